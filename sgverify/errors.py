@@ -1,0 +1,48 @@
+"""The errors that a user can meet, and the exit code that each of them carries."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SgverifyError(Exception):
+    """Base of every error that `sgverify` raises on purpose."""
+
+
+class UserError(SgverifyError):
+    """The call, the configuration or the scheme's definition is wrong (exit code 2).
+
+    The message says what was given, what was expected and how to mend it, in that order.
+    """
+
+
+class DefinitionError(UserError):
+    """A scheme, a dynamics or an alphabet is not well-formed; the message names file and line."""
+
+
+class ConfigurationError(UserError):
+    """A configuration value is missing, misspelt, of the wrong type or out of range."""
+
+
+class UnknownNameError(UserError):
+    """A name that no catalogue knows; the message names the nearest known one."""
+
+    def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
+        mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+        super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
+        self.nearest = near[0] if near else None
+
+
+class InstabilityError(UserError):
+    """The step size is beyond the stability limit: the spectral radius of one step is at least 1."""
+
+
+class NotAffineError(SgverifyError):
+    """The step is not affine in the state on a quadratic potential, so no exact law exists for it."""
+
+
+class NotExpandableError(SgverifyError):
+    """The step has no power series in sqrt(h) that the generator expansion can read."""

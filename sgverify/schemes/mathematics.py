@@ -1,0 +1,79 @@
+"""The functions of which definitions are made. Each asks its value what to do.
+
+A carrier (a reading of schemes) registers its own types, e.g. `exp.register(Series)`; nothing here knows
+what a tensor or a power series is.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.surd import Surd, exact, sqrt_of_rational
+
+
+@singledispatch
+def exp(value: Any) -> Any:
+    """e**value."""
+    raise _foreign("exp", value)
+
+
+@singledispatch
+def expm1(value: Any) -> Any:
+    """e**value - 1, accurate where value is small."""
+    raise _foreign("expm1", value)
+
+
+@singledispatch
+def sqrt(value: Any) -> Any:
+    """The non-negative square root; exact for exact numbers (`sqrt(2)` is a `Surd`)."""
+    raise _foreign("sqrt", value)
+
+
+@singledispatch
+def dot(left: Any, right: Any) -> Any:
+    """The scalar product of two vectors of the state, sum_i left_i right_i."""
+    raise _foreign("dot", left)
+
+
+def _foreign(name: str, value: Any) -> DefinitionError:
+    return DefinitionError(
+        f"{name}({type(value).__name__}) was called in a definition; expected a number, the state or an "
+        f"ingredient such as h or D; pass one of these, or register {type(value).__name__} with sgverify.{name}"
+    )
+
+
+@exp.register(int)
+@exp.register(Fraction)
+@exp.register(float)
+@exp.register(Surd)
+def _(value: Any) -> float | int:
+    return 1 if value == 0 else math.exp(float(value))
+
+
+@expm1.register(int)
+@expm1.register(Fraction)
+@expm1.register(float)
+@expm1.register(Surd)
+def _(value: Any) -> float | int:
+    return 0 if value == 0 else math.expm1(float(value))
+
+
+@sqrt.register(int)
+@sqrt.register(Fraction)
+def _(value: Any) -> Any:
+    return sqrt_of_rational(value)
+
+
+@sqrt.register(float)
+def _(value: float) -> Any:
+    # A literal such as sqrt(0.5) stays exact: it is the decimal that was written.
+    return sqrt_of_rational(exact(value))  # type: ignore[arg-type]
+
+
+@sqrt.register(Surd)
+def _(value: Surd) -> float:
+    return math.sqrt(float(value))

@@ -1,0 +1,184 @@
+"""Exact numbers with square roots: finite sums of r * sqrt(q), r rational, q a square-free integer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+Rational = int | Fraction
+
+
+class Surd:
+    """An element of the field Q(sqrt 2, sqrt 3, ...) that is not rational, stored as {q: r}.
+
+    `sqrt(2)*h/3` in a definition must stay exact in the exact readings and become a float64 in the
+    sampled one; this is the number that can do both. Sums, products and quotients by a single root
+    are closed; a rational result is handed back as `Fraction`.
+    """
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[int, Fraction]) -> None:
+        self.terms = dict(terms)
+
+    @staticmethod
+    def make(terms: Mapping[int, Fraction]) -> Surd | Fraction:
+        """The number with these terms, as `Fraction` where it is rational."""
+        kept = {q: r for q, r in terms.items() if r}
+        if all(q == 1 for q in kept):
+            return kept.get(1, Fraction(0))
+        return Surd(kept)
+
+    def __float__(self) -> float:
+        return float(sum(float(r) * math.sqrt(q) for q, r in self.terms.items()))
+
+    def __neg__(self) -> Surd:
+        return Surd({q: -r for q, r in self.terms.items()})
+
+    def __pos__(self) -> Surd:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        right = _terms(other)
+        if right is None:
+            return NotImplemented
+        total = dict(self.terms)
+        for q, r in right.items():
+            total[q] = total.get(q, Fraction(0)) + r
+        return Surd.make(total)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        right = _terms(other)
+        return NotImplemented if right is None else self + Surd.make({q: -r for q, r in right.items()})
+
+    def __rsub__(self, other: Any) -> Any:
+        return NotImplemented if _terms(other) is None else -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        right = _terms(other)
+        if right is None:
+            return NotImplemented
+        total: dict[int, Fraction] = {}
+        for q, r in self.terms.items():
+            for p, s in right.items():
+                common = math.gcd(p, q)
+                key = (p // common) * (q // common)
+                total[key] = total.get(key, Fraction(0)) + r * s * common
+        return Surd.make(total)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        right = _terms(other)
+        return NotImplemented if right is None else self * _inverse(right)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        left = _terms(other)
+        return NotImplemented if left is None else Surd.make(left) * _inverse(self.terms)
+
+    def __pow__(self, exponent: int) -> Any:
+        if not isinstance(exponent, int):
+            return NotImplemented
+        base: Any = self if exponent >= 0 else 1 / self
+        result: Any = Fraction(1)
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        right = _terms(other)
+        return right is not None and self.terms == right
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __repr__(self) -> str:
+        return " + ".join(f"{r}" if q == 1 else f"{r}*sqrt({q})" for q, r in sorted(self.terms.items()))
+
+
+Number = int | float | Fraction | Surd
+
+
+def exact(value: Any) -> Fraction | Surd:
+    """The exact number that a literal stands for; a float is read as the decimal it prints as.
+
+    >>> exact(0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(value, Surd | Fraction):
+        return value
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def sqrt_of_rational(value: Rational) -> Fraction | Surd:
+    """sqrt(value) exactly, for value >= 0.
+
+    >>> sqrt_of_rational(Fraction(9, 4))
+    Fraction(3, 2)
+    >>> sqrt_of_rational(Fraction(1, 2))
+    1/2*sqrt(2)
+    """
+    value = Fraction(value)
+    if value < 0:
+        raise ValueError(f"square root of the negative number {value}")
+    # sqrt(a/b) = sqrt(ab)/b keeps one square-free radical.
+    root, radical = _square_part(value.numerator * value.denominator)
+    return Surd.make({radical: Fraction(root, value.denominator)})
+
+
+@lru_cache(maxsize=4096)
+def _square_part(n: int) -> tuple[int, int]:
+    """(s, q) with n = s^2 q; q is square-free as far as trial division to 1e5 can see.
+
+    A larger squared prime may stay inside q. That costs nothing but a missed simplification: products
+    reduce by gcd, so sqrt(q)*sqrt(q) is q whatever its factors.
+    """
+    if n == 0:
+        return 0, 1
+    whole = math.isqrt(n)
+    if whole * whole == n:
+        return whole, 1
+    root, radical, factor = 1, n, 2
+    while factor * factor <= radical and factor < 100_000:
+        while radical % (factor * factor) == 0:
+            radical //= factor * factor
+            root *= factor
+        factor += 1 if factor == 2 else 2
+    return root, radical
+
+
+def _terms(value: object) -> Mapping[int, Fraction] | None:
+    if isinstance(value, Surd):
+        return value.terms
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        number = exact(value)
+        assert isinstance(number, Fraction)
+        return {1: number}
+    return None
+
+
+def _inverse(terms: Mapping[int, Fraction]) -> Any:
+    """1 / (sum of roots), by multiplying with conjugates until the denominator is rational."""
+    if not any(terms.values()):
+        raise ZeroDivisionError("division by the exact number 0")
+    numerator: Any = Fraction(1)
+    denominator: Any = Surd.make(terms)
+    while isinstance(denominator, Surd):
+        prime = _a_prime(max(denominator.terms))
+        conjugate = Surd.make({q: -r if q % prime == 0 else r for q, r in denominator.terms.items()})
+        numerator, denominator = numerator * conjugate, denominator * conjugate
+    return numerator / denominator
+
+
+def _a_prime(n: int) -> int:
+    factor = 2
+    while factor * factor <= n:
+        if n % factor == 0:
+            return factor
+        factor += 1
+    return n
