@@ -1,0 +1,15 @@
+"""The validated configuration of a run."""
+
+from sgverify.configuration.loading import known_keys, load_configuration, settings_of
+from sgverify.configuration.model import (
+    Configuration,
+    GradientTable,
+    ScheduleTable,
+    SweepTable,
+    TargetTable,
+)
+
+__all__ = [
+    "Configuration", "GradientTable", "ScheduleTable", "SweepTable", "TargetTable", "known_keys",
+    "load_configuration", "settings_of",
+]

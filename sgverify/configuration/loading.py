@@ -1,0 +1,150 @@
+"""From files, `--set` options and keywords to one validated `Configuration`."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from sgverify.configuration.model import Configuration
+from sgverify.errors import ConfigurationError, UnknownNameError
+
+
+def load_configuration(
+    source: Configuration | Mapping[str, Any] | str | Path | None = None,
+    settings: Iterable[str] = (),
+    **overrides: Any,
+) -> Configuration:
+    """The configuration from a file or mapping, then `key=value` settings, then keywords; the last wins.
+
+    Keywords may be dotted (`**{"gradient.kind": "iid"}`), use a double underscore for the dot
+    (`gradient__kind="iid"`) or give a whole table (`gradient={"kind": "iid"}`).
+    Raises `ConfigurationError` (unknown key with the nearest one, wrong type, out of range, NaN).
+    """
+    tree: dict[str, Any] = {}
+    if isinstance(source, Configuration):
+        tree = source.model_dump(exclude_unset=True)
+    elif isinstance(source, Mapping):
+        _merge(tree, source)
+    elif source is not None:
+        _merge(tree, _read_file(Path(source)))
+    for setting in settings:
+        key, value = _read_setting(setting)
+        _assign(tree, key, value)
+    for key, value in overrides.items():
+        _assign(tree, key.replace("__", "."), value)
+    return _validate(tree)
+
+
+def settings_of(configuration: Configuration) -> list[str]:
+    """The `key=value` settings that rebuild `configuration` from the defaults; used by replay commands."""
+    return list(_flatten(configuration.model_dump(exclude_unset=True, exclude_none=True), ""))
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterable[str]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            # JSON numbers, strings and arrays are TOML values too.
+            yield f"{prefix}{key}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _read_file(path: Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise ConfigurationError(f"config={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file") from None
+    try:
+        tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise ConfigurationError(f"config={str(path)!r}: not valid {kind} ({error}); mend the file") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigurationError(f"config={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys")
+    return tree
+
+
+def _read_setting(setting: str) -> tuple[str, Any]:
+    key, equals, text = setting.partition("=")
+    if not equals or not key.strip():
+        raise ConfigurationError(f"--set {setting!r}: expected key=value, e.g. --set gradient.kind=iid")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        value = text
+    return key.strip(), value
+
+
+def _assign(tree: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    for step in path:
+        below = tree.setdefault(step, {})
+        if not isinstance(below, dict):
+            raise ConfigurationError(f"key {key!r}: {step!r} was already given as a value, not as a table")
+        tree = below
+    if isinstance(value, Mapping) and isinstance(tree.get(last), dict):
+        _merge(tree[last], value)
+    else:
+        tree[last] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _merge(tree: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for key, value in other.items():
+        _assign(tree, str(key), value)
+
+
+def _validate(tree: dict[str, Any]) -> Configuration:
+    _refuse_unknown(tree, Configuration, "")
+    try:
+        return Configuration.model_validate(tree)
+    except ValidationError as error:
+        # A union reports one line per alternative; the first says enough.
+        first = error.errors(include_url=False)[0]
+        path = [part for part in first["loc"] if isinstance(part, str) and part.isidentifier()]
+        key = ".".join(path)
+        given = _given(tree, path)
+        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        raise ConfigurationError(f"{key}={given!r}: expected {expected}; mend the configuration or the --set") from None
+
+
+def _given(tree: Any, path: list[str]) -> Any:
+    for step in path:
+        if not isinstance(tree, Mapping) or step not in tree:
+            break
+        tree = tree[step]
+    return tree
+
+
+def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str) -> None:
+    for key, value in tree.items():
+        field = model.model_fields.get(key)
+        if field is None:
+            known = [prefix + name for name in known_keys(model)]
+            raise UnknownNameError("configuration key", prefix + key, [*known, *known_keys(Configuration)])
+        table = _table(field.annotation)
+        if table is not None:
+            if not isinstance(value, Mapping):
+                raise ConfigurationError(f"{prefix}{key}={value!r}: expected a table with the keys {', '.join(table.model_fields)}")
+            _refuse_unknown(value, table, f"{prefix}{key}.")
+
+
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """Every key of a table, dotted."""
+    keys: list[str] = []
+    for name, field in model.model_fields.items():
+        table = _table(field.annotation)
+        keys += [f"{name}.{below}" for below in known_keys(table)] if table else [name]
+    return keys
+
+
+def _table(annotation: Any) -> type[BaseModel] | None:
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None

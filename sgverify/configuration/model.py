@@ -1,0 +1,103 @@
+"""The configuration of a run: every key, its default and what it may be."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+MOST_STEPS = 10**12
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("must be finite, not NaN or infinite")
+    return value
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number, not a truth value")
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """1e10 is how people write a length; it is taken as the whole number that it is."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
+Finite = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite)]
+Positive = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite), Field(gt=0)]
+Count = Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=1)]
+Length = Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
+Exponent = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite), Field(gt=0, lt=1)]
+Numbers = Finite | list[Finite] | list[list[Finite]]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TargetTable(_Table):
+    """The posterior; which keys apply depends on the name, and its builder checks them."""
+
+    name: str = "gaussian-mean"
+    dim: Count | None = None
+    precision: Numbers | None = None
+    mean: Finite | list[Finite] | None = None
+    size: Count | None = None
+    data_seed: Annotated[int, BeforeValidator(_no_bool), Field(ge=0)] | None = None
+    data: list[Finite] | list[list[Finite]] | None = None
+    prior_precision: Numbers | None = None
+    prior_mean: Finite | list[Finite] | None = None
+    noise_precision: Numbers | None = None
+
+
+class GradientTable(_Table):
+    """How a step estimates the gradient of U."""
+
+    kind: Literal["full", "iid", "without-replacement", "reshuffle", "additive"] = "full"
+    batch: Count = 10
+    covariance: Numbers = 1.0
+
+
+class ScheduleTable(_Table):
+    """The step sizes: `fixed` h = step; `horizon` h = scale L^-alpha; `power` h_l = scale l^-alpha."""
+
+    kind: Literal["fixed", "horizon", "power"] = "fixed"
+    step: Positive | None = None
+    scale: Positive | None = None
+    alpha: Exponent | None = None
+
+
+class SweepTable(_Table):
+    """What a rate is measured over."""
+
+    steps: Annotated[list[Positive], Field(min_length=2)] | None = None
+    lengths: Annotated[list[Length], Field(min_length=2)] | None = None
+
+
+class Configuration(_Table):
+    """Everything a check needs besides the scheme; frozen, and complete with defaults."""
+
+    temperature: Positive = 1.0
+    friction: Positive = 2.0
+    steps: Length = 10_000
+    chains: Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=2)] = 256
+    seed: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)] = 0
+    start: Finite = 2.0
+    start_momentum: Literal["zero", "stationary"] = "zero"
+    dtype: Literal["float64", "float32"] = "float64"
+    device: Annotated[str, Field(min_length=1)] = "cpu"
+    test_function: str = "theta**2"
+    target: TargetTable = TargetTable()
+    gradient: GradientTable = GradientTable()
+    schedule: ScheduleTable = ScheduleTable()
+    sweep: SweepTable = SweepTable()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON-ready form without the keys that were left open."""
+        return self.model_dump(exclude_none=True)

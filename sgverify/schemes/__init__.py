@@ -1,0 +1,13 @@
+"""What an integrator is: dynamics, letters, words, steps, and the catalogue."""
+
+from sgverify.schemes.catalogue import ALPHABETS, NAMED, find_scheme
+from sgverify.schemes.dynamics import Dynamics, dynamics, kinetic, langevin, thermostat
+from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.scheme import Scheme, scheme
+from sgverify.schemes.surd import Surd, exact
+from sgverify.schemes.words import Alphabet, Letter, Word
+
+__all__ = [
+    "ALPHABETS", "NAMED", "Alphabet", "Dynamics", "Letter", "Scheme", "Surd", "Word", "dot", "dynamics", "exact",
+    "exp", "expm1", "find_scheme", "kinetic", "langevin", "scheme", "sqrt", "thermostat",
+]

@@ -1,0 +1,239 @@
+"""The abstract run: a definition is executed on values that know only their shape.
+
+It needs neither torch nor sympy. It refuses what no exact reading could follow (in-place writes, foreign
+functions, branches on the state, indexing), checks the shapes that come back, and counts draws, gradient
+evaluations and minibatches.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import FunctionType
+from typing import Any, NoReturn
+
+from sgverify.errors import DefinitionError, SgverifyError
+from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.surd import Surd
+
+NUMBER, SCALAR, VECTOR = "number", "scalar", "vector"
+_RANK = {NUMBER: 0, SCALAR: 1, VECTOR: 2}
+
+
+class _Refused(SgverifyError):
+    """Raised inside a definition; becomes a DefinitionError once file and line are known."""
+
+
+@dataclass(frozen=True)
+class Census:
+    """What one run of a definition asked for: numbers of noise draws, gradients and minibatches."""
+
+    draws: int
+    gradients: int
+    minibatches: int
+
+
+class Abstract:
+    """A value of which only the shape is known, and whether noise has entered it."""
+
+    __slots__ = ("kind", "noisy")
+
+    def __init__(self, kind: str, noisy: bool = False) -> None:
+        self.kind = kind
+        self.noisy = noisy
+
+    def _combine(self, other: object) -> Any:
+        if isinstance(other, Abstract):
+            wider = self if _RANK[self.kind] >= _RANK[other.kind] else other
+            return Abstract(wider.kind, self.noisy or other.noisy)
+        if isinstance(other, int | float | Fraction | Surd) and not isinstance(other, bool):
+            return self
+        return NotImplemented
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _combine
+    __truediv__ = _combine
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._combine(other)
+
+    def __neg__(self) -> Abstract:
+        return self
+
+    def __pos__(self) -> Abstract:
+        return self
+
+    def __pow__(self, exponent: object) -> Abstract:
+        if isinstance(exponent, bool) or not isinstance(exponent, int):
+            raise _Refused(f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt")
+        return self
+
+    def _in_place(self, *_: object) -> NoReturn:
+        raise _Refused("an in-place write; write x = x + y instead of x += y, so that no caller's state is changed")
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _in_place
+
+    def _branch(self, *_: object) -> NoReturn:
+        raise _Refused("a branch on, or a comparison of, the state or an ingredient; a step is one formula for all")
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _branch
+
+    def __eq__(self, other: object) -> bool:
+        return self._branch()
+
+    __hash__ = object.__hash__
+
+    def _as_number(self) -> NoReturn:
+        raise _Refused("a foreign function that wants a plain number (such as math.exp); use sgverify's exp, sqrt, expm1")
+
+    __float__ = __int__ = __index__ = __complex__ = __round__ = __floor__ = __ceil__ = _as_number
+
+    def __abs__(self) -> NoReturn:
+        raise _Refused("abs(), which is not smooth; a step must have a power series")
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise _Refused("a matrix product; use dot(x, y) for scalar products, grad for what the target supplies")
+
+    __rmatmul__ = __matmul__
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise _Refused(f"an index [{key!r}]; a definition holds for every dimension and names no coordinate")
+
+    def __iter__(self) -> NoReturn:
+        raise _Refused("a loop over, or unpacking of, a state variable; a definition holds for every dimension")
+
+    def __len__(self) -> NoReturn:
+        raise _Refused("len() of a state variable; declare the keyword `dim` instead")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _Refused(f"the attribute .{name} of a state variable; use the functions exp, sqrt, expm1, dot")
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        name = getattr(func, "__name__", str(func))
+        raise _Refused(f"the foreign function torch.{name}; use sgverify's {_ours(name)}")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _Refused(f"the foreign function numpy.{ufunc.__name__}; use sgverify's {_ours(ufunc.__name__)}")
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
+        raise _Refused(f"the foreign function numpy.{func.__name__}; use sgverify's {_ours(func.__name__)}")
+
+
+def _ours(name: str) -> str:
+    return name if name in ("exp", "sqrt", "expm1", "dot") else "exp, sqrt, expm1, dot and arithmetic"
+
+
+@exp.register
+@expm1.register
+@sqrt.register
+def _(value: Abstract) -> Abstract:
+    return value
+
+
+@dot.register
+def _(left: Abstract, right: Any) -> Abstract:
+    if not isinstance(right, Abstract) or left.kind != VECTOR or right.kind != VECTOR:
+        raise _Refused("dot() of something that is not a vector; both arguments must be vectors of the state")
+    return Abstract(SCALAR, left.noisy or right.noisy)
+
+
+class _Gradient:
+    """The gradient ingredient of an abstract run; counts evaluations and minibatches."""
+
+    def __init__(self, run: _Run, minibatch: int) -> None:
+        self._run = run
+        self._minibatch = minibatch
+
+    def __call__(self, theta: Any) -> Abstract:
+        if not isinstance(theta, Abstract) or theta.kind != VECTOR:
+            raise _Refused("grad() of something that is not a vector; pass the position, e.g. grad(theta)")
+        self._run.gradients += 1
+        self._run.asked.add(self._minibatch)
+        return Abstract(VECTOR, theta.noisy)
+
+    def fresh(self) -> _Gradient:
+        self._run.fresh += 1
+        return _Gradient(self._run, self._run.fresh)
+
+
+class _Run:
+    def __init__(self) -> None:
+        self.draws = 0
+        self.gradients = 0
+        self.fresh = 0
+        self.asked: set[int] = set()
+
+    def noise(self) -> Abstract:
+        self.draws += 1
+        return Abstract(VECTOR, noisy=True)
+
+
+def run_abstractly(
+    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
+) -> tuple[Any, Census]:
+    """Run `function` on abstract values; return what it returned and what it asked for.
+
+    `shapes` maps its positional parameters to "vector" or "scalar"; `ingredients` are its keywords.
+    Raises `DefinitionError`, naming file and line, where the definition leaves the face.
+    """
+    run = _Run()
+    given: dict[str, Any] = {name: Abstract(NUMBER) for name in ingredients}
+    if "grad" in given:
+        given["grad"] = _Gradient(run, 0)
+    if "noise" in given:
+        given["noise"] = run.noise
+    try:
+        value = function(*(Abstract(shape) for shape in shapes.values()), **given)
+    except _Refused as refusal:
+        raise DefinitionError(f"{where(function, refusal)}: `{function.__name__}` uses {refusal}.") from None
+    except SgverifyError as error:
+        raise DefinitionError(f"{where(function, error)}: `{function.__name__}`: {error}") from None
+    except Exception as error:
+        raise DefinitionError(
+            f"{where(function, error)}: `{function.__name__}` raised {type(error).__name__}: {error}; "
+            "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
+        ) from None
+    return value, Census(run.draws, run.gradients, len(run.asked))
+
+
+def check_returned(function: Callable[..., Any], value: Any, shapes: Mapping[str, str], zero: bool = False) -> tuple:
+    """The returned state as a tuple, after its length and shapes were checked against `shapes`.
+
+    `zero=True` lets plain numbers stand for constant vectors (drifts and diffusions may be 0).
+    """
+    place = where(function)
+    names = list(shapes)
+    values = value if isinstance(value, tuple) else (value,)
+    if len(values) != len(names):
+        raise DefinitionError(
+            f"{place}: `{function.__name__}` returned {len(values)} value{'s' * (len(values) != 1)}; expected "
+            f"{len(names)}: ({', '.join(names)}); return the whole state, changed or not, in this order."
+        )
+    for name, item in zip(names, values, strict=True):
+        constant = isinstance(item, int | float | Fraction | Surd) and not isinstance(item, bool)
+        if zero and (constant or (isinstance(item, Abstract) and _RANK[item.kind] <= _RANK[shapes[name]])):
+            continue
+        if not isinstance(item, Abstract) or item.kind != shapes[name]:
+            got = item.kind if isinstance(item, Abstract) else type(item).__name__
+            raise DefinitionError(
+                f"{place}: `{function.__name__}` returned a {got} for `{name}`; expected a {shapes[name]}; "
+                "check the shape of the expression (dot() gives a scalar, grad() and noise() give vectors)."
+            )
+    return values
+
+
+def where(function: Callable[..., Any], error: BaseException | None = None) -> str:
+    """'file:line' of the definition, or of the line in it that raised `error`."""
+    if not isinstance(function, FunctionType):
+        return "<unknown>"
+    code = function.__code__
+    line = code.co_firstlineno
+    if error is not None:
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename == code.co_filename and frame.lineno is not None:
+                line = frame.lineno
+    return f"{code.co_filename.rsplit('/', 1)[-1]}:{line}"

@@ -1,0 +1,34 @@
+"""The schemes that ship with sgverify, one file per family, found by name."""
+
+from __future__ import annotations
+
+from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.schemes.catalogue import chen, euler, molecular
+from sgverify.schemes.scheme import Scheme
+from sgverify.schemes.words import Alphabet
+
+ALPHABETS: dict[str, Alphabet] = {"sghmc-chen": chen.ALPHABET, "sghmc-md": molecular.ALPHABET}
+
+NAMED: dict[str, Scheme] = {item.name: item for item in (*euler.SCHEMES, *chen.SCHEMES, *molecular.SCHEMES)}
+
+
+def find_scheme(name: str) -> Scheme:
+    """The catalogue scheme of this name; `sghmc-chen-WORD` and `sghmc-md-WORD` for any word.
+
+    Raises `UnknownNameError` (with the nearest name) or `DefinitionError` (malformed word).
+    """
+    if name in NAMED:
+        return NAMED[name]
+    for prefix, alphabet in ALPHABETS.items():
+        if name.startswith(prefix + "-"):
+            text = name[len(prefix) + 1 :].upper()
+            if not text:
+                raise DefinitionError(f"scheme={name!r}: the word is empty; write e.g. {prefix}-ABOBA")
+            return alphabet.word(text, name=f"{prefix}-{text.lower()}").named(
+                f"{prefix}-{text.lower()}", summary=f"Splitting {text} in the letters of {alphabet.name}.", source=SOURCES[prefix]
+            )
+    patterns = [f"{prefix}-WORD" for prefix in ALPHABETS]
+    raise UnknownNameError("scheme", name, [*NAMED, *patterns], "A scheme of your own is path/to/file.py:attribute.")
+
+
+SOURCES = {"sghmc-chen": chen.SOURCE, "sghmc-md": molecular.SOURCE}

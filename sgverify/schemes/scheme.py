@@ -1,0 +1,142 @@
+"""Schemes: one step of an integrator, defined once, well-formed by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.abstract import VECTOR, Abstract, Census, check_returned, run_abstractly, where
+from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
+from sgverify.schemes.dynamics import Dynamics
+
+if TYPE_CHECKING:
+    from sgverify.schemes.words import Word
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One step X_{l-1} -> X_l of an integrator of `dynamics`.
+
+    `order` is the claim: the local order K of chen2015 Definition 1, or None where nothing is claimed.
+    `memory` names extra state that is carried between steps, each with the function that starts it.
+    """
+
+    name: str
+    dynamics: Dynamics
+    function: Callable[..., Any] = field(repr=False)
+    declaration: Declaration = field(repr=False)
+    census: Census
+    order: int | None = None
+    word: Word | None = None
+    memory: Mapping[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
+    summary: str = ""
+    source: str = ""
+    reference: str = ""
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Names of the state variables, memory last."""
+        return (*self.dynamics.state, *self.memory)
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        """Shape of each state variable; memory is vector-shaped."""
+        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The dynamics' parameters that one step needs."""
+        return self.declaration.parameters
+
+    @property
+    def draws(self) -> int:
+        """Number of noise draws of a step."""
+        return self.census.draws
+
+    @property
+    def gradients(self) -> int:
+        """Number of gradient evaluations of a step."""
+        return self.census.gradients
+
+    @property
+    def minibatches(self) -> int:
+        """Number of different minibatches of a step."""
+        return self.census.minibatches
+
+    def step(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
+        """Run the definition on any carrier's values: h, grad, noise and every parameter by keyword."""
+        value = self.function(*state, **self.declaration.select(ingredients))
+        return value if isinstance(value, tuple) else (value,)
+
+    def start_memory(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
+        """The whole state, with each memory started from the dynamics' state."""
+        started = []
+        for start in self.memory.values():
+            started.append(start(*state, **read_signature(start, "memory").select(ingredients)))
+        return (*state, *started)
+
+    def named(self, name: str, **changes: Any) -> Scheme:
+        """The same scheme under another name (and summary, source, claimed order, reference)."""
+        return replace(self, name=name, **changes)
+
+
+def scheme(
+    dynamics: Dynamics, *, order: int | None = None, memory: Mapping[str, Callable[..., Any]] | None = None
+) -> Callable[[Callable[..., Any]], Scheme]:
+    """Declare a scheme: `@scheme(langevin, order=1)` over `def euler(theta, *, h, grad, noise, T)`.
+
+    The positional parameters are the state of the dynamics (then the memory), the keywords are
+    ingredients: `h`, `grad`, `noise`, `dim` and the dynamics' parameters. A call of `noise()` is one draw.
+    Raises `DefinitionError` (file, line, mend) where the definition is not well-formed.
+    """
+    if not isinstance(dynamics, Dynamics):
+        raise DefinitionError(f"scheme({dynamics!r}): expected a dynamics such as langevin or kinetic as first argument")
+    check_order(order)
+
+    def decorate(function: Callable[..., Any]) -> Scheme:
+        return make_scheme(function, dynamics, order=order, memory=memory or {})
+
+    return decorate
+
+
+def make_scheme(
+    function: Callable[..., Any],
+    dynamics: Dynamics,
+    *,
+    order: int | None = None,
+    memory: Mapping[str, Callable[..., Any]] | None = None,
+    name: str | None = None,
+    word: Word | None = None,
+) -> Scheme:
+    """Build a scheme from a step function and prove it well-formed by an abstract run."""
+    declaration = read_signature(function, "scheme")
+    memory = dict(memory or {})
+    expected = (*dynamics.state, *memory)
+    check_state(function, declaration.state, expected, dynamics.name)
+    check_ingredients(function, declaration.ingredients, ("h", "grad", "noise", "dim", *dynamics.parameters), "h")
+    shapes = {**dynamics.shapes, **dict.fromkeys(memory, VECTOR)}
+    value, census = run_abstractly(function, shapes, declaration.ingredients)
+    values = check_returned(function, value, shapes)
+    if _has_noise(dynamics) and not any(isinstance(item, Abstract) and item.noisy for item in values):
+        raise DefinitionError(
+            f"{where(function)}: `{function.__name__}` draws no noise, or none reaches the state; `{dynamics.name}` has a "
+            "diffusion; add the ingredient `noise` and a term such as sqrt(2*T*h)*noise()."
+        )
+    summary = (function.__doc__ or "").strip().split("\n")[0]
+    return Scheme(name or function.__name__, dynamics, function, declaration, census, order, word, memory, summary)
+
+
+def check_order(order: int | None) -> None:
+    """Refuse a claimed order that is not a positive whole number."""
+    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
+        raise DefinitionError(f"order={order!r}: expected a whole number of at least 1; leave it out if nothing is claimed")
+
+
+def _has_noise(dynamics: Dynamics) -> bool:
+    value, _ = run_abstractly(dynamics.function, dynamics.shapes, dynamics.declaration.ingredients)
+    diffusion = value[1] if isinstance(value[1], tuple) else (value[1],)
+    return any(isinstance(item, Abstract) or item != 0 for item in diffusion)
+
+

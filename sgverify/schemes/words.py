@@ -1,0 +1,166 @@
+"""Splittings: words over an alphabet of sub-flows."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.schemes.abstract import check_returned, run_abstractly
+from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
+from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.scheme import Scheme, check_order, make_scheme
+from sgverify.schemes.surd import exact
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A sub-flow: the state after time t under one part of the dynamics."""
+
+    name: str
+    function: Callable[..., Any] = field(repr=False)
+    declaration: Declaration = field(repr=False)
+
+    def flow(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
+        """The state after time `t`; `t` and the other ingredients by keyword."""
+        value = self.function(*state, **self.declaration.select(ingredients))
+        return value if isinstance(value, tuple) else (value,)
+
+
+@dataclass(frozen=True)
+class Word:
+    """Letters applied from left to right, the i-th for the share c_i of the step.
+
+    As operators on test functions the product is read in the same order,
+    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first.
+    """
+
+    text: str
+    shares: tuple[Fraction, ...]
+    alphabet: Alphabet = field(repr=False)
+
+    @property
+    def palindromic(self) -> bool:
+        """Whether letters and shares read the same in both directions."""
+        return self.text == self.text[::-1] and self.shares == self.shares[::-1]
+
+
+class Alphabet:
+    """A splitting of a dynamics into letters: `Alphabet("chen2015", kinetic, A=drift, B=friction, O=kick)`.
+
+    Each letter takes the state of the dynamics by position and `t` with other ingredients by keyword.
+    That every letter is the exact flow of its generator, and that the generators sum to the dynamics, is
+    proved where a verdict needs it (`sgverify.exact`), not assumed here.
+    """
+
+    def __init__(self, name: str, dynamics: Dynamics, /, **letters: Callable[..., Any]) -> None:
+        if not isinstance(dynamics, Dynamics):
+            raise DefinitionError(f"Alphabet({name!r}, {dynamics!r}): expected a dynamics such as kinetic, second")
+        if not letters:
+            raise DefinitionError(f"Alphabet({name!r}, {dynamics.name}): no letters; pass e.g. A=drift, B=friction")
+        self.name = name
+        self.dynamics = dynamics
+        self.letters: Mapping[str, Letter] = MappingProxyType(
+            {symbol: _make_letter(symbol, function, dynamics) for symbol, function in letters.items()}
+        )
+
+    def __repr__(self) -> str:
+        return f"Alphabet({self.name!r}, {self.dynamics.name}, {', '.join(self.letters)})"
+
+    def word(
+        self,
+        text: str,
+        *,
+        order: int | None = None,
+        coefficients: Sequence[Fraction | int | float | str] | None = None,
+        name: str | None = None,
+    ) -> Scheme:
+        """The scheme that applies the letters of `text` from left to right.
+
+        `coefficients` are the shares of the step, one per letter; by default a letter's occurrences share
+        it equally. Raises `DefinitionError` for unknown or missing letters and for shares that do not sum to 1.
+        """
+        check_order(order)
+        shares = self._shares(text, coefficients)
+        word = Word(text, shares, self)
+        step = _compose(word)
+        name = name or f"{self.name}-{text.lower()}"
+        step.__name__ = step.__qualname__ = name
+        return make_scheme(step, self.dynamics, order=order, name=name, word=word)
+
+    def _shares(self, text: str, coefficients: Sequence[Any] | None) -> tuple[Fraction, ...]:
+        if not isinstance(text, str) or not text:
+            raise DefinitionError(f"word={text!r}: expected letters of the alphabet {self.name}, e.g. 'ABOBA'")
+        for symbol in text:
+            if symbol not in self.letters:
+                raise UnknownNameError(
+                    f"letter (in word={text!r})", symbol, self.letters, f"The alphabet {self.name} has {', '.join(self.letters)}."
+                )
+        missing = [symbol for symbol in self.letters if symbol not in text]
+        if missing:
+            raise DefinitionError(
+                f"word={text!r}: the letter {missing[0]} does not occur; every letter of {self.name} "
+                f"({', '.join(self.letters)}) must, or part of the dynamics is missing; add it"
+            )
+        counts = Counter(text)
+        if coefficients is None:
+            return tuple(Fraction(1, counts[symbol]) for symbol in text)
+        shares = tuple(_read_share(value, text) for value in coefficients)
+        if len(shares) != len(text):
+            raise DefinitionError(
+                f"word={text!r}: {len(shares)} coefficients for {len(text)} letters; give one share per letter"
+            )
+        for symbol in counts:
+            total = sum((c for s, c in zip(text, shares, strict=True) if s == symbol), Fraction(0))
+            if total != 1:
+                raise DefinitionError(
+                    f"word={text!r}: the shares of {symbol} sum to {total}; expected 1, so that {symbol} flows for the "
+                    "whole step; mend the coefficients"
+                )
+        return shares
+
+
+def _read_share(value: Any, text: str) -> Fraction:
+    try:
+        share = Fraction(value) if isinstance(value, str) else exact(value)
+    except (ValueError, TypeError, ZeroDivisionError):
+        share = None  # type: ignore[assignment]
+    if not isinstance(share, Fraction):
+        raise DefinitionError(f"word={text!r}: coefficient {value!r} is not a rational number; write e.g. '1/2' or 0.25")
+    return share
+
+
+def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) -> Letter:
+    if not (len(symbol) == 1 and symbol.isalpha() and symbol.isupper()):
+        raise DefinitionError(f"letter {symbol!r}: expected one capital, such as A")
+    declaration = read_signature(function, f"letter {symbol}")
+    check_state(function, declaration.state, dynamics.state, dynamics.name)
+    check_ingredients(function, declaration.ingredients, ("t", "grad", "noise", "dim", *dynamics.parameters), "t")
+    value, _ = run_abstractly(function, dynamics.shapes, declaration.ingredients)
+    check_returned(function, value, dynamics.shapes)
+    return Letter(symbol, function, declaration)
+
+
+def _compose(word: Word) -> Callable[..., Any]:
+    """The step function of a word, with the signature that its letters declare together."""
+    letters = word.alphabet.letters
+    used = [letters[symbol] for symbol in word.text]
+    ingredients = tuple(dict.fromkeys(name for letter in used for name in letter.declaration.ingredients if name != "t"))
+    state = word.alphabet.dynamics.state
+
+    def step(*values: Any, **given: Any) -> tuple[Any, ...]:
+        h = given.pop("h")
+        for letter, share in zip(used, word.shares, strict=True):
+            values = letter.flow(values, t=h if share == 1 else share * h, **given)
+        return values
+
+    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in state]
+    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("h", *ingredients)]
+    step.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
+    return step
+
