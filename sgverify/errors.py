@@ -29,8 +29,8 @@ class UnknownNameError(UserError):
     """A name that no catalogue knows; the message names the nearest known one."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
-        known = sorted(known)
-        near = difflib.get_close_matches(given, known, n=1, cutoff=0.5)
+        known = sorted(set(known))
+        near = known if len(known) == 1 else difflib.get_close_matches(given, known, n=1, cutoff=0.5)
         mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
         self.nearest = near[0] if near else None

@@ -104,8 +104,9 @@ def _validate(tree: dict[str, Any]) -> Configuration:
     try:
         return Configuration.model_validate(tree)
     except ValidationError as error:
-        # A union reports one line per alternative; the first says enough.
-        first = error.errors(include_url=False)[0]
+        # A union reports one line per alternative; the one that speaks of a value says most.
+        lines = error.errors(include_url=False)
+        first = next((line for line in lines if line["type"] == "value_error"), lines[0])
         path = [part for part in first["loc"] if isinstance(part, str) and part.isidentifier()]
         key = ".".join(path)
         given = _given(tree, path)
@@ -125,8 +126,9 @@ def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str
     for key, value in tree.items():
         field = model.model_fields.get(key)
         if field is None:
-            known = [prefix + name for name in known_keys(model)]
-            raise UnknownNameError("configuration key", prefix + key, [*known, *known_keys(Configuration)])
+            everywhere = known_keys(Configuration)
+            same_end = [name for name in everywhere if name.endswith("." + key)]
+            raise UnknownNameError("configuration key", prefix + key, same_end or everywhere)
         table = _table(field.annotation)
         if table is not None:
             if not isinstance(value, Mapping):

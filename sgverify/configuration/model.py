@@ -12,13 +12,13 @@ MOST_STEPS = 10**12
 
 def _finite(value: float) -> float:
     if not math.isfinite(value):
-        raise ValueError("must be finite, not NaN or infinite")
+        raise ValueError("a finite number, not NaN or infinity")
     return value
 
 
-def _no_bool(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("must be a number, not a truth value")
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("a number")
     return value
 
 
@@ -29,11 +29,11 @@ def _whole(value: Any) -> Any:
     return value
 
 
-Finite = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite)]
-Positive = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite), Field(gt=0)]
-Count = Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=1)]
-Length = Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
-Exponent = Annotated[float, BeforeValidator(_no_bool), AfterValidator(_finite), Field(gt=0, lt=1)]
+Finite = Annotated[float, BeforeValidator(_number), AfterValidator(_finite)]
+Positive = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0)]
+Count = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1)]
+Length = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
+Exponent = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=1)]
 Numbers = Finite | list[Finite] | list[list[Finite]]
 
 
@@ -49,7 +49,7 @@ class TargetTable(_Table):
     precision: Numbers | None = None
     mean: Finite | list[Finite] | None = None
     size: Count | None = None
-    data_seed: Annotated[int, BeforeValidator(_no_bool), Field(ge=0)] | None = None
+    data_seed: Annotated[int, BeforeValidator(_number), Field(ge=0)] | None = None
     data: list[Finite] | list[list[Finite]] | None = None
     prior_precision: Numbers | None = None
     prior_mean: Finite | list[Finite] | None = None
@@ -76,8 +76,8 @@ class ScheduleTable(_Table):
 class SweepTable(_Table):
     """What a rate is measured over."""
 
-    steps: Annotated[list[Positive], Field(min_length=2)] | None = None
-    lengths: Annotated[list[Length], Field(min_length=2)] | None = None
+    steps: Annotated[list[Positive], Field(min_length=1)] | None = None
+    lengths: Annotated[list[Length], Field(min_length=1)] | None = None
 
 
 class Configuration(_Table):
@@ -86,8 +86,8 @@ class Configuration(_Table):
     temperature: Positive = 1.0
     friction: Positive = 2.0
     steps: Length = 10_000
-    chains: Annotated[int, BeforeValidator(_no_bool), BeforeValidator(_whole), Field(ge=2)] = 256
-    seed: Annotated[int, BeforeValidator(_no_bool), Field(ge=0, lt=2**63)] = 0
+    chains: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] = 256
+    seed: Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)] = 0
     start: Finite = 2.0
     start_momentum: Literal["zero", "stationary"] = "zero"
     dtype: Literal["float64", "float32"] = "float64"
