@@ -1,0 +1,170 @@
+"""The power-series reading: one step of a scheme on exact series, for every smooth potential at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import factorial
+from typing import Any
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.ring import Index, Ring, multi_indices
+from sgverify.exact.series.series import EXACT, Series
+from sgverify.schemes import dot, exp, expm1, sqrt
+
+
+class Vector:
+    """A vector of series; sums and products with scalars are taken entry by entry."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: list[Series]) -> None:
+        self.entries = entries
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        others = other.entries if isinstance(other, Vector) else [other] * len(self.entries)
+        results = [operation(a, b) for a, b in zip(self.entries, others, strict=True)]
+        return NotImplemented if any(result is NotImplemented for result in results) else Vector(results)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b / a)
+
+    def __pow__(self, exponent: int) -> Vector:
+        return Vector([entry**exponent for entry in self.entries])
+
+    def __neg__(self) -> Vector:
+        return Vector([-entry for entry in self.entries])
+
+    def __pos__(self) -> Vector:
+        return self
+
+
+for _function in (exp, expm1, sqrt):
+
+    def _apply(value: Vector, function: Callable[[Any], Any] = _function) -> Vector:
+        return Vector([function(entry) for entry in value.entries])
+
+    _function.register(Vector, _apply)
+
+
+@dot.register
+def _(left: Vector, right: Any) -> Any:
+    total: Any = 0
+    for a, b in zip(left.entries, right.entries, strict=True):
+        total = total + a * b
+    return total
+
+
+class Gradient:
+    """grad U at theta + O(s), by Taylor's formula in the symbols U_a."""
+
+    def __init__(self, reading: Reading, minibatch: int) -> None:
+        self._reading = reading
+        self._minibatch = minibatch
+
+    def fresh(self) -> Gradient:
+        return Gradient(self._reading, self._reading.next_minibatch())
+
+    def __call__(self, position: Vector) -> Vector:
+        ring = self._reading.ring
+        shifts = []
+        for i, entry in enumerate(position.entries):
+            shift = entry - Series(ring, {0: ring.generator("theta", i)}, EXACT)
+            if 0 in shift.terms:
+                raise NotExpandableError("the gradient at a point that does not tend to theta as h -> 0")
+            shifts.append(shift)
+        total = [Series(ring, {}, EXACT) for _ in shifts]
+        for index, power in self._powers(shifts):
+            weight = Fraction(1)
+            for n in index:
+                weight /= factorial(n)
+            for i in range(ring.dim):
+                raised = tuple(n + (j == i) for j, n in enumerate(index))
+                symbol = ring.derivative_of_potential(self._minibatch, raised)
+                total[i] = total[i] + power * Series(ring, {0: symbol * ring.constant(weight)}, EXACT)
+        return Vector(total)
+
+    def _powers(self, shifts: list[Series]) -> Iterator[tuple[Index, Series]]:
+        """shift^a for every multi-index a that reaches below the cap."""
+        ring = self._reading.ring
+        level = {(0,) * ring.dim: Series(ring, {0: ring.one}, EXACT)}
+        size = 0
+        while level:
+            yield from level.items()
+            size += 1
+            following = {}
+            for index in multi_indices(ring.dim, size):
+                i = next(j for j, n in enumerate(index) if n)
+                below = tuple(n - (j == i) for j, n in enumerate(index))
+                if below in level:
+                    power = level[below] * shifts[i]
+                    if power.terms:
+                        following[index] = power
+                    elif power.order < EXACT and power.order < ring.cap:
+                        raise NotExpandableError("a gradient at a point that is known to too few orders")
+            level = following
+            if level and size >= ring.depth:
+                raise NotExpandableError("a gradient that needs more derivatives than the ring holds")
+
+
+@dataclass
+class Reading:
+    """The ingredients of a run on series: state symbols, step size, parameters, draws, minibatches."""
+
+    ring: Ring
+    _draws: int = 0
+    _minibatch: int = 0
+
+    def state(self) -> tuple[Any, ...]:
+        """The state as the ring's own symbols."""
+        values = []
+        for name, shape in self.ring.shapes.items():
+            entries = [
+                Series(self.ring, {0: self.ring.generator(name, i)}, EXACT)
+                for i in range(self.ring.dim if shape == "vector" else 1)
+            ]
+            values.append(Vector(entries) if shape == "vector" else entries[0])
+        return tuple(values)
+
+    def ingredients(self, clock: str = "h") -> dict[str, Any]:
+        """h (or t) = s^2, the parameters as symbols, and this step's noise and gradient."""
+        ring = self.ring
+        parameters = {name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters}
+        return {
+            clock: Series(ring, {2: ring.one}, EXACT),
+            "grad": Gradient(self, self._minibatch),
+            "noise": self.noise,
+            "dim": ring.dim,
+            **parameters,
+        }
+
+    def noise(self) -> Vector:
+        """One draw: a vector of new symbols z."""
+        k = self._draws
+        self._draws += 1
+        return Vector([Series(self.ring, {0: self.ring.generator("z", k, i)}, EXACT) for i in range(self.ring.dim)])
+
+    def next_minibatch(self) -> int:
+        """Open another minibatch and return its number."""
+        self._minibatch += 1
+        return self._minibatch

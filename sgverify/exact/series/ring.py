@@ -1,0 +1,182 @@
+"""The coefficient ring of the power-series reading: polynomials in the state, in the derivatives of U,
+in the noise draws and in the square roots of the parameters, over the rationals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.printing import print_polynomial
+from sgverify.schemes import Surd, exact
+from sgverify.schemes.surd import sqrt_of_rational
+
+Index = tuple[int, ...]
+SLOTS = 8
+
+
+class Ring:
+    """Q[x, U_a, z, sqrt(D), sqrt(T), ...] for one dynamics in one dimension.
+
+    `U_a` stands for the derivative of the potential with multi-index `a`, 1 <= |a| <= `depth`, one family
+    per minibatch, so that an identity in this ring holds for *every* smooth potential. Parameters enter by
+    their square roots, because noise amplitudes are square roots; what has no root in the ring (sqrt(3),
+    exp(-D) without a step size) takes one of a few opaque slots, a root with its square remembered.
+    Series over the ring are cut at s^cap, s = sqrt(h).
+    """
+
+    def __init__(
+        self, dim: int, shapes: dict[str, str], parameters: Iterable[str], *, depth: int, draws: int, minibatches: int, cap: int
+    ) -> None:
+        self.dim = dim
+        self.cap = cap
+        self.depth = depth
+        self.minibatches = max(1, minibatches)
+        self.coordinates: list[tuple[str, int]] = [
+            (name, i) for name, shape in shapes.items() for i in range(dim if shape == "vector" else 1)
+        ]
+        self.shapes = dict(shapes)
+        self.parameters = tuple(parameters)
+        self.derivatives: list[Index] = [a for size in range(1, depth + 1) for a in multi_indices(dim, size)]
+        names = [self._label(name, i) for name, i in self.coordinates]
+        self._at: dict[Any, int] = {coordinate: k for k, coordinate in enumerate(self.coordinates)}
+        for key, name in [
+            *((("U", m, a), f"U{m}_{'_'.join(map(str, a))}") for m in range(self.minibatches) for a in self.derivatives),
+            *((("root", name), f"root_{name}") for name in self.parameters),
+            *((("slot", k), f"slot_{k}") for k in range(SLOTS)),
+            *((("z", k, i), f"z{k}_{i}") for k in range(draws) for i in range(dim)),
+        ]:
+            self._at[key] = len(names)
+            names.append(name)
+        self.first_draw = len(names) - draws * dim
+        self.context = fmpq_mpoly_ctx.get(names, Ordering.degrevlex)
+        self._generators = self.context.gens()
+        self.zero: fmpq_mpoly = self.context.constant(0)
+        self.one: fmpq_mpoly = self.context.constant(1)
+        self._slots: dict[Any, int] = {}
+        self._squares: dict[int, fmpq_mpoly] = {}
+        self._slot_text: dict[int, str] = {}
+        self._free = count()
+
+    def _label(self, name: str, i: int) -> str:
+        return name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"
+
+    def generator(self, *key: Any) -> fmpq_mpoly:
+        """The generator of a key such as ('theta', 0), ('U', 0, (2,)), ('root', 'D') or ('z', 1, 0)."""
+        return self._generators[self._at[key]]
+
+    def position(self, *key: Any) -> int:
+        """Where that generator stands in an exponent tuple."""
+        return self._at[key]
+
+    def derivative_of_potential(self, minibatch: int, index: Index) -> fmpq_mpoly:
+        """The symbol U_index; a derivative beyond `depth` is a fault of the caller's truncation."""
+        return self.generator("U", minibatch, index)
+
+    def constant(self, value: Any) -> fmpq_mpoly:
+        """An exact number as a ring element; roots of primes take slots."""
+        number = exact(value)
+        if isinstance(number, Fraction):
+            return self.context.constant(fmpq(number.numerator, number.denominator))
+        assert isinstance(number, Surd)
+        total = self.zero
+        for radical, factor in number.terms.items():
+            term = self.context.constant(fmpq(factor.numerator, factor.denominator))
+            for prime in prime_factors(radical):
+                term = term * self.slot(prime, self.constant(prime), f"sqrt({prime})")
+            total = total + term
+        return total
+
+    def slot(self, key: Any, square: fmpq_mpoly | None, text: str) -> fmpq_mpoly:
+        """An opaque element for `key`, the same one each time; `square` is its square where it has one."""
+        if key not in self._slots:
+            number = next(self._free)
+            if number >= SLOTS:
+                raise NotExpandableError(f"the definition needs more than {SLOTS} different roots; {text} is one too many")
+            self._slots[key] = number
+            self._slot_text[number] = text
+            if square is not None:
+                self._squares[self._at["slot", number]] = square
+        return self.generator("slot", self._slots[key])
+
+    def sqrt(self, value: fmpq_mpoly) -> fmpq_mpoly:
+        """A square root: exact for monomials in the parameters, else an opaque root whose square is `value`."""
+        terms = value.to_dict()
+        if len(terms) == 1:
+            (exponents, factor), *_ = terms.items()
+            if all(e % 2 == 0 for e in exponents) and factor > 0:
+                root = self.constant(sqrt_of_rational(Fraction(int(factor.p), int(factor.q))))
+                return root * self.context.from_dict({tuple(e // 2 for e in exponents): 1})
+        if not self.depends_only_on_parameters(value):
+            raise NotExpandableError(f"the square root of {self.text(value)}, which depends on the state")
+        return self.slot(("sqrt", str(value)), value, f"sqrt({self.text(value)})")
+
+    def depends_only_on_parameters(self, value: fmpq_mpoly) -> bool:
+        """Whether no state, derivative of U or draw occurs in `value`."""
+        allowed = self._parameter_positions
+        return all(k in allowed for monomial in value.monoms() for k, e in enumerate(monomial) if e)
+
+    @cached_property
+    def _parameter_positions(self) -> frozenset[int]:
+        return frozenset(k for key, k in self._at.items() if key[0] in ("root", "slot"))
+
+    def reduce(self, value: fmpq_mpoly) -> fmpq_mpoly:
+        """`value` with the squares of all opaque roots carried out."""
+        for k, square in self._squares.items():
+            while any(monomial[k] > 1 for monomial in value.monoms()):
+                kept = self.zero
+                for monomial, factor in value.to_dict().items():
+                    twice, once = divmod(monomial[k], 2)
+                    rest = (*monomial[:k], once, *monomial[k + 1 :])
+                    term = self.context.from_dict({rest: factor})
+                    kept = kept + (term * square**twice if twice else term)
+                value = kept
+        return value
+
+    def text(self, value: fmpq_mpoly, most: int = 24) -> str:
+        """A readable form, parameters by name, at most `most` terms."""
+        return print_polynomial({m: str(c) for m, c in value.to_dict().items()}, self.label, most)
+
+    def label(self, position: int) -> tuple[str, int]:
+        """Printed name of a generator and the power of it that the name stands for (2 for roots)."""
+        key = next(k for k, at in self._at.items() if at == position)
+        if key[0] == "root":
+            return key[1], 2
+        if key[0] == "slot":
+            return self._slot_text.get(key[1], f"slot{key[1]}"), 1
+        if key[0] == "U":
+            return potential_label(key[2], self.dim) + ("" if self.minibatches == 1 else f"[{key[1]}]"), 1
+        if key[0] == "z":
+            return f"z{key[1]}_{key[2]}", 1
+        return self._label(*key), 1
+
+
+def potential_label(index: Index, dim: int) -> str:
+    """Printed name of a derivative of U: U'' in one dimension, U_12 for a mixed one."""
+    if dim == 1:
+        return f"U^({index[0]})" if index[0] > 3 else "U" + "'" * index[0]
+    return "U_" + "".join(str(i + 1) * n for i, n in enumerate(index))
+
+
+def multi_indices(dim: int, size: int) -> list[Index]:
+    """All multi-indices of `dim` entries that sum to `size`."""
+    if dim == 1:
+        return [(size,)]
+    return [(first, *rest) for first in range(size, -1, -1) for rest in multi_indices(dim - 1, size - first)]
+
+
+def prime_factors(n: int) -> list[int]:
+    """The primes of a square-free n (a large unfactored part counts as one)."""
+    factors, p = [], 2
+    while p * p <= n and p < 100_000:
+        if n % p == 0:
+            factors.append(p)
+            n //= p
+        else:
+            p += 1
+    return [*factors, n] if n > 1 else factors
