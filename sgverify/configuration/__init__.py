@@ -10,6 +10,12 @@ from sgverify.configuration.model import (
 )
 
 __all__ = [
-    "Configuration", "GradientTable", "ScheduleTable", "SweepTable", "TargetTable", "known_keys",
-    "load_configuration", "settings_of",
+    "Configuration",
+    "GradientTable",
+    "ScheduleTable",
+    "SweepTable",
+    "TargetTable",
+    "known_keys",
+    "load_configuration",
+    "settings_of",
 ]

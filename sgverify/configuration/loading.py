@@ -59,14 +59,18 @@ def _read_file(path: Path) -> Mapping[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
-        raise ConfigurationError(f"config={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file") from None
+        raise ConfigurationError(
+            f"config={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file"
+        ) from None
     try:
         tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ConfigurationError(f"config={str(path)!r}: not valid {kind} ({error}); mend the file") from None
     if not isinstance(tree, Mapping):
-        raise ConfigurationError(f"config={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys")
+        raise ConfigurationError(
+            f"config={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys"
+        )
     return tree
 
 
@@ -111,7 +115,9 @@ def _validate(tree: dict[str, Any]) -> Configuration:
         key = ".".join(path)
         given = _given(tree, path)
         expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        raise ConfigurationError(f"{key}={given!r}: expected {expected}; mend the configuration or the --set") from None
+        raise ConfigurationError(
+            f"{key}={given!r}: expected {expected}; mend the configuration or the --set"
+        ) from None
 
 
 def _given(tree: Any, path: list[str]) -> Any:
@@ -132,7 +138,9 @@ def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str
         table = _table(field.annotation)
         if table is not None:
             if not isinstance(value, Mapping):
-                raise ConfigurationError(f"{prefix}{key}={value!r}: expected a table with the keys {', '.join(table.model_fields)}")
+                raise ConfigurationError(
+                    f"{prefix}{key}={value!r}: expected a table with the keys {', '.join(table.model_fields)}"
+                )
             _refuse_unknown(value, table, f"{prefix}{key}.")
 
 

@@ -8,6 +8,23 @@ from sgverify.schemes.surd import Surd, exact
 from sgverify.schemes.words import Alphabet, Letter, Word
 
 __all__ = [
-    "ALPHABETS", "NAMED", "Alphabet", "Dynamics", "Letter", "Scheme", "Surd", "Word", "dot", "dynamics", "exact",
-    "exp", "expm1", "find_scheme", "kinetic", "langevin", "scheme", "sqrt", "thermostat",
+    "ALPHABETS",
+    "NAMED",
+    "Alphabet",
+    "Dynamics",
+    "Letter",
+    "Scheme",
+    "Surd",
+    "Word",
+    "dot",
+    "dynamics",
+    "exact",
+    "exp",
+    "expm1",
+    "find_scheme",
+    "kinetic",
+    "langevin",
+    "scheme",
+    "sqrt",
+    "thermostat",
 ]

@@ -66,16 +66,22 @@ class Abstract:
 
     def __pow__(self, exponent: object) -> Abstract:
         if isinstance(exponent, bool) or not isinstance(exponent, int):
-            raise _Refused(f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt")
+            raise _Refused(
+                f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
+            )
         return self
 
     def _in_place(self, *_: object) -> NoReturn:
-        raise _Refused("an in-place write; write x = x + y instead of x += y, so that no caller's state is changed")
+        raise _Refused(
+            "an in-place write; write x = x + y instead of x += y, so that no caller's state is changed"
+        )
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _in_place
 
     def _branch(self, *_: object) -> NoReturn:
-        raise _Refused("a branch on, or a comparison of, the state or an ingredient; a step is one formula for all")
+        raise _Refused(
+            "a branch on, or a comparison of, the state or an ingredient; a step is one formula for all"
+        )
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _branch
 
@@ -85,7 +91,9 @@ class Abstract:
     __hash__ = object.__hash__
 
     def _as_number(self) -> NoReturn:
-        raise _Refused("a foreign function that wants a plain number (such as math.exp); use sgverify's exp, sqrt, expm1")
+        raise _Refused(
+            "a foreign function that wants a plain number (such as math.exp); use sgverify's exp, sqrt, expm1"
+        )
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = __floor__ = __ceil__ = _as_number
 
@@ -93,7 +101,9 @@ class Abstract:
         raise _Refused("abs(), which is not smooth; a step must have a power series")
 
     def __matmul__(self, other: object) -> NoReturn:
-        raise _Refused("a matrix product; use dot(x, y) for scalar products, grad for what the target supplies")
+        raise _Refused(
+            "a matrix product; use dot(x, y) for scalar products, grad for what the target supplies"
+        )
 
     __rmatmul__ = __matmul__
 
@@ -101,7 +111,9 @@ class Abstract:
         raise _Refused(f"an index [{key!r}]; a definition holds for every dimension and names no coordinate")
 
     def __iter__(self) -> NoReturn:
-        raise _Refused("a loop over, or unpacking of, a state variable; a definition holds for every dimension")
+        raise _Refused(
+            "a loop over, or unpacking of, a state variable; a definition holds for every dimension"
+        )
 
     def __len__(self) -> NoReturn:
         raise _Refused("len() of a state variable; declare the keyword `dim` instead")
@@ -200,7 +212,9 @@ def run_abstractly(
     return value, Census(run.draws, run.gradients, len(run.asked))
 
 
-def check_returned(function: Callable[..., Any], value: Any, shapes: Mapping[str, str], zero: bool = False) -> tuple:
+def check_returned(
+    function: Callable[..., Any], value: Any, shapes: Mapping[str, str], zero: bool = False
+) -> tuple:
     """The returned state as a tuple, after its length and shapes were checked against `shapes`.
 
     `zero=True` lets plain numbers stand for constant vectors (drifts and diffusions may be 0).

@@ -34,7 +34,9 @@ class Declaration:
 def read_signature(function: Callable[..., Any], role: str) -> Declaration:
     """Read the declaration of `function`; refuse signatures that say something else."""
     if not callable(function) or not hasattr(function, "__code__"):
-        raise DefinitionError(f"{role}={function!r} is not a function; expected a plain `def` with the state by position")
+        raise DefinitionError(
+            f"{role}={function!r} is not a function; expected a plain `def` with the state by position"
+        )
     state, ingredients = [], []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -52,11 +54,15 @@ def read_signature(function: Callable[..., Any], role: str) -> Declaration:
                 "value; remove the default."
             )
     if not state:
-        raise DefinitionError(f"{where(function)}: `{function.__name__}` has no positional state; expected e.g. (theta, *, h)")
+        raise DefinitionError(
+            f"{where(function)}: `{function.__name__}` has no positional state; expected e.g. (theta, *, h)"
+        )
     return Declaration(tuple(state), tuple(ingredients))
 
 
-def check_state(function: Callable[..., Any], found: tuple[str, ...], expected: tuple[str, ...], dynamics: str) -> None:
+def check_state(
+    function: Callable[..., Any], found: tuple[str, ...], expected: tuple[str, ...], dynamics: str
+) -> None:
     """Refuse a step whose positional parameters are not the state of its dynamics, in order."""
     if found != expected:
         raise DefinitionError(
@@ -65,7 +71,9 @@ def check_state(function: Callable[..., Any], found: tuple[str, ...], expected: 
         )
 
 
-def check_ingredients(function: Callable[..., Any], found: Collection[str], allowed: Collection[str], clock: str) -> None:
+def check_ingredients(
+    function: Callable[..., Any], found: Collection[str], allowed: Collection[str], clock: str
+) -> None:
     """Refuse unknown ingredients, and a step without its clock (`h` for schemes, `t` for letters)."""
     known = set(allowed)
     for name in found:

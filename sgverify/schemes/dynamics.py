@@ -35,7 +35,9 @@ class Dynamics:
         """The numbers that the dynamics depends on, such as D and T."""
         return self.declaration.parameters
 
-    def coefficients(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def coefficients(
+        self, state: tuple[Any, ...], **ingredients: Any
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Drift and half squared diffusion at `state`, each a tuple in the order of the state."""
         drift, diffusion = self.function(*state, **self.declaration.select(ingredients))
         return _as_tuple(drift), _as_tuple(diffusion)
@@ -60,7 +62,9 @@ def dynamics(**shapes: str) -> Callable[[Callable[..., Any]], Dynamics]:
             )
         for clock in ("h", "t", "noise"):
             if clock in declaration.ingredients:
-                raise DefinitionError(f"{where(function)}: dynamics `{function.__name__}` may not ask for `{clock}`")
+                raise DefinitionError(
+                    f"{where(function)}: dynamics `{function.__name__}` may not ask for `{clock}`"
+                )
         value, _ = run_abstractly(function, shapes, declaration.ingredients)
         if not (isinstance(value, tuple) and len(value) == 2):
             raise DefinitionError(
@@ -79,18 +83,18 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 @dynamics(theta="vector")
-def langevin(theta, *, grad, T):  # type: ignore[no-untyped-def]
+def langevin(theta, *, grad, T):
     """Overdamped Langevin: d theta = -grad U dt + sqrt(2T) dW; invariant exp(-U/T)."""
     return -grad(theta), T
 
 
 @dynamics(theta="vector", p="vector")
-def kinetic(theta, p, *, grad, D, T):  # type: ignore[no-untyped-def]
+def kinetic(theta, p, *, grad, D, T):
     """Underdamped Langevin: d theta = p dt, dp = (-grad U - D p) dt + sqrt(2DT) dW; chen2015 section 1."""
     return (p, -grad(theta) - D * p), (0, D * T)
 
 
 @dynamics(theta="vector", p="vector", xi="scalar")
-def thermostat(theta, p, xi, *, grad, dim, D, T):  # type: ignore[no-untyped-def]
+def thermostat(theta, p, xi, *, grad, dim, D, T):
     """Nose-Hoover thermostat: friction xi, d xi = (p.p/dim - T) dt; chen2015 Algorithm 3, with its dt."""
     return (p, -grad(theta) - xi * p, dot(p, p) / dim - T), (0, D * T, 0)

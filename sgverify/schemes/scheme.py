@@ -92,7 +92,9 @@ def scheme(
     Raises `DefinitionError` (file, line, mend) where the definition is not well-formed.
     """
     if not isinstance(dynamics, Dynamics):
-        raise DefinitionError(f"scheme({dynamics!r}): expected a dynamics such as langevin or kinetic as first argument")
+        raise DefinitionError(
+            f"scheme({dynamics!r}): expected a dynamics such as langevin or kinetic as first argument"
+        )
     check_order(order)
 
     def decorate(function: Callable[..., Any]) -> Scheme:
@@ -115,28 +117,32 @@ def make_scheme(
     memory = dict(memory or {})
     expected = (*dynamics.state, *memory)
     check_state(function, declaration.state, expected, dynamics.name)
-    check_ingredients(function, declaration.ingredients, ("h", "grad", "noise", "dim", *dynamics.parameters), "h")
+    check_ingredients(
+        function, declaration.ingredients, ("h", "grad", "noise", "dim", *dynamics.parameters), "h"
+    )
     shapes = {**dynamics.shapes, **dict.fromkeys(memory, VECTOR)}
     value, census = run_abstractly(function, shapes, declaration.ingredients)
     values = check_returned(function, value, shapes)
     if _has_noise(dynamics) and not any(isinstance(item, Abstract) and item.noisy for item in values):
         raise DefinitionError(
-            f"{where(function)}: `{function.__name__}` draws no noise, or none reaches the state; `{dynamics.name}` has a "
-            "diffusion; add the ingredient `noise` and a term such as sqrt(2*T*h)*noise()."
+            f"{where(function)}: `{function.__name__}` draws no noise, or none reaches the state; `{dynamics.name}` "
+            "has a diffusion; add the ingredient `noise` and a term such as sqrt(2*T*h)*noise()."
         )
     summary = (function.__doc__ or "").strip().split("\n")[0]
-    return Scheme(name or function.__name__, dynamics, function, declaration, census, order, word, memory, summary)
+    return Scheme(
+        name or function.__name__, dynamics, function, declaration, census, order, word, memory, summary
+    )
 
 
 def check_order(order: int | None) -> None:
     """Refuse a claimed order that is not a positive whole number."""
     if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
-        raise DefinitionError(f"order={order!r}: expected a whole number of at least 1; leave it out if nothing is claimed")
+        raise DefinitionError(
+            f"order={order!r}: expected a whole number of at least 1; leave it out if nothing is claimed"
+        )
 
 
 def _has_noise(dynamics: Dynamics) -> bool:
     value, _ = run_abstractly(dynamics.function, dynamics.shapes, dynamics.declaration.ingredients)
     diffusion = value[1] if isinstance(value[1], tuple) else (value[1],)
     return any(isinstance(item, Abstract) or item != 0 for item in diffusion)
-
-

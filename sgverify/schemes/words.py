@@ -60,9 +60,13 @@ class Alphabet:
 
     def __init__(self, name: str, dynamics: Dynamics, /, **letters: Callable[..., Any]) -> None:
         if not isinstance(dynamics, Dynamics):
-            raise DefinitionError(f"Alphabet({name!r}, {dynamics!r}): expected a dynamics such as kinetic, second")
+            raise DefinitionError(
+                f"Alphabet({name!r}, {dynamics!r}): expected a dynamics such as kinetic, second"
+            )
         if not letters:
-            raise DefinitionError(f"Alphabet({name!r}, {dynamics.name}): no letters; pass e.g. A=drift, B=friction")
+            raise DefinitionError(
+                f"Alphabet({name!r}, {dynamics.name}): no letters; pass e.g. A=drift, B=friction"
+            )
         self.name = name
         self.dynamics = dynamics
         self.letters: Mapping[str, Letter] = MappingProxyType(
@@ -95,11 +99,16 @@ class Alphabet:
 
     def _shares(self, text: str, coefficients: Sequence[Any] | None) -> tuple[Fraction, ...]:
         if not isinstance(text, str) or not text:
-            raise DefinitionError(f"word={text!r}: expected letters of the alphabet {self.name}, e.g. 'ABOBA'")
+            raise DefinitionError(
+                f"word={text!r}: expected letters of the alphabet {self.name}, e.g. 'ABOBA'"
+            )
         for symbol in text:
             if symbol not in self.letters:
                 raise UnknownNameError(
-                    f"letter (in word={text!r})", symbol, self.letters, f"The alphabet {self.name} has {', '.join(self.letters)}."
+                    f"letter (in word={text!r})",
+                    symbol,
+                    self.letters,
+                    f"The alphabet {self.name} has {', '.join(self.letters)}.",
                 )
         missing = [symbol for symbol in self.letters if symbol not in text]
         if missing:
@@ -126,12 +135,15 @@ class Alphabet:
 
 
 def _read_share(value: Any, text: str) -> Fraction:
+    share: Any
     try:
         share = Fraction(value) if isinstance(value, str) else exact(value)
-    except (ValueError, TypeError, ZeroDivisionError):
-        share = None  # type: ignore[assignment]
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+        share = None
     if not isinstance(share, Fraction):
-        raise DefinitionError(f"word={text!r}: coefficient {value!r} is not a rational number; write e.g. '1/2' or 0.25")
+        raise DefinitionError(
+            f"word={text!r}: coefficient {value!r} is not a rational number; write e.g. '1/2' or 0.25"
+        )
     return share
 
 
@@ -140,7 +152,9 @@ def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) 
         raise DefinitionError(f"letter {symbol!r}: expected one capital, such as A")
     declaration = read_signature(function, f"letter {symbol}")
     check_state(function, declaration.state, dynamics.state, dynamics.name)
-    check_ingredients(function, declaration.ingredients, ("t", "grad", "noise", "dim", *dynamics.parameters), "t")
+    check_ingredients(
+        function, declaration.ingredients, ("t", "grad", "noise", "dim", *dynamics.parameters), "t"
+    )
     value, _ = run_abstractly(function, dynamics.shapes, declaration.ingredients)
     check_returned(function, value, dynamics.shapes)
     return Letter(symbol, function, declaration)
@@ -150,7 +164,9 @@ def _compose(word: Word) -> Callable[..., Any]:
     """The step function of a word, with the signature that its letters declare together."""
     letters = word.alphabet.letters
     used = [letters[symbol] for symbol in word.text]
-    ingredients = tuple(dict.fromkeys(name for letter in used for name in letter.declaration.ingredients if name != "t"))
+    ingredients = tuple(
+        dict.fromkeys(name for letter in used for name in letter.declaration.ingredients if name != "t")
+    )
     state = word.alphabet.dynamics.state
 
     def step(*values: Any, **given: Any) -> tuple[Any, ...]:
@@ -163,4 +179,3 @@ def _compose(word: Word) -> Callable[..., Any]:
     keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("h", *ingredients)]
     step.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
     return step
-

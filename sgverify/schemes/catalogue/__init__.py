@@ -25,10 +25,14 @@ def find_scheme(name: str) -> Scheme:
             if not text:
                 raise DefinitionError(f"scheme={name!r}: the word is empty; write e.g. {prefix}-ABOBA")
             return alphabet.word(text, name=f"{prefix}-{text.lower()}").named(
-                f"{prefix}-{text.lower()}", summary=f"Splitting {text} in the letters of {alphabet.name}.", source=SOURCES[prefix]
+                f"{prefix}-{text.lower()}",
+                summary=f"Splitting {text} in the letters of {alphabet.name}.",
+                source=SOURCES[prefix],
             )
     patterns = [f"{prefix}-WORD" for prefix in ALPHABETS]
-    raise UnknownNameError("scheme", name, [*NAMED, *patterns], "A scheme of your own is path/to/file.py:attribute.")
+    raise UnknownNameError(
+        "scheme", name, [*NAMED, *patterns], "A scheme of your own is path/to/file.py:attribute."
+    )
 
 
 SOURCES = {"sghmc-chen": chen.SOURCE, "sghmc-md": molecular.SOURCE}

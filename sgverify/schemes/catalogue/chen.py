@@ -7,17 +7,17 @@ from sgverify.schemes.words import Alphabet
 SOURCE = "chen2015 equation (9)"
 
 
-def drift(theta, p, *, t):  # type: ignore[no-untyped-def]
+def drift(theta, p, *, t):
     """A: d theta = p dt."""
     return theta + t * p, p
 
 
-def friction(theta, p, *, t, D):  # type: ignore[no-untyped-def]
+def friction(theta, p, *, t, D):
     """B: dp = -D p dt."""
     return theta, exp(-D * t) * p
 
 
-def noisy_kick(theta, p, *, t, grad, noise, D, T):  # type: ignore[no-untyped-def]
+def noisy_kick(theta, p, *, t, grad, noise, D, T):
     """O: dp = -grad U dt + sqrt(2DT) dW."""
     return theta, p - t * grad(theta) + sqrt(2 * D * T * t) * noise()
 

@@ -8,12 +8,12 @@ from sgverify.schemes.words import Alphabet
 SOURCE = "Leimkuhler and Matthews 2013, Applied Mathematics Research eXpress"
 
 
-def kick(theta, p, *, t, grad):  # type: ignore[no-untyped-def]
+def kick(theta, p, *, t, grad):
     """B: dp = -grad U dt."""
     return theta, p - t * grad(theta)
 
 
-def ornstein_uhlenbeck(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]
+def ornstein_uhlenbeck(theta, p, *, t, noise, D, T):
     """O: dp = -D p dt + sqrt(2DT) dW, solved exactly."""
     return theta, exp(-D * t) * p + sqrt(-T * expm1(-2 * D * t)) * noise()
 
