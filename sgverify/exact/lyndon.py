@@ -1,0 +1,153 @@
+"""Lyndon words, their standard bracketing, and Lie elements in the basis they form."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import lcm
+
+from sgverify.errors import SgverifyError
+
+
+class NotALieElementError(SgverifyError):
+    """An element of the free associative algebra is not a combination of commutators."""
+
+
+def is_lyndon(word: str) -> bool:
+    """Tell whether a word is smaller than each of its proper suffixes, in the order of the dictionary.
+
+    >>> is_lyndon("AAB"), is_lyndon("ABA"), is_lyndon("AA")
+    (True, False, False)
+    """
+    return bool(word) and all(word < word[i:] for i in range(1, len(word)))
+
+
+def lyndon_words(letters: Sequence[str], degree: int) -> tuple[str, ...]:
+    """Return the Lyndon words of exactly `degree` letters, in the order of the dictionary.
+
+    Source: Duval 1988, Theoretical Computer Science 60, 255-283. From one Lyndon word of at most `degree`
+    letters to the next: repeat it up to `degree` letters, drop the largest letter at the end as often as it
+    stands there, and raise the last letter that is left.
+
+    >>> lyndon_words("AB", 3)
+    ('AAB', 'ABB')
+    """
+    shorter_too = _lyndon_words_up_to(tuple(sorted(set(letters))), degree)
+    return tuple(word for word in shorter_too if len(word) == degree)
+
+
+def standard_factorization(word: str) -> tuple[str, str]:
+    """Return (u, v) with word = uv and v the longest proper suffix that is a Lyndon word; u is then one too.
+
+    `word`: a Lyndon word of two letters or more (Lothaire 1983, Combinatorics on Words, section 5.1).
+
+    >>> standard_factorization("AABB")
+    ('A', 'ABB')
+    """
+    if len(word) < 2 or not is_lyndon(word):
+        raise SgverifyError(
+            f"word={word!r} has no standard factorization: expected a Lyndon word of two letters or more"
+        )
+    # The longest Lyndon suffix is the smallest suffix in the order of the dictionary.
+    start = min(range(1, len(word)), key=lambda i: word[i:])
+    return word[:start], word[start:]
+
+
+@lru_cache(maxsize=100_000)
+def commutator(word: str) -> str:
+    """Return the standard bracketing of a Lyndon word as text: b(uv) = [b(u),b(v)], b of a letter the letter.
+
+    Every standard bracketing is read back by dropping the brackets and commas.
+
+    >>> commutator("AAB"), commutator("ABB")
+    ('[A,[A,B]]', '[[A,B],B]')
+    """
+    if len(word) == 1:
+        return word
+    left, right = standard_factorization(word)
+    return f"[{commutator(left)},{commutator(right)}]"
+
+
+def expand(combination: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return a combination of standard bracketings as a combination of associative words, zeros left out.
+
+    `combination`: coefficient of each commutator (the text of `commutator`), or of its Lyndon word.
+
+    >>> expand({"[A,[A,B]]": Fraction(1)})
+    {'AAB': Fraction(1, 1), 'ABA': Fraction(-2, 1), 'BAA': Fraction(1, 1)}
+    """
+    total: defaultdict[str, Fraction] = defaultdict(Fraction)
+    for text, coefficient in combination.items():
+        for word, integer in _expansion(_lyndon_word_of(text)).items():
+            total[word] += coefficient * integer
+    return {word: total[word] for word in sorted(total) if total[word]}
+
+
+def lyndon_coefficients(element: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return the coefficients of a Lie element in the Lyndon basis, keyed by commutator, zeros left out.
+
+    element: coefficient of each associative word; degrees may be mixed.
+
+    The standard bracketing of a Lyndon word l is l plus greater words (Lothaire 1983, section 5.3). So, with
+    the Lyndon words of a degree read upwards, the coefficient of l is what the smaller ones have left at l.
+    At the end nothing may be left: that the element is a Lie element is proved on the way, not presumed.
+
+    Raises NotALieElementError if it is not one.
+
+    >>> lyndon_coefficients({"AB": Fraction(1, 2), "BA": Fraction(-1, 2)})
+    {'[A,B]': Fraction(1, 2)}
+    """
+    denominator = lcm(1, *(coefficient.denominator for coefficient in element.values()))
+    remainder = {word: int(coefficient * denominator) for word, coefficient in element.items() if coefficient}
+    letters = sorted({letter for word in remainder for letter in word})
+    found: dict[str, Fraction] = {}
+    for degree in sorted({len(word) for word in remainder}):
+        for lyndon_word in lyndon_words(letters, degree):
+            coefficient = remainder.get(lyndon_word, 0)
+            if coefficient:
+                found[commutator(lyndon_word)] = Fraction(coefficient, denominator)
+                for word, integer in _expansion(lyndon_word).items():
+                    remainder[word] = remainder.get(word, 0) - coefficient * integer
+    for word, integer in remainder.items():
+        if integer:
+            raise NotALieElementError(
+                f"not a Lie element: the word {word!r} keeps the weight {Fraction(integer, denominator)} "
+                "when all commutators of the Lyndon basis are taken out"
+            )
+    return found
+
+
+def _lyndon_words_up_to(letters: tuple[str, ...], degree: int) -> Iterator[str]:
+    successor = dict(pairwise(letters))
+    word = letters[0] if letters and degree > 0 else ""
+    while word:
+        yield word
+        repeated = (word * degree)[:degree].rstrip(letters[-1])
+        word = repeated[:-1] + successor[repeated[-1]] if repeated else ""
+
+
+def _lyndon_word_of(text: str) -> str:
+    word = text.translate(str.maketrans("", "", "[],"))
+    if not is_lyndon(word) or text not in (word, commutator(word)):
+        raise SgverifyError(
+            f"commutator={text!r} is not in the Lyndon basis: expected a Lyndon word or its standard "
+            "bracketing, such as '[A,[A,B]]'"
+        )
+    return word
+
+
+@lru_cache(maxsize=100_000)
+def _expansion(lyndon_word: str) -> dict[str, int]:
+    """The standard bracketing in associative words; the cache shares it, so nobody may change it."""
+    if len(lyndon_word) == 1:
+        return {lyndon_word: 1}
+    left, right = (_expansion(factor) for factor in standard_factorization(lyndon_word))
+    terms: defaultdict[str, int] = defaultdict(int)
+    for u, p in left.items():
+        for v, q in right.items():
+            terms[u + v] += p * q
+            terms[v + u] -= p * q
+    return {word: terms[word] for word in terms if terms[word]}
