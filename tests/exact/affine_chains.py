@@ -1,0 +1,230 @@
+"""Random affine chains in exact fractions, and their ergodic averages over every pair of times.
+
+Nothing here shares a formula with the package: the noise is a discrete law, whose moments are sums over its
+atoms, and moments of the state are carried one step at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from flint import arb_mat
+
+from sgverify.exact.ball import column, matrix, number
+from sgverify.exact.chain import AffineChain, Problem, Quadratic
+
+Polynomial = dict[tuple[int, ...], Fraction]
+
+
+@dataclass
+class PlainChain:
+    """x' = map x + shift + xi in fractions; the noise is atoms[i] with probability weights[i]."""
+
+    map: list[list[Fraction]]
+    shift: list[Fraction]
+    atoms: list[list[Fraction]]
+    weights: list[Fraction]
+    start: list[Fraction]
+    start_covariance: list[list[Fraction]] | None
+    constant: Fraction
+    linear: list[Fraction]
+    quadratic: list[list[Fraction]]
+    target: Fraction
+    gaussian: bool = field(default=False)
+
+    @property
+    def size(self) -> int:
+        return len(self.shift)
+
+    def moment(self, *slots: int) -> Fraction:
+        """E xi_i xi_j ...; of a Gaussian with the covariance of the atoms where `gaussian`."""
+        if self.gaussian and len(slots) > 2:
+            if len(slots) % 2:
+                return Fraction(0)
+            head, rest = slots[0], slots[1:]
+            return sum(
+                (
+                    self.moment(head, rest[i]) * self.moment(*rest[:i], *rest[i + 1 :])
+                    for i in range(len(rest))
+                ),
+                Fraction(0),
+            )
+        total = Fraction(0)
+        for atom, weight in zip(self.atoms, self.weights, strict=True):
+            for slot in slots:
+                weight = weight * atom[slot]
+            total += weight
+        return total
+
+    def cumulant(self, *slots: int) -> Fraction:
+        """Joint cumulants of the centred noise up to order 4."""
+        m = self.moment
+        if len(slots) < 4:
+            return m(*slots)
+        i, j, k, l = slots
+        return m(i, j, k, l) - m(i, j) * m(k, l) - m(i, k) * m(j, l) - m(i, l) * m(j, k)
+
+    def tensor(self, order: int) -> arb_mat | None:
+        if self.gaussian:
+            return None
+        n = self.size
+        return arb_mat(
+            n,
+            n ** (order - 1),
+            [number(self.cumulant(*s)) for s in itertools.product(range(n), repeat=order)],
+        )
+
+    def problem_at(self, bits: int) -> Problem:
+        n = self.size
+        chain = AffineChain(
+            map=matrix(self.map),
+            shift=column(self.shift),
+            covariance=matrix([[self.moment(i, j) for j in range(n)] for i in range(n)]),
+            start_mean=column(self.start),
+            start_covariance=None if self.start_covariance is None else matrix(self.start_covariance),
+            third=self.tensor(3),
+            fourth=self.tensor(4),
+        )
+        phi = Quadratic(number(self.constant), column(self.linear), matrix(self.quadratic))
+        return Problem(chain, phi, number(self.target))
+
+    def phi(self) -> Polynomial:
+        n = self.size
+        poly: Polynomial = {(0,) * n: self.constant}
+        for i in range(n):
+            _add(poly, _unit(n, i), self.linear[i])
+            for j in range(n):
+                _add(
+                    poly,
+                    tuple(a + b for a, b in zip(_unit(n, i), _unit(n, j), strict=True)),
+                    self.quadratic[i][j],
+                )
+        return poly
+
+    def step_back(self, poly: Polynomial) -> Polynomial:
+        """E[poly(X_1) | X_0 = x] as a polynomial in x."""
+        n = self.size
+        total: Polynomial = {}
+        for powers, coefficient in poly.items():
+            factors = [i for i, a in enumerate(powers) for _ in range(a)]
+            # Each factor is one term of (M x)_i, or c_i, or xi_i.
+            for picks in itertools.product(range(n + 2), repeat=len(factors)):
+                weight, slots, out = coefficient, [], [0] * n
+                for factor, pick in zip(factors, picks, strict=True):
+                    if pick < n:
+                        weight *= self.map[factor][pick]
+                        out[pick] += 1
+                    elif pick == n:
+                        weight *= self.shift[factor]
+                    else:
+                        slots.append(factor)
+                if weight:
+                    _add(total, tuple(out), weight * self.moment(*slots))
+        return total
+
+    def start_average(self, poly: Polynomial) -> Fraction:
+        """E poly(X_0) for the Gaussian or deterministic start."""
+        n = self.size
+        law = PlainChain(
+            [[Fraction(0)] * n for _ in range(n)],
+            self.start,
+            [],
+            [],
+            self.start,
+            None,
+            Fraction(0),
+            [],
+            [],
+            Fraction(0),
+        )
+        covariance = self.start_covariance or [[Fraction(0)] * n for _ in range(n)]
+
+        def moment(*slots: int) -> Fraction:
+            if len(slots) % 2:
+                return Fraction(0)
+            if not slots:
+                return Fraction(1)
+            head, rest = slots[0], slots[1:]
+            return sum(
+                (covariance[head][rest[i]] * moment(*rest[:i], *rest[i + 1 :]) for i in range(len(rest))),
+                Fraction(0),
+            )
+
+        law.moment = moment  # type: ignore[method-assign]
+        return law.step_back(poly).get((0,) * n, Fraction(0))
+
+    def averages(self, length: int) -> tuple[Fraction, Fraction]:
+        """Bias and mean square error of (1/L) sum_{l=1..L} phi(X_l), over all pairs of times."""
+        phi = self.phi()
+        later = [phi]
+        for _ in range(length):
+            later.append(self.step_back(later[-1]))
+        first = [self.start_average(later[l]) for l in range(length + 1)]
+        second = Fraction(0)
+        for gap in range(length):
+            product = _product(phi, later[gap])
+            for l in range(1, length - gap + 1):
+                moved = product
+                for _ in range(l):
+                    moved = self.step_back(moved)
+                second += (1 if gap == 0 else 2) * self.start_average(moved)
+        mean = sum(first[1:], Fraction(0)) / length
+        return mean - self.target, second / length**2 - 2 * mean * self.target + self.target**2
+
+
+def random_chain(
+    size: int,
+    seed: int,
+    *,
+    gaussian: bool = False,
+    start: str = "gaussian",
+    radius: Fraction = Fraction(9, 10),
+) -> PlainChain:
+    """A stable chain with skewed discrete noise, or with Gaussian noise of the same covariance."""
+    draw = random.Random(seed)
+
+    def some() -> Fraction:
+        return Fraction(draw.randint(-9, 9), 10)
+
+    raw = [[some() for _ in range(size)] for _ in range(size)]
+    widest = max(sum(abs(x) for x in row) for row in raw) or Fraction(1)
+    weights = [Fraction(draw.randint(1, 5)) for _ in range(size + 2)]
+    total = sum(weights)
+    weights = [w / total for w in weights]
+    atoms = [[some() for _ in range(size)] for _ in weights]
+    centre = [sum(w * a[i] for w, a in zip(weights, atoms, strict=True)) for i in range(size)]
+    root = [[some() for _ in range(size)] for _ in range(size)]
+    spread = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in root] for r in root]
+    form = [[some() for _ in range(size)] for _ in range(size)]
+    return PlainChain(
+        map=[[radius * x / widest for x in row] for row in raw],
+        shift=[some() for _ in range(size)],
+        atoms=[[a[i] - centre[i] for i in range(size)] for a in atoms],
+        weights=weights,
+        start=[some() for _ in range(size)],
+        start_covariance=spread if start == "gaussian" else None,
+        constant=some(),
+        linear=[some() for _ in range(size)],
+        quadratic=[[form[i][j] + form[j][i] for j in range(size)] for i in range(size)],
+        target=some(),
+        gaussian=gaussian,
+    )
+
+
+def _unit(size: int, i: int) -> tuple[int, ...]:
+    return tuple(int(k == i) for k in range(size))
+
+
+def _add(poly: Polynomial, powers: tuple[int, ...], value: Fraction) -> None:
+    poly[powers] = poly.get(powers, Fraction(0)) + value
+
+
+def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for a, x in left.items():
+        for b, y in right.items():
+            _add(total, tuple(i + j for i, j in zip(a, b, strict=True)), x * y)
+    return total
