@@ -1,0 +1,183 @@
+"""The floors of the house: imports point downward, siblings of the upper floors never meet.
+
+Every import statement counts, wherever it stands: in a function, under TYPE_CHECKING, in a try block.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "sgverify"
+
+# Each name is a subpackage or a module of `sgverify`; "" is the package itself, whose functions
+# (`sgverify.verify`) stand above everything and load it when they are called.
+FLOORS: Mapping[str, int] = {
+    "errors": 0,
+    "schemes": 0,
+    "targets": 0,
+    "evidence": 0,
+    "configuration": 0,
+    "claims": 1,
+    "exact": 2,
+    "samplers": 2,
+    "rates": 2,
+    "checks": 3,
+    "strategies": 3,
+    "report": 3,
+    "cli": 4,
+    "pytest_plugin": 4,
+    "testing": 4,
+    "__main__": 5,
+    "": 5,
+}
+STRANGERS_FROM = 2  # on this floor and floor 3, siblings never import one another
+TOP = 4
+HEAVY = frozenset({"torch", "sympy", "matplotlib"})
+LIGHT_FLOORS = frozenset({0, 1})
+
+
+def imports(source: str, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """(line, absolute dotted name) of everything that `source`, the text of `module`, imports."""
+    home = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = home[: len(home) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # What is imported may be a module or a name in one; the longer reading decides the floor.
+                yield node.lineno, f"{stem}.{alias.name}"
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "sgverify"
+        ):
+            yield node.lineno, f"sgverify.{node.attr}"
+        elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield node.lineno, first.value
+
+
+def faults(source: str, module: str, is_package: bool = False) -> list[str]:
+    """What the floors have against `module`, one sentence each."""
+    own = _part(module)
+    if own not in FLOORS:
+        return [f"{module}: {own!r} stands on no floor; give it one in FLOORS"]
+    found = []
+    for line, name in imports(source, module, is_package):
+        package, *rest = name.split(".")
+        if package in HEAVY and FLOORS[own] in LIGHT_FLOORS:
+            found.append(f"{module}:{line} imports {package} on floor {FLOORS[own]}")
+        # A bare `import sgverify` binds the name; what is asked of it counts, and the version is anybody's.
+        if package != "sgverify" or not rest or rest[0] == "__version__":
+            continue
+        # A name that is no part is one that the package itself re-exports.
+        other = rest[0] if rest[0] in FLOORS else ""
+        if other == own:
+            continue
+        if FLOORS[other] > FLOORS[own]:
+            found.append(f"{module}:{line} imports {name}, upward to floor {FLOORS[other]}")
+        elif FLOORS[other] == FLOORS[own] and STRANGERS_FROM <= FLOORS[own] < TOP:
+            found.append(f"{module}:{line} imports its sibling {other}")
+    return found
+
+
+def cycles(edges: Mapping[str, set[str]]) -> list[str]:
+    """The parts that can be reached from themselves."""
+    reached = {part: set(others) for part, others in edges.items()}
+    for middle in edges:
+        for part in edges:
+            if middle in reached[part]:
+                reached[part] |= reached[middle]
+    return sorted(part for part in edges if part in reached[part])
+
+
+def test_every_module_keeps_its_floor() -> None:
+    modules = list(_modules())
+    assert any(module == "sgverify.schemes.scheme" for module, *_ in modules)
+    assert [fault for module, package, text in modules for fault in faults(text, module, package)] == []
+
+
+def test_no_circle_among_the_parts() -> None:
+    edges: dict[str, set[str]] = {part: set() for part in FLOORS}
+    for module, package, text in _modules():
+        own = _part(module)
+        for _, name in imports(text, module, package):
+            other = _part(name)
+            if name.startswith("sgverify.") and other in FLOORS and other != own:
+                edges[own].add(other)
+    # The package re-exports what its parts define, and its version is read from below: no circle of parts.
+    del edges[""]
+    assert cycles(edges) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("sgverify.schemes.words", "import torch"),
+        ("sgverify.schemes.words", "def f():\n    import torch.nn as nn"),
+        ("sgverify.targets.gaussian", "if TYPE_CHECKING:\n    from sympy import Symbol"),
+        ("sgverify.configuration.model", "from matplotlib import pyplot"),
+        ("sgverify.claims.loader", "import importlib\nimportlib.import_module('torch')"),
+        ("sgverify.schemes.words", "from sgverify.exact import affine"),
+        ("sgverify.schemes.words", "from ..exact import affine"),
+        ("sgverify.evidence.codec", "from sgverify import claims"),
+        ("sgverify.exact.affine", "from sgverify.samplers import engine"),
+        ("sgverify.rates.fit", "import sgverify.exact.affine"),
+        (
+            "sgverify.report.html",
+            "try:\n    from sgverify.checks import registry\nexcept ImportError:\n    pass",
+        ),
+        ("sgverify.checks.registry", "from .. import report"),
+        ("sgverify.strategies.words", "from sgverify.cli import main"),
+        ("sgverify.exact.affine", "from sgverify import exp"),
+        ("sgverify.exact.affine", "import sgverify\nsgverify.verify(None)"),
+        ("sgverify.helpers", "import math"),
+    ],
+)
+def test_a_planted_bad_import_is_found(module: str, line: str) -> None:
+    assert len(faults(line, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("sgverify.schemes.words", "from sgverify.errors import UserError"),
+        ("sgverify.schemes.words", "from .scheme import Scheme"),
+        ("sgverify.samplers.engine", "import torch"),
+        ("sgverify.exact.affine", "from sgverify.schemes import exp"),
+        ("sgverify.evidence.codec", "from sgverify import __version__"),
+        ("sgverify.evidence.codec", "import sgverify\nprint(sgverify.__version__)"),
+        ("sgverify.checks.registry", "from sgverify import exact, samplers"),
+        ("sgverify.cli.main", "from sgverify import checks, report, strategies"),
+        ("sgverify.pytest_plugin", "from sgverify.testing import parametrize_with_checks"),
+    ],
+)
+def test_a_good_import_passes(module: str, line: str) -> None:
+    assert faults(line, module) == []
+
+
+def test_a_planted_circle_is_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
+
+
+def _modules() -> Iterable[tuple[str, bool, str]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = ["sgverify", *path.relative_to(PACKAGE).with_suffix("").parts]
+        package = parts[-1] == "__init__"
+        yield ".".join(parts[:-1] if package else parts), package, path.read_text(encoding="utf-8")
+
+
+def _part(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))

@@ -1,0 +1,37 @@
+"""What `import sgverify` loads, and what it offers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import sgverify
+
+HEAVY = (
+    "torch sympy matplotlib flint scipy statsmodels hypothesis numpy pydantic pandas jinja2 jsonschema rich click"
+).split()
+PUBLIC = {"Alphabet", "__version__", "dot", "dynamics", "exp", "expm1", "scheme", "sqrt"}
+
+
+@pytest.mark.parametrize("statement", ["import sgverify", "from sgverify.schemes import find_scheme"])
+def test_import_stays_light(statement: str) -> None:
+    program = f"{statement}; import json, sys; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert "sgverify.schemes.scheme" in loaded
+    assert sorted(loaded.intersection(HEAVY)) == []
+
+
+def test_everything_that_is_public_is_there() -> None:
+    assert set(sgverify.__all__) == PUBLIC
+    assert [name for name in sgverify.__all__ if not hasattr(sgverify, name)] == []
+    assert list(sgverify.__all__) == sorted(sgverify.__all__)
+
+
+def test_the_version_is_one_that_packages_have() -> None:
+    numbers = sgverify.__version__.split(".")
+    assert len(numbers) == 3
+    assert all(number.isdigit() for number in numbers)
