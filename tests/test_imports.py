@@ -10,9 +10,22 @@ import pytest
 
 import sgverify
 
-HEAVY = (
-    "torch sympy matplotlib flint scipy statsmodels hypothesis numpy pydantic pandas jinja2 jsonschema rich click"
-).split()
+HEAVY = [
+    "torch",
+    "sympy",
+    "matplotlib",
+    "flint",
+    "scipy",
+    "statsmodels",
+    "hypothesis",
+    "numpy",
+    "pydantic",
+    "pandas",
+    "jinja2",
+    "jsonschema",
+    "rich",
+    "click",
+]
 PUBLIC = {"Alphabet", "__version__", "dot", "dynamics", "exp", "expm1", "scheme", "sqrt"}
 
 
