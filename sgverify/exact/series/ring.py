@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.printing import print_polynomial
@@ -103,6 +103,13 @@ class Ring:
             if square is not None:
                 self._squares[self._at["slot", number]] = square
         return self.generator("slot", self._slots[key])
+
+    def slot_value(self, position: int) -> arb:
+        """The number that an opaque root stands for, where its square is a number."""
+        square = self._squares.get(position)
+        if square is None or not square.is_constant():
+            raise NotExpandableError(f"the value of {self.label(position)[0]}")
+        return arb(square.leading_coefficient()).sqrt()
 
     def sqrt(self, value: fmpq_mpoly) -> fmpq_mpoly:
         """A square root: exact for monomials in the parameters, else an opaque root whose square is `value`."""

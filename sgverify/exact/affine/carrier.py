@@ -1,0 +1,175 @@
+"""The affine reading: on a quadratic potential one step is X_1 = M X_0 + c + sum_k B_k (noise)_k.
+
+The gradient of a quadratic potential is grad(v) = P (v - mu) + g with the precision P, the mean mu and the
+minibatch noise g. Since a definition knows vectors, scalars and grad only, every block of M, B and c is a
+*polynomial in P* with scalar coefficients. A scheme is therefore read once, for every dimension and target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sgverify.errors import NotAffineError
+from sgverify.exact.affine.field import Scalar
+from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
+
+Base = tuple[str, Any]
+"""What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
+
+Polynomial = tuple[Any, ...]
+"""Coefficients (c_0, c_1, ...) of c_0 + c_1 P + c_2 P^2 + ..."""
+
+
+class Affine:
+    """A vector that is affine in the bases: {base: polynomial in P}."""
+
+    __slots__ = ("blocks",)
+
+    def __init__(self, blocks: dict[Base, Polynomial]) -> None:
+        self.blocks = blocks
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Affine):
+            other = Affine({("ones", 0): (other,)})
+        blocks = dict(self.blocks)
+        for base, polynomial in other.blocks.items():
+            blocks[base] = _add(blocks[base], polynomial) if base in blocks else polynomial
+        return Affine(blocks)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Affine:
+        return self._map(lambda c: -c)
+
+    def __pos__(self) -> Affine:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Affine:
+        if isinstance(other, Affine):
+            raise NotAffineError("a product of two state-dependent quantities")
+        return self._map(lambda c: c * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Affine:
+        if isinstance(other, Affine):
+            raise NotAffineError("a quotient by a state-dependent quantity")
+        return self._map(lambda c: c / other)
+
+    def __rtruediv__(self, other: Any) -> Affine:
+        raise NotAffineError("a quotient by a state-dependent quantity")
+
+    def __pow__(self, exponent: int) -> Affine:
+        if exponent == 1:
+            return self
+        raise NotAffineError("a power of a state-dependent quantity")
+
+    def _map(self, function: Callable[[Any], Any]) -> Affine:
+        return Affine({base: tuple(function(c) for c in polynomial) for base, polynomial in self.blocks.items()})
+
+    def times_precision(self) -> Affine:
+        """P times the vector."""
+        return Affine({base: (0, *polynomial) for base, polynomial in self.blocks.items()})
+
+
+def _add(left: Polynomial, right: Polynomial) -> Polynomial:
+    longest = max(len(left), len(right))
+    padded = [(*p, *([0] * (longest - len(p)))) for p in (left, right)]
+    return tuple(a + b for a, b in zip(*padded, strict=True))
+
+
+@exp.register
+@expm1.register
+@sqrt.register
+def _(value: Affine) -> Any:
+    raise NotAffineError("a nonlinear function of a state-dependent quantity")
+
+
+@dot.register
+def _(left: Affine, right: Any) -> Any:
+    raise NotAffineError("a scalar product of state-dependent vectors")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step read as an affine map: for every state variable, its blocks.
+
+    `draws` and `gradients` count the independent noises ('noise', k) and ('gradient', k).
+    """
+
+    rows: dict[str, dict[Base, Polynomial]]
+    draws: int
+    gradients: int
+
+
+class _Gradient:
+    def __init__(self, run: _Run, minibatch: int) -> None:
+        self._run = run
+        self._minibatch = minibatch
+
+    def __call__(self, position: Affine) -> Affine:
+        number = self._run.next_gradient() if self._run.each_evaluation else self._run.use(self._minibatch)
+        centred = position - Affine({("mean", 0): (1,)})
+        return centred.times_precision() + Affine({("gradient", number): (1,)})
+
+    def fresh(self) -> _Gradient:
+        self._run.opened += 1
+        return _Gradient(self._run, self._run.opened)
+
+
+class _Run:
+    def __init__(self, each_evaluation: bool) -> None:
+        self.each_evaluation = each_evaluation
+        self.draws = 0
+        self.opened = 0
+        self.evaluations = 0
+        self._numbers: dict[int, int] = {}
+
+    def noise(self) -> Affine:
+        self.draws += 1
+        return Affine({("noise", self.draws - 1): (1,)})
+
+    def next_gradient(self) -> int:
+        self.evaluations += 1
+        return self.evaluations - 1
+
+    def use(self, minibatch: int) -> int:
+        # Minibatches are numbered in the order in which they are used, as the sampler consumes them.
+        return self._numbers.setdefault(minibatch, len(self._numbers))
+
+    @property
+    def gradients(self) -> int:
+        return self.evaluations if self.each_evaluation else len(self._numbers)
+
+
+def read_affine(scheme: Scheme, ingredients: dict[str, Any], *, each_evaluation: bool = False) -> Step:
+    """Read one step of `scheme` as an affine map; `ingredients` holds h and the parameters as scalars.
+
+    `each_evaluation` gives every gradient evaluation noise of its own (the `additive` estimator) instead of
+    one noise per minibatch. Raises `NotAffineError` where the step is not affine.
+    """
+    if any(shape != "vector" for shape in scheme.shapes.values()):
+        raise NotAffineError(f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest")
+    run = _Run(each_evaluation)
+    state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
+    given = {**ingredients, "grad": _Gradient(run, 0), "noise": run.noise}
+    rows = {}
+    for name, value in zip(scheme.state, scheme.step(state, **given), strict=True):
+        if not isinstance(value, Affine):
+            raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
+        rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
+    return Step(rows, run.draws, run.gradients)
+
+
+def _plain(value: Any) -> int | Fraction | Surd | Any:
+    """A scalar without its wrapper."""
+    return value.value if isinstance(value, Scalar) else value

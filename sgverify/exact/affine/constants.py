@@ -1,0 +1,60 @@
+"""Exact series in sqrt(h) with number coefficients: the scalars of the expansion at h = 0."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, fmpq
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.series import EXACT, Series
+from sgverify.schemes import Surd, exact
+
+
+def number_ring(cap: int) -> Ring:
+    """The ring Q(sqrt 2, sqrt 3, ...) with series cut at s^cap."""
+    return Ring(1, {}, (), depth=0, draws=0, minibatches=1, cap=cap)
+
+
+def constant(ring: Ring, value: Any) -> Series:
+    """A number as a series."""
+    return Series(ring, {0: ring.constant(value)}, EXACT)
+
+
+def step_size(ring: Ring) -> Series:
+    """h = s^2."""
+    return Series(ring, {2: ring.one}, EXACT)
+
+
+def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
+    """The coefficient of s^power of a scalar, rational where it is, else a ball."""
+    if not isinstance(value, Series):
+        return 0 if power else rational(exact(value))
+    found = ring.reduce(value.coefficient(power))
+    if not found:
+        return 0
+    if found.is_constant():
+        return found.leading_coefficient()
+    return _evaluate(ring, found)
+
+
+def rational(value: Fraction | Surd) -> fmpq | arb:
+    """A number as flint's rational, or as a ball where it has roots."""
+    if isinstance(value, Surd):
+        return sum((arb(fmpq(r.numerator, r.denominator)) * arb(q).sqrt() for q, r in value.terms.items()), arb(0))
+    return fmpq(value.numerator, value.denominator)
+
+
+def _evaluate(ring: Ring, value: Any) -> arb:
+    total = arb(0)
+    for exponents, factor in value.to_dict().items():
+        term = arb(factor)
+        for position, e in enumerate(exponents):
+            if e:
+                term = term * ring.slot_value(position) ** e
+        total += term
+    if not total.is_finite():
+        raise NotExpandableError("a coefficient that has no value")
+    return total

@@ -1,0 +1,105 @@
+"""The scalars that can flow through an affine reading: balls, float64 arrays, exact series in sqrt(h)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+
+
+@dataclass(frozen=True)
+class Field:
+    """How a kind of number is made from an exact one, and its elementary functions."""
+
+    number: Callable[[Fraction | Surd], Any]
+    exp: Callable[[Any], Any]
+    expm1: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+
+
+class Scalar:
+    """A number of a field; exact numbers that it meets are lifted into the field."""
+
+    __slots__ = ("field", "value")
+
+    def __init__(self, field: Field, value: Any) -> None:
+        self.field = field
+        self.value = value
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Scalar):
+            return Scalar(self.field, operation(self.value, other.value))
+        if isinstance(other, int | float | Fraction | Surd) and not isinstance(other, bool):
+            return Scalar(self.field, operation(self.value, self.field.number(exact(other))))
+        return NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a * b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b / a)
+
+    def __pow__(self, exponent: int) -> Scalar:
+        return Scalar(self.field, self.value**exponent)
+
+    def __neg__(self) -> Scalar:
+        return Scalar(self.field, -self.value)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+
+@exp.register
+def _(value: Scalar) -> Scalar:
+    return Scalar(value.field, value.field.exp(value.value))
+
+
+@expm1.register
+def _(value: Scalar) -> Scalar:
+    return Scalar(value.field, value.field.expm1(value.value))
+
+
+@sqrt.register
+def _(value: Scalar) -> Scalar:
+    return Scalar(value.field, value.field.sqrt(value.value))
+
+
+def _ball(number: Fraction | Surd) -> arb:
+    if isinstance(number, Surd):
+        return sum((_ball(r) * arb(q).sqrt() for q, r in number.terms.items()), arb(0))
+    return arb(number.numerator) / number.denominator
+
+
+def _float(number: Fraction | Surd) -> float:
+    return float(number)
+
+
+BALLS = Field(_ball, arb.exp, arb.expm1, arb.sqrt)
+"""Balls at flint's working precision: every rounding is enclosed."""
+
+FLOATS = Field(_float, np.exp, np.expm1, np.sqrt)
+"""float64 arrays, one entry per step size."""
+
+__all__ = ["BALLS", "FLOATS", "Field", "Scalar"]

@@ -1,0 +1,122 @@
+"""The noise of a gradient estimator on a target, by its exact cumulants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flint import fmpq, fmpq_mat
+
+from sgverify.configuration import GradientTable
+from sgverify.errors import ConfigurationError
+from sgverify.exact.minibatch import iid, reshuffle_covariances, without_replacement
+from sgverify.schemes import exact
+from sgverify.targets import Target
+
+LARGEST_TENSOR = 5
+
+
+@dataclass(frozen=True)
+class GradientNoise:
+    """Cumulants of g = minibatch gradient - full gradient (None where they vanish).
+
+    covariance: d x d; third: d x d^2; fourth: d x d^3, all rational. `each_evaluation`: fresh noise at every
+    gradient evaluation (`additive`), else one noise per minibatch. `exchangeable`: the minibatches of an
+    epoch are the blocks of one permutation (`reshuffle`), with covariance `across` between two of them.
+    """
+
+    kind: str
+    covariance: fmpq_mat | None = None
+    third: fmpq_mat | None = None
+    fourth: fmpq_mat | None = None
+    each_evaluation: bool = False
+    exchangeable: bool = False
+    across: fmpq_mat | None = None
+    blocks: int = 1
+
+    @property
+    def noisy(self) -> bool:
+        """Whether every step has gradient noise of its own, independent of the other steps'."""
+        return self.covariance is not None and not self.exchangeable
+
+
+def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
+    """The noise that `table` asks for on `target`.
+
+    Raises `ConfigurationError`: minibatches on a target without data, a batch larger than the data or, under
+    `reshuffle`, one that does not divide them, a covariance that is not symmetric positive semidefinite.
+    """
+    if table.kind == "full":
+        return GradientNoise("full")
+    if table.kind == "additive":
+        return GradientNoise("additive", _covariance(table.covariance, target.dim), each_evaluation=True)
+    check_minibatch(table, target)
+    vectors = target.data_gradients()
+    if table.kind == "reshuffle":
+        within, across = reshuffle_covariances(vectors, table.batch)
+        assert target.size is not None
+        return GradientNoise(
+            "reshuffle", within, exchangeable=True, across=across, blocks=target.size // table.batch
+        )
+    if table.kind == "without-replacement" and table.batch == target.size:
+        return GradientNoise(table.kind)
+    noise = (iid if table.kind == "iid" else without_replacement)(vectors, table.batch)
+    if target.dim > LARGEST_TENSOR:
+        return GradientNoise(table.kind, noise.covariance())
+    return GradientNoise(table.kind, noise.covariance(), noise.third(), noise.fourth())
+
+
+def check_minibatch(table: GradientTable, target: Target) -> None:
+    """Refuse minibatches that the target's data cannot supply."""
+    if target.size is None:
+        raise ConfigurationError(
+            f"gradient.kind={table.kind!r}: target {target.name!r} has no data to draw minibatches from; use "
+            "target.name='gaussian-mean', or gradient.kind='additive' for gradient noise without data"
+        )
+    if table.batch > target.size:
+        raise ConfigurationError(
+            f"gradient.batch={table.batch}: larger than the {target.size} data of {target.name!r}; expected 1 to {target.size}"
+        )
+    if table.kind == "reshuffle" and target.size % table.batch:
+        raise ConfigurationError(
+            f"gradient.batch={table.batch}: does not divide the {target.size} data; reshuffling consumes whole epochs, so "
+            "choose a divisor"
+        )
+
+
+def _covariance(value: Any, dim: int) -> fmpq_mat:
+    if not isinstance(value, list):
+        rows = [[value if i == j else 0 for j in range(dim)] for i in range(dim)]
+    elif value and not isinstance(value[0], list):
+        rows = [[v if i == j else 0 for j in range(len(value))] for i, v in enumerate(value)]
+    else:
+        rows = value
+    if len(rows) != dim or any(len(row) != dim for row in rows):
+        raise ConfigurationError(f"gradient.covariance={value!r}: expected a number or a {dim} x {dim} matrix")
+    entries = [[_fmpq(v) for v in row] for row in rows]
+    if any(entries[i][j] != entries[j][i] for i in range(dim) for j in range(i)):
+        raise ConfigurationError(f"gradient.covariance={value!r}: not symmetric; a covariance is")
+    matrix = fmpq_mat(entries)
+    if not _is_semidefinite(matrix):
+        raise ConfigurationError(f"gradient.covariance={value!r}: not positive semidefinite; a covariance is")
+    return matrix
+
+
+def _fmpq(value: Any) -> fmpq:
+    number = exact(value)
+    return fmpq(number.numerator, number.denominator)  # type: ignore[union-attr]
+
+
+def _is_semidefinite(matrix: fmpq_mat) -> bool:
+    """Exact elimination: every pivot is non-negative, and a zero pivot has a zero row."""
+    n = matrix.nrows()
+    rows = [[matrix[i, j] for j in range(n)] for i in range(n)]
+    for k in range(n):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[k][j] != 0 for j in range(k + 1, n))):
+            return False
+        if pivot:
+            for i in range(k + 1, n):
+                factor = rows[i][k] / pivot
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return True

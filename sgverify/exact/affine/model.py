@@ -1,0 +1,304 @@
+"""A scheme on a Gaussian target with everything fixed but the step size: the input of the exact engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact import ball
+from sgverify.exact.affine.algebra import longest, powers_of, stacked
+from sgverify.exact.affine.carrier import Affine, Base, Step, read_affine
+from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
+from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.gradient_noise import GradientNoise
+from sgverify.exact.chain import AffineChain, Problem, ProblemAt, Quadratic
+from sgverify.exact.expansion import AffineSeries
+from sgverify.exact.tensor import push
+from sgverify.schemes import Scheme, exact
+from sgverify.targets import Observable, Target
+
+StepSize = Callable[[], arb]
+"""A step size as a function of flint's working precision."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A scheme, a Gaussian target, an observable and the numbers of a configuration, all exact.
+
+    Coordinates are ordered state variable by state variable: (theta_0.., p_0.., memory..).
+    """
+
+    scheme: Scheme
+    target: Target
+    observable: Observable
+    truth: Fraction
+    noise: GradientNoise
+    temperature: Fraction
+    friction: Fraction
+    start: Fraction
+    stationary_momentum: bool
+
+    @property
+    def parameters(self) -> dict[str, Fraction]:
+        """The dynamics' parameters by the names that definitions use."""
+        return {"T": self.temperature, "D": self.friction}
+
+    @property
+    def size(self) -> int:
+        """n, the number of coordinates."""
+        return self.target.dim * len(self.scheme.state)
+
+    def problem_at(self, step: StepSize) -> ProblemAt:
+        """The chain, test function and true average at this step size, at any precision."""
+        return lambda bits: Problem(self.chain(step()), self._quadratic(), ball.number(self.truth))
+
+    def chain(self, step: arb) -> AffineChain:
+        """M, c, the noise's cumulants and the start, as balls at the working precision."""
+        read = read_affine(
+            self.scheme,
+            {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}},
+            each_evaluation=self.noise.each_evaluation,
+        )
+        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
+        names = list(self.scheme.state)
+
+        def part(*columns: Base) -> arb_mat:
+            return stacked(read, names, columns, powers, _as_ball, arb_mat)
+
+        shift = part(("mean", 0)) * self._mean + part(("ones", 0)) * ball.column([1] * self.target.dim)
+        injections = [part(("gradient", k)) for k in range(read.gradients)]
+        draws = [part(("noise", k)) for k in range(read.draws)]
+        covariance = arb_mat(self.size, self.size)
+        for b in draws:
+            covariance = covariance + b * b.transpose()
+        third = fourth = None
+        if self.noise.covariance is not None and not self.noise.exchangeable:
+            v = arb_mat(self.noise.covariance)
+            for b in injections:
+                covariance = covariance + b * v * b.transpose()
+            if self.size <= 10:
+                third, fourth = self._pushed(injections)
+        mean, spread = self._start(read, names, powers)
+        return AffineChain(
+            part(*(("state", name) for name in names)), shift, covariance, mean, spread, third, fourth
+        )
+
+    def injections(self, step: arb) -> tuple[list[arb_mat], arb_mat]:
+        """The blocks B_g of the minibatch noises in order of use, and the covariance of the drawn noise."""
+        read = read_affine(
+            self.scheme, {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}}
+        )
+        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
+        names = list(self.scheme.state)
+        columns = [
+            stacked(read, names, [("gradient", k)], powers, _as_ball, arb_mat) for k in range(read.gradients)
+        ]
+        draws = arb_mat(self.size, self.size)
+        for k in range(read.draws):
+            b = stacked(read, names, [("noise", k)], powers, _as_ball, arb_mat)
+            draws = draws + b * b.transpose()
+        return columns, draws
+
+    def series(self, orders: int) -> AffineSeries:
+        """M(h), c(h), Q(h) as power series in h, exactly; rational matrices wherever the numbers allow.
+
+        Raises `NotExpandableError` where the step does not tend to the identity or has odd powers of sqrt(h).
+        """
+        cap = 2 * orders + 4
+        ring = number_ring(cap)
+        given: dict[str, Any] = {name: constant(ring, value) for name, value in self._given.items()}
+        read = read_affine(
+            self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation
+        )
+        names = list(self.scheme.state)
+        dim = self.target.dim
+        precision = fmpq_mat([[_fmpq(v) for v in row] for row in self.target.precision])
+        unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
+        powers = powers_of(precision, unit, 2 * longest(read) - 1)
+
+        def at(columns: list[Base], power: int) -> Any:
+            return _matrix(stacked(read, names, columns, powers, lambda c: coefficient(ring, c, power), list))
+
+        states = [("state", name) for name in names]
+        mean = fmpq_mat(dim, 1, [_fmpq(v) for v in self.target.mean])
+        ones = fmpq_mat(dim, 1, [1] * dim)
+        maps, shifts, covariances = [], [], []
+        for j in range(2 * orders + 1):
+            m = at(states, j)
+            c = _times(at([("mean", 0)], j), mean) + _times(at([("ones", 0)], j), ones)
+            q = self._covariance_coefficient(read, ring, powers, names, j)
+            if j % 2:
+                if any(_nonzero(x) for x in (m, c, q)):
+                    raise NotExpandableError(f"`{self.scheme.name}` has the odd power s^{j} of s = sqrt(h)")
+            elif j:
+                maps.append(m)
+                shifts.append(c)
+                covariances.append(q)
+            elif _nonzero(m - _like_identity(m)) or _nonzero(c) or _nonzero(q):
+                raise NotExpandableError(f"`{self.scheme.name}` does not tend to the identity as h -> 0")
+        return AffineSeries(map=_alike(maps), shift=_alike(shifts), covariance=_alike(covariances))
+
+    def _covariance_coefficient(self, read: Step, ring: Any, powers: list[Any], names: list[str], power: int) -> Any:
+        dim = self.target.dim
+        rows: list[list[Any]] = [[0] * self.size for _ in range(self.size)]
+        v = self.noise.covariance
+        sources: list[tuple[Base, Any]] = [(("noise", k), None) for k in range(read.draws)]
+        if v is not None and not self.noise.exchangeable:
+            sources += [(("gradient", k), v) for k in range(read.gradients)]
+        for r, left_name in enumerate(names):
+            for c, right_name in enumerate(names):
+                total: Any = None
+                for base, middle in sources:
+                    left, right = read.rows[left_name].get(base, ()), read.rows[right_name].get(base, ())
+                    for i, a in enumerate(left):
+                        for k, b in enumerate(right):
+                            product = _series_product(ring, a, b)
+                            factor = coefficient(ring, product, power)
+                            if isinstance(factor, int):
+                                continue
+                            matrix = powers[i + k] if middle is None else powers[i] * middle * powers[k]
+                            term = matrix * factor if isinstance(factor, fmpq) else arb_mat(matrix) * factor
+                            total = term if total is None else _plus(total, term)
+                if total is not None:
+                    for i in range(dim):
+                        for k in range(dim):
+                            rows[r * dim + i][c * dim + k] = total[i, k]
+        return _matrix(rows)
+
+    def _start(self, read: Step, names: list[str], powers: list[Any]) -> tuple[arb_mat, arb_mat | None]:
+        dim = self.target.dim
+        temperature = ball.number(self.temperature)
+        means: list[Any] = []
+        spread = arb_mat(self.size, self.size)
+        for name in self.scheme.dynamics.state:
+            if name == "theta":
+                means += [
+                    ball.number(m) + ball.number(self.start) * (temperature * ball.number(self.target.covariance[i][i])).sqrt()
+                    for i, m in enumerate(self.target.mean)
+                ]
+            else:
+                means += [arb(0)] * dim
+        if self.stationary_momentum and "p" in names:
+            at = names.index("p") * dim
+            for i in range(dim):
+                spread[at + i, at + i] = temperature
+        means += [arb(0)] * (self.size - len(means))
+        mean = arb_mat(self.size, 1, means)
+        if self.scheme.memory:
+            return self._start_memory(mean, spread)
+        return mean, spread if self.stationary_momentum and "p" in names else None
+
+    def _start_memory(self, mean: arb_mat, spread: arb_mat) -> tuple[arb_mat, arb_mat]:
+        """The start of a scheme with memory, started from full gradients as the sampler starts it."""
+        known = self.scheme.dynamics.state
+        state = tuple(Affine({("state", name): (1,)}) for name in known)
+
+        def gradient(position: Affine) -> Affine:
+            return (position - Affine({("mean", 0): (1,)})).times_precision()
+
+        given = {"grad": gradient, **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}}
+        values = self.scheme.start_memory(state, **given)
+        rows = {n: dict(v.blocks) for n, v in zip(self.scheme.state, values, strict=True)}
+        read = Step(rows, 0, 0)
+        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
+        names = list(self.scheme.state)
+        image = stacked(read, names, [("state", n) for n in names], powers, _as_ball, arb_mat)
+        shift = stacked(read, names, [("mean", 0)], powers, _as_ball, arb_mat) * self._mean
+        return image * mean + shift, image * spread * image.transpose()
+
+    def _pushed(self, injections: list[arb_mat]) -> tuple[arb_mat | None, arb_mat | None]:
+        third = fourth = None
+        for b in injections:
+            if self.noise.third is not None:
+                pushed = push(arb_mat(self.noise.third), b)
+                third = pushed if third is None else third + pushed
+            if self.noise.fourth is not None:
+                pushed = push(arb_mat(self.noise.fourth), b)
+                fourth = pushed if fourth is None else fourth + pushed
+        return third, fourth
+
+    def _quadratic(self) -> Quadratic:
+        c, b, a = self.observable.quadratic_form()
+        pad = self.size - len(b)
+        rows = [[*row, *([0] * pad)] for row in a] + [[0] * self.size for _ in range(pad)]
+        return Quadratic(ball.number(c), ball.column([*b, *([0] * pad)]), ball.matrix(rows))
+
+    @cached_property
+    def _given(self) -> dict[str, Fraction]:
+        return {name: self.parameters[name] for name in self.scheme.parameters}
+
+    @property
+    def _precision_balls(self) -> arb_mat:
+        return ball.matrix(self.target.precision)
+
+    @property
+    def _mean(self) -> arb_mat:
+        return ball.column(self.target.mean)
+
+
+def fixed_step(value: float | Fraction) -> StepSize:
+    """A step size that is an exact number; a float is the decimal it prints as."""
+    number = exact(value)
+    return lambda: ball.number(number)
+
+
+def horizon_step(scale: float | Fraction, alpha: Fraction, length: int) -> StepSize:
+    """h = scale * L^-alpha, enclosed at the working precision."""
+    factor, power = exact(scale), alpha
+    return lambda: ball.number(factor) / arb(length) ** ball.number(power)
+
+
+def _fmpq(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def _as_ball(value: Any) -> Any:
+    if isinstance(value, arb):
+        return value
+    return 0 if value == 0 else BALLS.number(exact(value))
+
+
+def _series_product(ring: Any, left: Any, right: Any) -> Any:
+    if hasattr(left, "terms") and hasattr(left, "ring"):
+        return left * right
+    return right * left if hasattr(right, "ring") else exact(left) * exact(right)
+
+
+def _matrix(rows: list[list[Any]]) -> Any:
+    """A rational matrix if every entry is rational, else a matrix of balls."""
+    if any(isinstance(x, arb) for row in rows for x in row):
+        return arb_mat([[arb(x) for x in row] for row in rows])
+    return fmpq_mat([[fmpq(x) for x in row] for row in rows])
+
+
+def _times(left: Any, right: fmpq_mat) -> Any:
+    return left * (right if isinstance(left, fmpq_mat) else arb_mat(right))
+
+
+def _plus(left: Any, right: Any) -> Any:
+    if type(left) is not type(right):
+        left, right = arb_mat(left), arb_mat(right)
+    return left + right
+
+
+def _nonzero(matrix: Any) -> bool:
+    return any(entry != 0 if isinstance(entry, fmpq) else not entry.contains(0) for entry in matrix.entries())
+
+
+def _like_identity(matrix: Any) -> Any:
+    n = matrix.nrows()
+    return type(matrix)(n, n, [int(i == j) for i in range(n) for j in range(n)])
+
+
+def _alike(matrices: list[Any]) -> list[Any]:
+    if all(isinstance(m, fmpq_mat) for m in matrices):
+        return matrices
+    return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]
+
+
