@@ -1,0 +1,108 @@
+"""Constants of a target as a configuration gives them: numbers, lists and matrices, read exactly, refused clearly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sgverify.errors import ConfigurationError
+from sgverify.schemes.surd import exact
+from sgverify.targets.potential import Matrix, Vector
+from sgverify.targets.quadratic import leading_minors
+
+# Squares and N-fold sums of numbers of this size are still far from the end of float64.
+LARGEST = 10**100
+
+
+def shown(value: Any) -> str:
+    """repr(value), cut where it is long; for messages."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]} ... ({len(text)} characters)"
+
+
+def is_list(value: Any) -> bool:
+    """Whether a configuration value is a list (and not text)."""
+    return isinstance(value, list | tuple)
+
+
+def read_number(key: str, value: Any) -> Fraction:
+    """One configuration number, exactly; a float is the decimal that it prints as."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise ConfigurationError(f"{key}={shown(value)}: expected a number; write e.g. {key}=0.5")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigurationError(f"{key}={value!r}: expected a finite number; write e.g. {key}=0.5")
+    number = exact(value)
+    assert isinstance(number, Fraction)
+    if abs(number) > LARGEST or (number and abs(number) * LARGEST < 1):
+        raise ConfigurationError(
+            f"{key}={shown(value)}: expected 0 or a size from 1e-100 to 1e100, so that float64 can follow; rescale it"
+        )
+    return number
+
+
+def read_whole(key: str, value: Any, low: int, high: int) -> int:
+    """A whole number between `low` and `high`, both included."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ConfigurationError(f"{key}={shown(value)}: expected a whole number from {low} to {high}")
+    return value
+
+
+def read_vector(key: str, value: Any, dim: int) -> Vector:
+    """A number (the same for every coordinate) or a list of `dim` numbers. Shape (d,)."""
+    if not is_list(value):
+        return Vector([read_number(key, value)] * dim)
+    _check_length(key, value, dim, "numbers")
+    return Vector(read_number(f"{key}[{i}]", entry) for i, entry in enumerate(value))
+
+
+def read_precision(key: str, value: Any, dim: int) -> Matrix:
+    """A number, a list (the diagonal) or a symmetric matrix; positive definite, tested exactly. Shape (d, d)."""
+    if not is_list(value) or not any(is_list(entry) for entry in value):
+        diagonal = read_vector(key, value, dim).entries
+        for i, entry in enumerate(diagonal):
+            if entry <= 0:
+                place = f"{key}[{i}]={shown(value[i])}" if is_list(value) else f"{key}={shown(value)}"
+                raise ConfigurationError(
+                    f"{place}: expected a positive number, because a precision is positive definite; "
+                    "give an inverse variance above 0"
+                )
+        return Matrix.diagonal(diagonal)
+    return Matrix(_read_matrix(key, value, dim))
+
+
+def _read_matrix(key: str, value: Sequence[Any], dim: int) -> list[list[Fraction]]:
+    _check_length(key, value, dim, "rows")
+    for i, row in enumerate(value):
+        if not is_list(row):
+            raise ConfigurationError(
+                f"{key}[{i}]={shown(row)}: expected a row of {dim} numbers, as in the other rows; "
+                "give a matrix, or a plain list for the diagonal"
+            )
+        _check_length(f"{key}[{i}]", row, dim, "numbers")
+    rows = [
+        [read_number(f"{key}[{i}][{j}]", entry) for j, entry in enumerate(row)] for i, row in enumerate(value)
+    ]
+    for i in range(dim):
+        for j in range(i):
+            if rows[i][j] != rows[j][i]:
+                raise ConfigurationError(
+                    f"{key}={shown(value)} is not symmetric: [{i}][{j}] is {shown(value[i][j])} and [{j}][{i}] is "
+                    f"{shown(value[j][i])}; expected a symmetric matrix; make the two equal"
+                )
+    for size, minor in enumerate(leading_minors(rows), start=1):
+        if minor <= 0:
+            raise ConfigurationError(
+                f"{key}={shown(value)} is not positive definite: the leading minor of order {size} is "
+                f"{float(minor):g}; expected every leading minor positive; enlarge the diagonal or shrink the rest"
+            )
+    return rows
+
+
+def _check_length(key: str, value: Sequence[Any], dim: int, what: str) -> None:
+    if len(value) != dim:
+        raise ConfigurationError(
+            f"{key}={shown(list(value))} has length {len(value)}; expected {dim} {what}, as target.dim is {dim}; "
+            "change the list or target.dim"
+        )

@@ -1,0 +1,179 @@
+"""What a potential is written with: exact constants, and how they meet the values that flow through it.
+
+A potential is defined once, with arithmetic, `dot` and `linear`; a carrier that wants to read it registers
+two functions for its own type: `dot` (sgverify.schemes.mathematics) and `constant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, singledispatch
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.mathematics import dot
+from sgverify.schemes.surd import exact
+
+
+class Vector:
+    """A vector of exact numbers (or of any ring's elements): a constant of a potential, or its exact argument.
+
+    Compared and hashed by identity, so that a carrier can cache what it made of a constant.
+    """
+
+    def __init__(self, entries: Iterable[Any]) -> None:
+        self.entries = tuple(entries)
+
+    def _made(self, entries: Iterable[Any]) -> Vector:
+        return type(self)(entries)
+
+    def __getitem__(self, part: slice) -> Vector:
+        return self._made(self.entries[part])
+
+    def __add__(self, other: Vector) -> Vector:
+        return self._made(a + b for a, b in zip(self.entries, other.entries, strict=True))
+
+    def __sub__(self, other: Vector) -> Vector:
+        return self._made(a - b for a, b in zip(self.entries, other.entries, strict=True))
+
+    def __neg__(self) -> Vector:
+        return self._made(-a for a in self.entries)
+
+    def __mul__(self, number: Any) -> Vector:
+        factor = _literal(number)
+        return self._made(a * factor for a in self.entries)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number: Any) -> Vector:
+        divisor = _literal(number)
+        return self._made(a / divisor for a in self.entries)
+
+    def __matmul__(self, matrix: Matrix) -> Vector:
+        """The row vector times the matrix."""
+        # Only the rows that count: potentials are read at unit vectors.
+        lines = list(zip(self.entries, matrix.rows, strict=True))
+        kept = [(a, row) for a, row in lines if a] or lines[:1]
+        return self._made(
+            _sum_of_products((a, row[j]) for a, row in kept) for j in range(len(matrix.rows[0]))
+        )
+
+    def __repr__(self) -> str:
+        return f"Vector({list(self.entries)!r})"
+
+    def float64(self) -> np.ndarray:
+        """The entries as a float64 array, each rounded once. Shape (d,)."""
+        return self._array
+
+    @cached_property
+    def _array(self) -> np.ndarray:
+        return _frozen([float(entry) for entry in self.entries])
+
+
+class Matrix:
+    """A matrix of exact numbers, a constant of a potential; hashed by identity as `Vector` is."""
+
+    def __init__(self, rows: Iterable[Iterable[Any]]) -> None:
+        self.rows = tuple(tuple(row) for row in rows)
+
+    @staticmethod
+    def diagonal(entries: Sequence[Any]) -> Matrix:
+        """The matrix with these entries on its diagonal and zeros elsewhere."""
+        return Matrix(
+            [entry if i == j else 0 for j in range(len(entries))] for i, entry in enumerate(entries)
+        )
+
+    @cached_property
+    def transposed(self) -> Matrix:
+        """The transpose; the matrix itself where it is symmetric."""
+        columns = tuple(zip(*self.rows, strict=True))
+        return self if columns == self.rows else Matrix(columns)
+
+    def __repr__(self) -> str:
+        return f"Matrix({[list(row) for row in self.rows]!r})"
+
+    def float64(self) -> np.ndarray:
+        """The entries as a float64 array, each rounded once. Shape (d, d)."""
+        return self._array
+
+    @cached_property
+    def _array(self) -> np.ndarray:
+        return _frozen([[float(entry) for entry in row] for row in self.rows])
+
+
+Potential = Callable[[Any], Any]
+"""U(theta) or one of its parts; shape (*batch, d) -> (*batch)."""
+
+PairPotential = Callable[[Any, Any], Any]
+"""-log likelihood of one datum x given theta; shapes (*batch, d), (*batch, d) -> (*batch)."""
+
+
+@singledispatch
+def constant(like: Any, value: Vector | Matrix) -> Any:
+    """The exact constant `value` as the carrier of `like` holds it (its array type, dtype and device).
+
+    A carrier registers its type: `constant.register(torch.Tensor)`. Shapes (d,) and (d, d).
+    """
+    raise DefinitionError(
+        f"a potential was evaluated on a {type(like).__name__}; expected an array, a tensor or an exact Vector; "
+        f"pass one of these, or register {type(like).__name__} with sgverify.targets.constant"
+    )
+
+
+def linear(matrix: Matrix, vector: Any) -> Any:
+    """The matrix times the vector, whatever the vector's carrier. Shape (*batch, d) -> (*batch, d).
+
+    >>> linear(Matrix([[1, 2], [0, 1]]), Vector([3, 4]))
+    Vector([11, 4])
+    """
+    return vector @ constant(vector, matrix.transposed)
+
+
+def kinetic_energy(p: Any) -> Any:
+    """p.p/2, the momentum's part of the Hamiltonian U + p.p/2 (chen2015, below (11), with the signs mended)."""
+    return dot(p, p) / 2
+
+
+@constant.register
+def _(like: Vector, value: Vector | Matrix) -> Any:
+    return value
+
+
+@constant.register
+def _(like: np.ndarray, value: Vector | Matrix) -> Any:
+    kind = like.dtype if np.issubdtype(like.dtype, np.floating) else np.float64
+    return value.float64().astype(kind, copy=False)
+
+
+@dot.register
+def _(left: Vector, right: Vector) -> Any:
+    return _sum_of_products(zip(left.entries, right.entries, strict=True))
+
+
+@dot.register
+def _(left: np.ndarray, right: np.ndarray) -> Any:
+    return (left * right).sum(-1)
+
+
+def _sum_of_products(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    # The first product is always taken, so that an empty sum is the zero of the entries' own ring.
+    total: Any = None
+    for a, b in pairs:
+        if total is None:
+            total = a * b
+        elif a and b:
+            total = total + a * b
+    return total
+
+
+def _literal(number: Any) -> Any:
+    # Entries may be plain ints: without this, 1/3 would silently become a float.
+    return exact(number) if isinstance(number, int | float) else number
+
+
+def _frozen(values: list[Any]) -> np.ndarray:
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,87 @@
+"""The targets by name, and how a configuration becomes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.targets.constants import is_list, read_precision, read_vector, read_whole, shown
+from sgverify.targets.data import DEFAULT_SIZE, MOST_NUMBERS, draw_data, read_data
+from sgverify.targets.gaussian import GAUSSIAN
+from sgverify.targets.gaussian_mean import GAUSSIAN_MEAN
+from sgverify.targets.kind import MATRIX, TargetKind
+from sgverify.targets.target import Target
+
+TARGETS: dict[str, TargetKind] = {kind.name: kind for kind in (GAUSSIAN_MEAN, GAUSSIAN)}
+DEFAULT_TARGET = GAUSSIAN_MEAN.name
+# Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
+MOST_COORDINATES = 1000
+
+
+def build_target(configuration: Any) -> Target:
+    """The target that a configuration's `[target]` table describes; a key that is None was not given.
+
+    `dim`, where it is not given, is that of the first list among the constants or the data, else 1.
+    Raises `UnknownNameError` for the name and `ConfigurationError` for every other mistake.
+    """
+    given = _given(configuration)
+    kind = _find_kind(given.get("name", DEFAULT_TARGET))
+    _refuse_foreign_keys(kind, given)
+    dim = _dimension(kind, given)
+    data = _data(given, dim) if kind.has_data else None
+    constants = {}
+    for key, (shape, default) in kind.constants.items():
+        read = read_precision if shape == MATRIX else read_vector
+        constants[key] = read(f"target.{key}", given.get(key, default), dim)
+    prior, likelihood = kind.potential(**constants)
+    return Target(kind.name, dim, prior, likelihood, data)
+
+
+def _given(configuration: Any) -> dict[str, Any]:
+    keys = dict.fromkeys(key for kind in TARGETS.values() for key in kind.keys)
+    found = {key: getattr(configuration, key, None) for key in keys}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _find_kind(name: Any) -> TargetKind:
+    if name not in TARGETS:
+        raise UnknownNameError("target", str(name), TARGETS, "Set target.name.")
+    return TARGETS[name]
+
+
+def _refuse_foreign_keys(kind: TargetKind, given: dict[str, Any]) -> None:
+    for key, value in given.items():
+        if key not in kind.keys:
+            owners = " or ".join(repr(other.name) for other in TARGETS.values() if key in other.keys)
+            raise ConfigurationError(
+                f"target.{key}={shown(value)} does not belong to target.name={kind.name!r}; expected keys among "
+                f"{', '.join(kind.keys)}; leave it out, or set target.name to {owners}"
+            )
+
+
+def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
+    if "dim" in given:
+        return read_whole("target.dim", given["dim"], 1, MOST_COORDINATES)
+    if "data" in given:
+        return read_data(given["data"], None).shape[1]
+    lists = [given[key] for key in kind.constants if is_list(given.get(key))]
+    return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else 1
+
+
+def _data(given: dict[str, Any], dim: int) -> np.ndarray:
+    size = read_whole("target.size", given["size"], 1, MOST_NUMBERS) if "size" in given else None
+    seed = read_whole("target.data_seed", given.get("data_seed", 0), 0, 2**63 - 1)
+    if "data" not in given:
+        return draw_data(DEFAULT_SIZE if size is None else size, dim, seed)
+    data = read_data(given["data"], dim)
+    if size is not None and size != len(data):
+        raise ConfigurationError(
+            f"target.size={size}, but target.data holds {len(data)}; leave target.size out"
+        )
+    if "data_seed" in given:
+        raise ConfigurationError(
+            f"target.data_seed={seed} has no effect, as target.data is given; expected one of the two; leave one out"
+        )
+    return data
