@@ -1,0 +1,76 @@
+"""Joint moments and cumulants by multi-index, over any exact or ball arithmetic.
+
+A multi-index (a_1, ..., a_d) names E x_1^a_1 ... x_d^a_d, or the joint cumulant of that many copies of each.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import TypeVar
+
+Number = TypeVar("Number")
+MultiIndex = tuple[int, ...]
+
+
+def multi_indices(dim: int, lowest: int, highest: int) -> list[MultiIndex]:
+    """Every multi-index of `dim` entries with a sum from `lowest` to `highest`, by sum."""
+    return [
+        tuple(slots.count(i) for i in range(dim))
+        for order in range(lowest, highest + 1)
+        for slots in itertools.combinations_with_replacement(range(dim), order)
+    ]
+
+
+def moments_from_cumulants(
+    cumulants: Mapping[MultiIndex, Number], dim: int, order: int, *, one: Number
+) -> dict[MultiIndex, Number]:
+    """Joint moments to `order`: m_{a + e_i} = sum_{b <= a} binom(a, b) kappa_{b + e_i} m_{a - b}, m_0 =
+    `one`.
+
+    A cumulant that is missing is zero.
+    """
+    moments = {(0,) * dim: one}
+    for index in multi_indices(dim, 1, order):
+        lead, rest = _peeled(index)
+        moments[index] = sum(
+            (
+                count * cumulants[below] * moments[above]  # type: ignore[operator]
+                for count, below, above in _pairs(lead, rest)
+                if below in cumulants
+            ),
+            0 * one,  # type: ignore[operator]
+        )
+    return moments
+
+
+def cumulants_from_moments(
+    moments: Mapping[MultiIndex, Number], dim: int, order: int
+) -> dict[MultiIndex, Number]:
+    """Joint cumulants of orders 1 to `order`, the same recursion solved for its last term."""
+    cumulants: dict[MultiIndex, Number] = {}
+    for index in multi_indices(dim, 1, order):
+        lead, rest = _peeled(index)
+        value = moments[index]
+        for count, below, above in _pairs(lead, rest):
+            if below != index:
+                value = value - count * cumulants[below] * moments[above]  # type: ignore[operator]
+        cumulants[index] = value
+    return cumulants
+
+
+def _peeled(index: MultiIndex) -> tuple[int, MultiIndex]:
+    """The first variable i of a multi-index, and the multi-index less e_i."""
+    lead = next(i for i, power in enumerate(index) if power)
+    return lead, (*index[:lead], index[lead] - 1, *index[lead + 1 :])
+
+
+def _pairs(lead: int, rest: MultiIndex) -> list[tuple[int, MultiIndex, MultiIndex]]:
+    """All (binom(rest, b), b + e_lead, rest - b) with b <= rest."""
+    found = []
+    for below in itertools.product(*(range(power + 1) for power in rest)):
+        count = math.prod(math.comb(r, b) for r, b in zip(rest, below, strict=True))
+        with_lead = (*below[:lead], below[lead] + 1, *below[lead + 1 :])
+        found.append((count, with_lead, tuple(r - b for r, b in zip(rest, below, strict=True))))
+    return found
