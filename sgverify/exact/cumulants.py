@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any
 
-Number = TypeVar("Number")
 MultiIndex = tuple[int, ...]
 
 
@@ -24,8 +23,8 @@ def multi_indices(dim: int, lowest: int, highest: int) -> list[MultiIndex]:
 
 
 def moments_from_cumulants(
-    cumulants: Mapping[MultiIndex, Number], dim: int, order: int, *, one: Number
-) -> dict[MultiIndex, Number]:
+    cumulants: Mapping[MultiIndex, Any], dim: int, order: int, *, one: Any
+) -> dict[MultiIndex, Any]:
     """Joint moments to `order`: m_{a + e_i} = sum_{b <= a} binom(a, b) kappa_{b + e_i} m_{a - b}, m_0 =
     `one`.
 
@@ -36,26 +35,24 @@ def moments_from_cumulants(
         lead, rest = _peeled(index)
         moments[index] = sum(
             (
-                count * cumulants[below] * moments[above]  # type: ignore[operator]
+                count * cumulants[below] * moments[above]
                 for count, below, above in _pairs(lead, rest)
                 if below in cumulants
             ),
-            0 * one,  # type: ignore[operator]
+            0 * one,
         )
     return moments
 
 
-def cumulants_from_moments(
-    moments: Mapping[MultiIndex, Number], dim: int, order: int
-) -> dict[MultiIndex, Number]:
+def cumulants_from_moments(moments: Mapping[MultiIndex, Any], dim: int, order: int) -> dict[MultiIndex, Any]:
     """Joint cumulants of orders 1 to `order`, the same recursion solved for its last term."""
-    cumulants: dict[MultiIndex, Number] = {}
+    cumulants: dict[MultiIndex, Any] = {}
     for index in multi_indices(dim, 1, order):
         lead, rest = _peeled(index)
         value = moments[index]
         for count, below, above in _pairs(lead, rest):
             if below != index:
-                value = value - count * cumulants[below] * moments[above]  # type: ignore[operator]
+                value = value - count * cumulants[below] * moments[above]
         cumulants[index] = value
     return cumulants
 
