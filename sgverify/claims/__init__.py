@@ -1,0 +1,19 @@
+"""Theorem cards: what is claimed, by whom, under which hypotheses, and how fast. Data, with a loader."""
+
+from sgverify.claims.claim import Claim, Prediction, PredictionRule, Source
+from sgverify.claims.expression import Expression
+from sgverify.claims.loading import claims, find_claim, read_card
+from sgverify.claims.predicate import FACTS, Predicate
+
+__all__ = [
+    "FACTS",
+    "Claim",
+    "Expression",
+    "Predicate",
+    "Prediction",
+    "PredictionRule",
+    "Source",
+    "claims",
+    "find_claim",
+    "read_card",
+]

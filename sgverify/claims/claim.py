@@ -1,0 +1,182 @@
+"""A claim: what a paper (or a corrected card) says, for whom, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from sgverify.claims.expression import Expression
+from sgverify.claims.predicate import FACTS, Predicate, shown
+
+Quantity = Literal[
+    "local-order",
+    "stationary-bias",
+    "bias",
+    "mse",
+    "consistency",
+    "order-equivalence",
+    "constant-equivalence",
+]
+Kind = Literal["upper", "sharp"]
+Schedule = Literal["fixed", "horizon", "power"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the claim stands: paper, section and equation number."""
+
+    paper: str
+    section: str
+    equation: str
+
+    def __str__(self) -> str:
+        return f"{self.paper}, {self.section}, {self.equation}"
+
+
+@dataclass(frozen=True)
+class PredictionRule:
+    """One rate of a claim and the facts that it is stated for (`when`); the first rule of a claim that fits counts.
+
+    `alpha` is the schedule exponent that the claim calls best; at alpha = `log_alpha` the rate carries a factor
+    log L. `strict`: the exponent found must be strictly smaller. `sharp_when`: the family for which equality is
+    predicted; a fact that is not known makes no prediction sharp.
+    """
+
+    quantity: Quantity
+    exponent: Expression
+    kind: Kind = "upper"
+    alpha: Expression | None = None
+    log_alpha: Expression | None = None
+    strict: bool = False
+    when: tuple[Predicate, ...] = ()
+    sharp_when: tuple[Predicate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The rate for one scheme and configuration: quantity = O(h^exponent), or O(L^exponent log^logarithm L).
+
+    `kind` is sharp where the card says that equality is predicted, upper elsewhere; with `strict` the exponent found
+    must be strictly smaller. `alpha` is the schedule exponent that the prediction was made at.
+    """
+
+    exponent: Fraction
+    kind: Kind
+    alpha: Fraction | None = None
+    logarithm: int = 0
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One theorem card.
+
+    `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
+    card that takes over where this one is refuted, `corrects` the card that this one corrects; `see` is further
+    literature.
+    """
+
+    id: str
+    title: str
+    statement: str
+    source: Source
+    predictions: tuple[PredictionRule, ...]
+    hypotheses: tuple[Predicate, ...] = ()
+    assumes: tuple[str, ...] = ()
+    schedule: Schedule | None = None
+    corrected: str | None = None
+    corrects: str | None = None
+    see: tuple[str, ...] = ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The quantities that the claim speaks of, in the card's order."""
+        return tuple(dict.fromkeys(rule.quantity for rule in self.predictions))
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The facts that its hypotheses ask for."""
+        return frozenset(predicate.fact for predicate in self.hypotheses)
+
+    def applies(self, facts: Mapping[str, Any]) -> tuple[bool, str]:
+        """Whether every hypothesis holds and some prediction fits, and a sentence that says why or why not.
+
+        Where `schedule.alpha` is not given the claim's best one is meant. Raises ValueError when a fact that is
+        asked for is not among `facts`.
+        """
+        rules = [rule for rule in self.predictions if _fits(rule, facts)]
+        if not rules:
+            wanted = " or ".join(dict.fromkeys(_conditions(rule) for rule in self.predictions))
+            return False, f"{self.id} predicts nothing for this case: it speaks of cases where {wanted}."
+        facts = _with_alpha(facts, rules[0])
+        for predicate in self.hypotheses:
+            if not predicate.holds(facts):
+                return False, (
+                    f"{self.id} does not speak of this case: it needs that {predicate}, and {predicate.fact} is "
+                    f"{shown(facts[predicate.fact])} ({FACTS[predicate.fact]})."
+                )
+        if not self.hypotheses:
+            return True, f"{self.id} has no hypotheses that are decided by computation."
+        return True, f"Every hypothesis of {self.id} holds: {_conjunction(self.hypotheses)}."
+
+    def best_alpha(self, quantity: str, facts: Mapping[str, Any]) -> Fraction | None:
+        """The schedule exponent that the claim calls best for the quantity; None where it speaks of no schedule."""
+        rule = self._rule(quantity, facts)
+        return None if rule.alpha is None else rule.alpha.value({"K": Fraction(facts["K"])})
+
+    def predict(self, quantity: str, facts: Mapping[str, Any]) -> Prediction:
+        """The predicted rate at facts["schedule.alpha"], or at the claim's best alpha where that is not given.
+
+        `facts["K"]` is the proved local order given the minibatch.
+        """
+        rule = self._rule(quantity, facts)
+        names = {"K": Fraction(facts["K"])}
+        alpha = None
+        if rule.alpha is not None:
+            given = facts.get("schedule.alpha")
+            alpha = rule.alpha.value(names) if given is None else _exact(given)
+            names["alpha"] = alpha
+        logarithm = rule.log_alpha is not None and alpha is not None and rule.log_alpha.value(names) == alpha
+        sharp = rule.sharp_when and all(p.fact in facts and p.holds(facts) for p in rule.sharp_when)
+        return Prediction(
+            exponent=rule.exponent.value(names),
+            kind="sharp" if sharp else rule.kind,
+            alpha=alpha,
+            logarithm=int(logarithm),
+            strict=rule.strict,
+        )
+
+    def _rule(self, quantity: str, facts: Mapping[str, Any]) -> PredictionRule:
+        if quantity not in self.quantities:
+            raise ValueError(
+                f"{self.id} does not speak of {quantity!r}; it speaks of {', '.join(self.quantities)}"
+            )
+        for rule in self.predictions:
+            if rule.quantity == quantity and _fits(rule, facts):
+                return rule
+        raise ValueError(f"{self.id} predicts nothing for {quantity!r} with these facts; ask `applies` first")
+
+
+def _fits(rule: PredictionRule, facts: Mapping[str, Any]) -> bool:
+    return all(predicate.holds(facts) for predicate in rule.when)
+
+
+def _with_alpha(facts: Mapping[str, Any], rule: PredictionRule) -> Mapping[str, Any]:
+    if facts.get("schedule.alpha") is not None or rule.alpha is None:
+        return facts
+    return {**facts, "schedule.alpha": rule.alpha.value({"K": Fraction(facts["K"])})}
+
+
+def _conditions(rule: PredictionRule) -> str:
+    return _conjunction(rule.when)
+
+
+def _conjunction(predicates: tuple[Predicate, ...]) -> str:
+    return ", ".join(map(str, predicates))
+
+
+def _exact(alpha: Any) -> Fraction:
+    """A float alpha is read as the decimal that it prints as."""
+    return Fraction(repr(alpha)) if isinstance(alpha, float) else Fraction(alpha)

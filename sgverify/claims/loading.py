@@ -1,0 +1,169 @@
+"""Cards read into claims; a malformed card is refused by file and place."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, get_args
+
+from sgverify.claims.claim import Claim, Kind, PredictionRule, Quantity, Schedule, Source
+from sgverify.claims.expression import Expression
+from sgverify.claims.predicate import Predicate
+from sgverify.errors import DefinitionError, UnknownNameError
+
+# `place` orders the cards of a paper as the paper does; a corrected card has the place of the one that it corrects.
+_REQUIRED = {"title": str, "statement": str, "source": dict, "prediction": list, "place": int}
+_OPTIONAL = {
+    "hypotheses": list,
+    "assumes": list,
+    "schedule": str,
+    "corrected": str,
+    "corrects": str,
+    "see": list,
+}
+_RULE_REQUIRED = {"quantity": str, "exponent": str}
+_RULE_OPTIONAL = {
+    "kind": str,
+    "alpha": str,
+    "log_alpha": str,
+    "strict": bool,
+    "when": list,
+    "sharp_when": list,
+}
+
+
+@cache
+def claims() -> Mapping[str, Claim]:
+    """Every card shipped with the package by its id, in the paper's order, corrected cards after printed ones."""
+    cards: list[tuple[int, Claim]] = []
+    folder = resources.files("sgverify.claims").joinpath("cards")
+    for paper in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if paper.is_dir():
+            cards += [_read(paper.name, file) for file in paper.iterdir() if file.name.endswith(".toml")]
+    known = {claim.id: claim for _, claim in sorted(cards, key=_place)}
+    _check_links(known)
+    return known
+
+
+def find_claim(id: str) -> Claim:
+    """The claim named `paper/id`; raises UnknownNameError with the nearest known id."""
+    known = claims()
+    if id not in known:
+        raise UnknownNameError("claim", id, known)
+    return known[id]
+
+
+def read_card(id: str, text: str, where: str) -> Claim:
+    """One card's text as a claim; raises DefinitionError naming `where` and what is wrong with it."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DefinitionError(f"{where} is not TOML: {error}") from None
+    _check_keys(table, _REQUIRED, _OPTIONAL, where)
+    source = table["source"]
+    _check_keys(source, {"paper": str, "section": str, "equation": str}, {}, f"{where}, source")
+    rules = tuple(
+        _rule(entry, f"{where}, prediction {number}")
+        for number, entry in enumerate(table["prediction"], start=1)
+    )
+    if not rules:
+        raise DefinitionError(f"{where}: no prediction; add a [[prediction]] table.")
+    schedule = table.get("schedule")
+    return Claim(
+        id=id,
+        title=table["title"],
+        statement=" ".join(table["statement"].split()),
+        source=Source(**source),
+        predictions=rules,
+        hypotheses=_predicates(table.get("hypotheses", []), f"{where}, hypotheses"),
+        assumes=tuple(table.get("assumes", [])),
+        schedule=None if schedule is None else _one_of(schedule, get_args(Schedule), f"{where}, schedule"),
+        corrected=table.get("corrected"),
+        corrects=table.get("corrects"),
+        see=tuple(table.get("see", [])),
+    )
+
+
+def _read(paper: str, file: Traversable) -> tuple[int, Claim]:
+    where = f"card {paper}/{file.name}"
+    text = file.read_text(encoding="utf-8")
+    claim = read_card(f"{paper}/{file.name.removesuffix('.toml')}", text, where)
+    return tomllib.loads(text)["place"], claim
+
+
+def _place(card: tuple[int, Claim]) -> tuple[str, int, bool, str]:
+    place, claim = card
+    paper, _, _ = (claim.corrects or claim.id).partition("/")
+    return paper, place, claim.corrects is not None, claim.id
+
+
+def _rule(table: Any, where: str) -> PredictionRule:
+    _check_keys(table, _RULE_REQUIRED, _RULE_OPTIONAL, where)
+    optional = {key: Expression(table[key]) for key in ("alpha", "log_alpha") if key in table}
+    exponent = Expression(table["exponent"])
+    alpha = optional.get("alpha")
+    if "alpha" in exponent.names and alpha is None:
+        raise DefinitionError(
+            f'{where}: the exponent uses alpha; add the claim\'s best one, alpha = "1/(K + 1)".'
+        )
+    if any("alpha" in expression.names for expression in optional.values()):
+        raise DefinitionError(f"{where}: alpha and log_alpha are expressions in K alone.")
+    return PredictionRule(
+        quantity=_one_of(table["quantity"], get_args(Quantity), f"{where}, quantity"),
+        exponent=exponent,
+        kind=_one_of(table.get("kind", "upper"), get_args(Kind), f"{where}, kind"),
+        alpha=alpha,
+        log_alpha=optional.get("log_alpha"),
+        strict=table.get("strict", False),
+        when=_predicates(table.get("when", []), f"{where}, when"),
+        sharp_when=_predicates(table.get("sharp_when", []), f"{where}, sharp_when"),
+    )
+
+
+def _predicates(tables: list[Any], where: str) -> tuple[Predicate, ...]:
+    for entry in tables:
+        if not isinstance(entry, dict):
+            raise DefinitionError(f'{where}: {entry!r} is no predicate; write {{fact = "K", at_least = 1}}.')
+    return tuple(Predicate.from_table(entry, where) for entry in tables)
+
+
+def _check_keys(table: Any, required: Mapping[str, type], optional: Mapping[str, type], where: str) -> None:
+    if not isinstance(table, dict):
+        raise DefinitionError(f"{where}: expected a table, not {table!r}.")
+    known = {**required, **optional}
+    for key, value in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+            raise DefinitionError(f"{where}: unknown key {key!r}; {mend}")
+        if not isinstance(value, known[key]) or (known[key] is int and isinstance(value, bool)):
+            raise DefinitionError(f"{where}: {key}={value!r}; expected a {known[key].__name__}.")
+        if value == "":
+            raise DefinitionError(f"{where}: {key} is empty.")
+    missing = sorted(set(required) - set(table))
+    if missing:
+        raise DefinitionError(f"{where}: {', '.join(missing)} is missing.")
+
+
+def _one_of(given: str, known: tuple[str, ...], where: str) -> Any:
+    if given not in known:
+        near = difflib.get_close_matches(given, known, n=1)
+        mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+        raise DefinitionError(f"{where}: {given!r}; {mend}")
+    return given
+
+
+def _check_links(known: Mapping[str, Claim]) -> None:
+    for claim in known.values():
+        for mine, link in (("corrected", "corrects"), ("corrects", "corrected")):
+            other = getattr(claim, mine)
+            if other is None:
+                continue
+            if other not in known or getattr(known[other], link) != claim.id:
+                raise DefinitionError(
+                    f"card {claim.id}: {mine}={other!r}, but no card there has {link}={claim.id!r}."
+                )

@@ -1,0 +1,88 @@
+"""Evidence as JSON, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sgverify.evidence.model import Evidence, Found, Point, Predicted
+from sgverify.evidence.provenance import Provenance
+
+SCHEMA_NAME = "sgverify/evidence/1"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The answer of `verify`, `rate`, `replay` or `report`."""
+
+    evidence: tuple[Evidence, ...]
+    provenance: Provenance
+
+
+def encode(document: Document) -> dict[str, Any]:
+    """The document in the form of the published schema, keys in the schema's order."""
+    return {
+        "schema": SCHEMA_NAME,
+        "provenance": asdict(document.provenance),
+        "evidence": [_encode_evidence(item) for item in document.evidence],
+    }
+
+
+def decode(document: Mapping[str, Any]) -> Document:
+    """The inverse of `encode`, for a document that has been validated."""
+    return Document(
+        evidence=tuple(_decode_evidence(item) for item in document["evidence"]),
+        provenance=Provenance(**document["provenance"]),
+    )
+
+
+def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document:
+    """A document of the evidence; two pieces under one id would not be told apart by a replay, so that is refused."""
+    evidence = tuple(evidence)
+    seen: set[str] = set()
+    for item in evidence:
+        if item.id in seen:
+            raise ValueError(
+                f"evidence id {item.id!r} occurs twice; ids name one scheme, claim, check, configuration"
+            )
+        seen.add(item.id)
+    return Document(evidence, provenance)
+
+
+def _encode_evidence(item: Evidence) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "scheme": item.scheme,
+        "claim": item.claim,
+        "check": item.check,
+        "refuted": item.refuted,
+        "configuration": item.configuration,
+        "method": item.method,
+        "predicted": {"exponent": item.predicted.exponent, "kind": item.predicted.kind},
+        "found": _without_empty_note(asdict(item.found)),
+        "points": [_without_empty_note(asdict(point)) for point in item.points],
+        "verdict": item.verdict,
+        "sharp": item.sharp,
+        "reason": item.reason,
+        "certificate": item.certificate,
+        "replay": item.replay,
+        "seconds": float(item.seconds),
+    }
+
+
+def _decode_evidence(item: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        **{
+            **item,
+            "predicted": Predicted(**item["predicted"]),
+            "found": Found(**item["found"]),
+            "points": tuple(Point(**point) for point in item["points"]),
+        }
+    )
+
+
+def _without_empty_note(fields: dict[str, Any]) -> dict[str, Any]:
+    if fields["note"] is None:
+        del fields["note"]
+    return fields

@@ -1,0 +1,40 @@
+"""Where and how a document was made; nothing in it may influence a verdict."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+
+import sgverify
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Versions, platform, the command and its wall-clock seconds."""
+
+    version: str
+    python: str
+    torch: str
+    platform: str
+    command: str
+    seconds: float
+
+    @classmethod
+    def gather(cls, *, command: str, seconds: float) -> Provenance:
+        """Read the surroundings without importing torch."""
+        return cls(
+            version=sgverify.__version__,
+            python=platform.python_version(),
+            torch=_installed("torch"),
+            platform=platform.platform(),
+            command=command,
+            seconds=float(seconds),
+        )
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"

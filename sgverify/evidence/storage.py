@@ -1,0 +1,115 @@
+"""Evidence files: written whole or not at all, and read with a clear refusal of everything else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+from sgverify.errors import UnknownNameError, UserError
+from sgverify.evidence.codec import Document, decode, documented, encode
+from sgverify.evidence.model import Evidence
+from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.validation import validate
+
+STDOUT = "-"
+NEW_FILE_MODE = 0o666
+
+
+def write_evidence(
+    target: str | Path | TextIO, evidence: Iterable[Evidence], provenance: Provenance
+) -> dict[str, Any]:
+    """Write a document to a file, to stdout (`-`) or to an open text stream, and return it.
+
+    What is written has been validated against the schema; a file is replaced in one step, so that an interrupted
+    run leaves either the old document or the new one. Raises UserError when the place cannot be written.
+    """
+    document = encode(documented(evidence, provenance))
+    validate(document, where="the evidence to be written")
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    if isinstance(target, str) and target == STDOUT:
+        target = sys.stdout
+    if isinstance(target, str | Path):
+        write_atomically(target, text)
+    else:
+        target.write(text)
+    return document
+
+
+def read_evidence(path: str | Path) -> Document:
+    """Read and validate an evidence file.
+
+    Raises UserError for a file that is missing, unreadable, not JSON, not evidence or of another schema version.
+    """
+    where = f"evidence file {str(path)!r}"
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(
+            f"{where} does not exist; expected a file written by `sgverify ... --json FILE`."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"{where} cannot be read: {reason}; expected a readable JSON file.") from None
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{where} is not JSON ({' '.join(str(error).split())}); expected an evidence file."
+        ) from None
+    validate(document, where=where)
+    return decode(document)
+
+
+def find_evidence(document: Document, id: str) -> Evidence:
+    """The piece of evidence named `id`; raises UnknownNameError with the nearest id of the document."""
+    for item in document.evidence:
+        if item.id == id:
+            return item
+    raise UnknownNameError("evidence id", id, (item.id for item in document.evidence))
+
+
+def write_atomically(path: str | Path, text: str) -> None:
+    """Write to a temporary file beside `path` and put it in place in one step; a link is followed.
+
+    A device or a pipe (`/dev/stdout`) is written to and never replaced.
+    Raises UserError when the place cannot be written; the old file, if any, then is untouched.
+    """
+    path = Path(os.path.realpath(path))
+    temporary: str | None = None
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, NEW_FILE_MODE & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {str(path)!r}: {error.strerror}; expected a file in a folder that exists and can be "
+            "written. Choose another place."
+        ) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+def _umask() -> int:
+    # The only way to read the mask is to set it; a temporary file is private, the result need not be.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
