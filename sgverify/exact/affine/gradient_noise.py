@@ -9,7 +9,7 @@ from flint import fmpq, fmpq_mat
 
 from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
-from sgverify.exact.minibatch import iid, reshuffle_covariances, without_replacement
+from sgverify.exact.minibatch import block_covariances, with_replacement, without_replacement
 from sgverify.schemes import exact
 from sgverify.targets import Target
 
@@ -53,17 +53,18 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
     check_minibatch(table, target)
     vectors = target.data_gradients()
     if table.kind == "reshuffle":
-        within, across = reshuffle_covariances(vectors, table.batch)
+        within, across = block_covariances(vectors, table.batch)
         assert target.size is not None
         return GradientNoise(
             "reshuffle", within, exchangeable=True, across=across, blocks=target.size // table.batch
         )
     if table.kind == "without-replacement" and table.batch == target.size:
         return GradientNoise(table.kind)
-    noise = (iid if table.kind == "iid" else without_replacement)(vectors, table.batch)
+    draw = with_replacement if table.kind == "iid" else without_replacement
     if target.dim > LARGEST_TENSOR:
-        return GradientNoise(table.kind, noise.covariance())
-    return GradientNoise(table.kind, noise.covariance(), noise.third(), noise.fourth())
+        return GradientNoise(table.kind, draw(vectors, table.batch, order=2).covariance)
+    noise = draw(vectors, table.batch, order=4)
+    return GradientNoise(table.kind, noise.covariance, noise.third, noise.fourth)
 
 
 def check_minibatch(table: GradientTable, target: Target) -> None:

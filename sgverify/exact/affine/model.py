@@ -84,7 +84,7 @@ class Model:
                 covariance = covariance + b * v * b.transpose()
             if self.size <= 10:
                 third, fourth = self._pushed(injections)
-        mean, spread = self._start(read, names, powers)
+        mean, spread = self.start_law()
         return AffineChain(
             part(*(("state", name) for name in names)), shift, covariance, mean, spread, third, fourth
         )
@@ -171,8 +171,9 @@ class Model:
                             rows[r * dim + i][c * dim + k] = total[i, k]
         return _matrix(rows)
 
-    def _start(self, read: Step, names: list[str], powers: list[Any]) -> tuple[arb_mat, arb_mat | None]:
-        dim = self.target.dim
+    def start_law(self) -> tuple[arb_mat, arb_mat | None]:
+        """Mean and covariance (None for a point) of X_0, as balls."""
+        dim, names = self.target.dim, list(self.scheme.state)
         temperature = ball.number(self.temperature)
         means: list[Any] = []
         spread = arb_mat(self.size, self.size)
@@ -216,10 +217,10 @@ class Model:
         third = fourth = None
         for b in injections:
             if self.noise.third is not None:
-                pushed = push(arb_mat(self.noise.third), b)
+                pushed = push(arb_mat(self.noise.third), b, 3)
                 third = pushed if third is None else third + pushed
             if self.noise.fourth is not None:
-                pushed = push(arb_mat(self.noise.fourth), b)
+                pushed = push(arb_mat(self.noise.fourth), b, 4)
                 fourth = pushed if fourth is None else fourth + pushed
         return third, fourth
 

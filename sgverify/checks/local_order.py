@@ -1,0 +1,97 @@
+"""Check: the local order of one step, proved for every smooth potential."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.errors import NotExpandableError, SgverifyError
+from sgverify.evidence import Evidence
+from sgverify.exact.bch import bch
+from sgverify.exact.series import LocalOrder
+from sgverify.rates import Judgement
+
+CHECK = "local-order"
+STATED = "sgverify/stated-order"
+
+
+def check_local_order(subject: Subject, claim: Claim) -> Evidence:
+    """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
+
+    The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
+    minibatches stands beside it in the certificate.
+    """
+    order = subject.order
+    if isinstance(order, NotExpandableError):
+        return unsettled(subject, claim, CHECK, f"the step has no power series in sqrt(h) that could be read: it uses {order}")
+    facts = subject.facts("fixed", None)
+    if claim.id == STATED:
+        facts["K"] = subject.scheme.order or 1
+    prediction = claim.predict(CHECK, facts)
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="proof",
+        judgement=_judge(order, prediction.exponent, stated=claim.id == STATED, claimed=subject.scheme.order),
+        prediction=prediction,
+        found=order.order,
+        certificate=_certificate(subject, order),
+    )
+
+
+def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int | None) -> Judgement:
+    found = order.order
+    at_least = "at least " if order.given_minibatch is None else ""
+    what = f"local order {at_least}{found} given the minibatch"
+    wanted = f"{predicted}"
+    if stated:
+        wanted = f"{predicted}, the order that the scheme states" if claimed else f"{predicted}, the least of an integrator"
+    averaged = "" if order.averaged_order == found else f"; averaged over minibatches it is {order.averaged_order}"
+    if found < predicted:
+        assert order.given_minibatch is not None
+        return Judgement(
+            "violates", False, f"{what}, not {wanted}: P_h and exp(hL) differ at h^{order.given_minibatch.power}{averaged}"
+        )
+    sharp = found == predicted and order.given_minibatch is not None
+    relation = "exactly" if sharp else "more than"
+    return Judgement("conforms", sharp, f"{what}, {relation} {wanted}{averaged}")
+
+
+def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
+    certificate: dict[str, Any] = {
+        "given_minibatch": order.order,
+        "averaged": order.averaged_order,
+        "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
+        "defect_averaged": order.averaged.text if order.averaged else "none found",
+        "proved_in_dimension": order.dim,
+        "proved_for": "every smooth potential, every temperature and friction",
+    }
+    if order.steps > 1:
+        certificate["steps"] = order.steps
+    word = subject.scheme.word
+    if word is not None and subject.alphabet is not None:
+        certificate["alphabet"] = {
+            "proved": subject.alphabet.proved,
+            "through": f"t^{subject.alphabet.degree}",
+            "generators": subject.alphabet.generators,
+            "faults": list(subject.alphabet.faults),
+        }
+        certificate["bch"] = _bch(word.text, word.shares, subject.alphabet.proved)
+    return certificate
+
+
+def _bch(text: str, shares: tuple[Fraction, ...], proved: bool) -> dict[str, Any]:
+    try:
+        result = bch(text, shares)
+    except SgverifyError as error:
+        return {"reason": str(error)}
+    return {
+        "order": result.order,
+        "leading": [str(term) for term in result.leading],
+        "is_a_proof": proved,
+        "reason": result.reason,
+    }

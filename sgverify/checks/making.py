@@ -1,0 +1,49 @@
+"""Evidence made from a subject, a claim and a judgement, with the command that replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim, Prediction
+from sgverify.evidence import Evidence, Found, Point, Predicted
+from sgverify.rates import Judgement, Rate
+
+
+def make_evidence(
+    subject: Subject,
+    claim: Claim,
+    check: str,
+    *,
+    method: str,
+    judgement: Judgement,
+    prediction: Prediction | None = None,
+    found: Rate | Fraction | None = None,
+    points: Sequence[Point] = (),
+    certificate: dict[str, Any] | None = None,
+) -> Evidence:
+    """One piece of evidence; the exponent of an exact rung has no width, so low = high = exponent."""
+    exponent = found.exponent if isinstance(found, Rate) else found
+    predicted = Predicted(prediction.exponent, prediction.kind) if prediction else Predicted(None)
+    return Evidence(
+        scheme=subject.reference,
+        claim=claim.id,
+        check=check,
+        configuration=subject.configuration.as_dict(),
+        method=method,  # type: ignore[arg-type]
+        predicted=predicted,
+        found=Found(exponent, exponent, exponent),
+        points=tuple(points),
+        verdict=judgement.verdict,  # type: ignore[arg-type]
+        sharp=judgement.sharp,
+        reason=judgement.reason,
+        certificate=certificate or {},
+        replay=subject.command("verify", "--checks", claim.id),
+    )
+
+
+def unsettled(subject: Subject, claim: Claim, check: str, reason: str, verdict: str = "inconclusive") -> Evidence:
+    """Evidence that says why nothing was settled."""
+    return make_evidence(subject, claim, check, method="exact", judgement=Judgement(verdict, False, reason))

@@ -1,0 +1,198 @@
+"""What a check is about: one scheme under one configuration, with everything that is derived from the two."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sgverify.configuration import Configuration, settings_of
+from sgverify.errors import ConfigurationError, InstabilityError, NotAffineError, NotExpandableError
+from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
+from sgverify.exact.affine.model import Model
+from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit
+from sgverify.exact.posterior import posterior_average
+from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
+from sgverify.schemes import Scheme, exact
+from sgverify.targets import Observable, Target, build_target, parse_observable
+
+PROOF_DIMENSION = 2
+"""Local orders are proved in dimension 2: a thermostat without its 1/dim passes in dimension 1."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A scheme under a configuration. `reference` is how a command line names the scheme."""
+
+    scheme: Scheme
+    configuration: Configuration
+    reference: str
+
+    @cached_property
+    def target(self) -> Target:
+        """The posterior."""
+        return build_target(self.configuration.target)
+
+    @cached_property
+    def observable(self) -> Observable:
+        """The test function."""
+        return parse_observable(self.configuration.test_function, self.target.dim, self.scheme.dynamics.state)
+
+    @cached_property
+    def truth(self) -> Fraction:
+        """The average of the test function under exp(-U/T), exactly."""
+        return posterior_average(self.target, self.observable, exact(self.configuration.temperature))
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The exact cumulants of the gradient estimator's noise."""
+        return gradient_noise(self.configuration.gradient, self.target)
+
+    @cached_property
+    def model(self) -> Model:
+        """The input of the exact engines."""
+        c = self.configuration
+        return Model(
+            scheme=self.scheme,
+            target=self.target,
+            observable=self.observable,
+            truth=self.truth,
+            noise=self.noise,
+            temperature=_rational(c.temperature),
+            friction=_rational(c.friction),
+            start=_rational(c.start),
+            stationary_momentum=c.start_momentum == "stationary",
+        )
+
+    @cached_property
+    def order(self) -> LocalOrder | NotExpandableError:
+        """The proved local order, or why there is no power series to prove it with."""
+        try:
+            return local_order(self.scheme, PROOF_DIMENSION)
+        except NotExpandableError as error:
+            return error
+
+    @cached_property
+    def alphabet(self) -> AlphabetProof | None:
+        """The proof that the letters of a word split the dynamics exactly; None where there is no word."""
+        if self.scheme.word is None:
+            return None
+        return prove_alphabet(self.scheme.word.alphabet, PROOF_DIMENSION)
+
+    @property
+    def predicted_order(self) -> int:
+        """K in the predictions: the proved local order given the minibatch, at least 1.
+
+        The theorems speak of integrators of order K >= 1; one that is not even consistent is held to K = 1,
+        else its wrong invariant law would conform to a rate of h^0.
+        """
+        if isinstance(self.order, NotExpandableError):
+            return max(1, self.scheme.order or 1)
+        return max(1, int(self.order.order))
+
+    @cached_property
+    def eigenvalues(self) -> list[float]:
+        """The eigenvalues of the target's precision."""
+        return eigenvalues_of(self.target.precision)
+
+    @cached_property
+    def stability_limit(self) -> float:
+        """The step size at which one step stops contracting on this target."""
+        return stability_limit(self.scheme, self.model.parameters, self.eigenvalues)
+
+    @property
+    def default_step(self) -> float:
+        """Half the stability limit; the fastest time scale of the target where there is none."""
+        limit = self.stability_limit
+        if limit == 0.0:
+            raise InstabilityError(
+                f"scheme={self.reference!r}: no step size is stable on this target (the spectral radius is at least 1 for "
+                "every h that was tried); expected a radius below 1 for small h; check the signs of the drift and friction"
+            )
+        return limit / 2 if limit < float("inf") else max(self.eigenvalues) ** -0.5
+
+    @property
+    def step(self) -> float:
+        """The configured step size, or its default."""
+        return self.configuration.schedule.step or self.default_step
+
+    @property
+    def scale(self) -> float:
+        """The configured scale of a schedule, or its default."""
+        return self.configuration.schedule.scale or self.configuration.schedule.step or self.default_step
+
+    def check_stable(self, steps: list[float], key: str) -> None:
+        """Refuse step sizes at which one step does not contract; name the spectral radius."""
+        radii = spectral_radii(self.scheme, self.model.parameters, self.eigenvalues, steps)
+        for step, radius in zip(steps, radii, strict=True):
+            if not radius < 1:
+                limit = self.stability_limit
+                raise InstabilityError(
+                    f"{key}={step:.6g}: unstable, one step of {self.reference} has the spectral radius {radius:.6g} on this "
+                    f"target; expected a radius below 1; take a step below {limit:.6g}"
+                )
+
+    def facts(self, schedule: str, alpha: Fraction | None) -> dict[str, Any]:
+        """The facts that claims' hypotheses and predictions ask for."""
+        word = self.scheme.word
+        kind = self.configuration.gradient.kind
+        noisy = kind not in ("full", "reshuffle") and self.noise.noisy
+        facts = {
+            "K": self.predicted_order,
+            "scheme.order": self.predicted_order,
+            "scheme.name": self.scheme.name,
+            "scheme.word": word is not None,
+            "scheme.alphabet": word.alphabet.name if word else None,
+            "scheme.palindromic": word.palindromic if word else False,
+            "scheme.consistent": True,
+            "scheme.alphabet_proved": self.alphabet is not None and self.alphabet.proved,
+            "scheme.positive_shares": word is not None and all(share > 0 for share in word.shares),
+            "scheme.dynamics": self.scheme.dynamics.name,
+            "scheme.ergodic": True,
+            "gradient.kind": kind,
+            "gradient.unbiased": True,
+            "gradient.noisy": noisy,
+            "schedule.kind": schedule,
+        }
+        if alpha is not None:
+            facts["schedule.alpha"] = alpha
+        return facts
+
+    def validate(self) -> None:
+        """Meet every error that the configuration alone can cause, before anything is computed."""
+        _ = self.observable
+        if self.configuration.gradient.kind not in ("full", "additive"):
+            check_minibatch(self.configuration.gradient, self.target)
+        _ = self.noise
+        if not self.affine:
+            return
+        schedule, sweep = self.configuration.schedule, self.configuration.sweep
+        if schedule.kind == "fixed" and schedule.step is not None:
+            self.check_stable([schedule.step], "schedule.step")
+        if sweep.steps:
+            self.check_stable(sweep.steps, "sweep.steps")
+
+    @cached_property
+    def affine(self) -> bool:
+        """Whether one step is affine on this target, so that exact laws exist."""
+        try:
+            spectral_radii(self.scheme, self.model.parameters, self.eigenvalues, [1e-3])
+        except NotAffineError:
+            return False
+        return True
+
+    def command(self, *words: str) -> str:
+        """A command line that runs `sgverify WORDS... SCHEME` under this configuration."""
+        settings = [part for setting in settings_of(self.configuration) for part in ("--set", setting)]
+        verb, *options = words
+        return shlex.join(["sgverify", verb, self.reference, *options, *settings])
+
+
+def _rational(value: float) -> Fraction:
+    number = exact(value)
+    if not isinstance(number, Fraction):
+        raise ConfigurationError(f"value={value!r}: expected a rational number")
+    return number
