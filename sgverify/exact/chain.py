@@ -109,13 +109,15 @@ def components(size: int, couplings: Iterable[arb_mat]) -> list[list[int]]:
     for coupling in couplings:
         width = coupling.ncols()
         for position, entry in enumerate(coupling.entries()):
-            if entry != 0:
-                first, rest = divmod(position, width)
-                span = width
-                while span > 1:
-                    span //= size
-                    other, rest = divmod(rest, span)
-                    parent[root(other)] = root(first)
+            # A ball around 0 may hide a coupling: only an exact zero is none.
+            if entry == 0:
+                continue
+            first, rest = divmod(position, width)
+            span = width
+            while span > 1:
+                span //= size
+                other, rest = divmod(rest, span)
+                parent[root(other)] = root(first)
     groups: dict[int, list[int]] = {}
     for i in range(size):
         groups.setdefault(root(i), []).append(i)

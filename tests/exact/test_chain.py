@@ -60,6 +60,10 @@ def test_components_of_a_tensor_join_all_its_indices() -> None:
     assert components(1, [arb_mat([[1]])]) == [[0]]
 
 
+def test_a_coupling_that_may_be_zero_still_joins() -> None:
+    assert components(2, [arb_mat([[1, arb(0, 1e-50)], [0, 1]])]) == [[0, 1]]
+
+
 @pytest.mark.parametrize("length", [0, -3, 2.0, True])
 def test_a_length_is_a_positive_integer(length: object) -> None:
     with pytest.raises(ConfigurationError, match="length="):

@@ -1,0 +1,144 @@
+"""Continuous Lyapunov equations A S + S A^T = R: exact on rational matrices, certified on balls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpq_mat
+
+from sgverify.errors import InstabilityError, NotExpandableError
+from sgverify.exact.ball import identity
+from sgverify.exact.chain import components, restricted
+from sgverify.exact.lyapunov import Contraction, floats
+
+EXACT_SIZE = 10
+"""The largest coupled block that is solved in fractions: n (n + 1) / 2 unknowns."""
+
+Matrix = fmpq_mat | arb_mat
+
+
+@dataclass(frozen=True)
+class ContinuousLyapunov:
+    """The equation A S + S A^T = R with R symmetric, on each coupled block of its coordinates apart.
+
+    `couplings` are the matrices, R among them, that say which coordinates belong together. Raises
+    NotExpandableError where A has an eigenvalue that does not decay: there is then no invariant law to
+    expand.
+    """
+
+    drift: Matrix
+    couplings: tuple[Matrix, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_decay(self.drift)
+
+    def solve(self, right: Matrix) -> Matrix:
+        """S with A S + S A^T = R; the type of R, or balls where a block is too large for fractions."""
+        solved = [
+            block.solve(restricted(right, group))
+            for group, block in zip(self._groups, self._blocks, strict=True)
+        ]
+        balls = any(isinstance(part, arb_mat) for part in solved)
+        size = right.nrows()
+        rows: list[list[Any]] = [[0] * size for _ in range(size)]
+        for group, part in zip(self._groups, solved, strict=True):
+            for i, a in enumerate(group):
+                for j, b in enumerate(group):
+                    rows[a][b] = part[i, j]
+        return arb_mat(rows) if balls else fmpq_mat(rows)
+
+    @cached_property
+    def _groups(self) -> list[list[int]]:
+        return components(self.drift.nrows(), [self.drift, *self.couplings])
+
+    @cached_property
+    def _blocks(self) -> list[_Rational | _Cayley]:
+        parts = [restricted(self.drift, group) for group in self._groups]
+        return [
+            _Rational(part)
+            if isinstance(part, fmpq_mat) and part.nrows() <= EXACT_SIZE
+            else _Cayley(arb_mat(part))
+            for part in parts
+        ]
+
+
+@dataclass(frozen=True)
+class _Rational:
+    """The n (n + 1) / 2 linear equations of one block in fractions, inverted once."""
+
+    drift: fmpq_mat
+
+    def solve(self, right: Matrix) -> Matrix:
+        pairs, inverse = self._pairs, self._inverse
+        column = type(right)(len(pairs), 1, [right[i, j] for i, j in pairs])
+        values = (inverse if isinstance(right, fmpq_mat) else arb_mat(inverse)) * column
+        n = self.drift.nrows()
+        at = {pair: values[k, 0] for k, pair in enumerate(pairs)}
+        return type(right)([[at[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        n = self.drift.nrows()
+        return [(i, j) for i in range(n) for j in range(i, n)]
+
+    @cached_property
+    def _inverse(self) -> fmpq_mat:
+        n, a = self.drift.nrows(), self.drift.tolist()
+        place = {pair: k for k, pair in enumerate(self._pairs)}
+        rows: list[list[Any]] = []
+        for i, j in self._pairs:
+            row: list[Any] = [0] * len(place)
+            for k in range(n):
+                row[place[min(k, j), max(k, j)]] += a[i][k]
+                row[place[min(i, k), max(i, k)]] += a[j][k]
+            rows.append(row)
+        return fmpq_mat(rows).inv()
+
+
+@dataclass(frozen=True)
+class _Cayley:
+    """The equation in balls: with B = (A - p)^-1 and C = B (A + p) it is S = C S C^T - 2 p B R B^T, p > 0."""
+
+    drift: arb_mat
+
+    def solve(self, right: Matrix) -> Matrix:
+        moved = self._resolvent * arb_mat(right) * self._resolvent.transpose()
+        return self._contraction.forward(moved * (-2 * self._shift))
+
+    @cached_property
+    def _shift(self) -> arb:
+        # The geometric mean of the eigenvalues: any positive number is right, this one contracts fast.
+        sizes = np.abs(np.linalg.eigvals(floats(self.drift)))
+        return arb(float(np.sqrt(sizes.min() * sizes.max())))
+
+    @cached_property
+    def _resolvent(self) -> arb_mat:
+        return (self.drift - identity(self.drift.nrows()) * self._shift).inv()
+
+    @cached_property
+    def _contraction(self) -> Contraction:
+        try:
+            return Contraction.of(self._resolvent * (self.drift + identity(self.drift.nrows()) * self._shift))
+        except InstabilityError as error:
+            raise NotExpandableError(
+                f"the drift of the step does not decay to first order in h ({error})"
+            ) from error
+
+
+def require_decay(drift: Matrix) -> None:
+    """Raise NotExpandableError unless every eigenvalue of the drift has a negative real part."""
+    rightmost = float(np.linalg.eigvals(floats(arb_mat(drift))).real.max())
+    if not rightmost < 0:
+        raise NotExpandableError(
+            f"drift eigenvalue with real part {rightmost:.6g}: the mean of the state does not decay to first"
+            " order in h, so the step has no invariant law to expand at h = 0"
+        )
+
+
+def transposed(matrices: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    """The transposes."""
+    return tuple(matrix.transpose() for matrix in matrices)

@@ -1,0 +1,225 @@
+"""The expansion at h = 0 of the bias of an affine chain, in exact fractions (or in balls).
+
+M(h) = I + h M_1 + ..., c(h) = h c_1 + ..., Q(h) = h Q_1 + ... determine m(h) = m_0 + h m_1 + ... and
+Sigma(h) = S_0 + h S_1 + ... order by order, always through the same two operators:
+
+    M_1 m_k = - c_{k+1} - sum_{i>=1} M_{i+1} m_{k-i},
+    M_1 S_k + S_k M_1^T = - Q_{k+1} - sum_{l<k} sum_{i+j=k+1-l} M_i S_l M_j^T        (M_0 = I),
+
+and the solution of the Poisson equation, of order 1/h, through their adjoints. Then
+
+    bias of the average over L steps = sum_j b_j h^j + (1/L) sum_j tau_j h^(j-1) + exponentially small,
+    variance of that average         = sigma_0 / (L h) + higher orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from sgverify.exact.chain import Quadratic
+from sgverify.exact.continuous import ContinuousLyapunov, Matrix, require_decay, transposed
+
+Number = fmpq | arb
+
+
+@dataclass(frozen=True)
+class AffineSeries:
+    """One step as a power series in h: coefficients of h^1, h^2, ... of M (n x n), c (n x 1) and Q (n x n).
+
+    All rational, or all balls at the working precision. K coefficients determine b_0, ..., b_{K-1}.
+    """
+
+    map: Sequence[Matrix]
+    shift: Sequence[Matrix]
+    covariance: Sequence[Matrix]
+
+    @property
+    def orders(self) -> int:
+        """K, the number of coefficients."""
+        return len(self.map)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Coefficients of h^0, h^1, ... of a quantity; fractions, or balls where `exact` is false."""
+
+    coefficients: tuple[Number, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether zero coefficients are proved to be zero, rather than balls that hold 0."""
+        return all(isinstance(c, fmpq) for c in self.coefficients)
+
+    @property
+    def leading_order(self) -> int | None:
+        """The first power of h whose coefficient is not zero, None if there is none so far."""
+        return next((k for k, c in enumerate(self.coefficients) if not _may_vanish(c)), None)
+
+    @property
+    def leading(self) -> Number | None:
+        """The coefficient at the leading order."""
+        return None if self.leading_order is None else self.coefficients[self.leading_order]
+
+    @property
+    def zero_through(self) -> int:
+        """The highest order through which every coefficient vanishes; -1 if b_0 does not."""
+        order = self.leading_order
+        return len(self.coefficients) - 1 if order is None else order - 1
+
+
+@dataclass(frozen=True)
+class SteadyExpansion:
+    """The invariant law and the Poisson equation of phi, as power series in h."""
+
+    series: AffineSeries
+    observable: Quadratic
+
+    def __post_init__(self) -> None:
+        require_decay(self.series.map[0])
+
+    @cached_property
+    def mean(self) -> list[Matrix]:
+        """m_0, m_1, ...: n x 1."""
+        inverse = self.series.map[0].inv()
+        found: list[Matrix] = []
+        for k in range(self.series.orders):
+            right = self.series.shift[k]
+            for i in range(1, k + 1):
+                right = right + self.series.map[i] * found[k - i]
+            found.append(inverse * right * -1)
+        return found
+
+    @cached_property
+    def covariance(self) -> list[Matrix]:
+        """S_0, S_1, ...: n x n."""
+        return _lyapunov_series(self.series.map, list(self.series.covariance))
+
+    @cached_property
+    def slope(self) -> list[Matrix]:
+        """b~_k, the gradient of phi at the stationary mean: b + 2 A m."""
+        bent = [(self.observable.quadratic * m) * 2 for m in self.mean]
+        return [self.observable.linear + bent[0], *bent[1:]]
+
+    @cached_property
+    def poisson_linear(self) -> list[Matrix]:
+        """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
+        maps = transposed(self.series.map)
+        inverse = maps[0].inv()
+        found: list[Matrix] = []
+        for k, right in enumerate(self.slope):
+            for i in range(1, k + 1):
+                right = right + maps[i] * found[k - i]
+            found.append(inverse * right * -1)
+        return found
+
+    @cached_property
+    def poisson_quadratic(self) -> list[Matrix]:
+        """E_k with E = (1/h) sum_k E_k h^k solving E - M^T E M = A."""
+        form = self.observable.quadratic
+        return _lyapunov_series(transposed(self.series.map), [form] + [form * 0] * (self.series.orders - 1))
+
+
+def expand(series: AffineSeries, observable: Quadratic, target: Any) -> Expansion:
+    """b_0, b_1, ...: the stationary average of phi minus the target, in powers of h.
+
+    The observable and the target hold the numbers of the series: rational ones stay exact.
+    """
+    steady = _steady(series, observable)
+    phi, mean = steady.observable, steady.mean
+    found = []
+    for k in range(series.orders):
+        value = _inner(phi.linear, mean[k]) + _inner(phi.quadratic, steady.covariance[k])
+        value += sum(_inner(phi.quadratic * mean[i], mean[k - i]) for i in range(k + 1))
+        found.append(value + phi.constant - target if k == 0 else value)
+    return Expansion(tuple(found))
+
+
+def expand_transient(
+    series: AffineSeries, observable: Quadratic, start_mean: Matrix, start_covariance: Matrix | None = None
+) -> Expansion:
+    """tau_0, tau_1, ...: sum_{l>=1} (E phi(X_l) - phi_h) = (1/h) sum_k tau_k h^k.
+
+    The chain starts from N(start_mean, start_covariance), a point where the covariance is None.
+    """
+    if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
+        series, observable = _in_balls(series), _observable_in_balls(observable)
+    steady = _steady(series, observable)
+    phi, orders = steady.observable, range(series.orders)
+    # chi = psi - phi, one power of h below psi.
+    zero = phi.quadratic * 0
+    linear = [steady.poisson_linear[0]]
+    linear += [steady.poisson_linear[k] - steady.slope[k - 1] for k in orders[1:]]
+    forms = [steady.poisson_quadratic[k] - (phi.quadratic if k == 1 else zero) for k in orders]
+    offset = [start_mean - steady.mean[0], *(m * -1 for m in steady.mean[1:])]
+    excess = []
+    for k in orders:
+        second = steady.covariance[k] * -1
+        for i in range(k + 1):
+            second = second + offset[i] * offset[k - i].transpose()
+        excess.append(second + start_covariance if k == 0 and start_covariance is not None else second)
+    return Expansion(
+        tuple(
+            sum(_inner(linear[i], offset[k - i]) + _inner(forms[i], excess[k - i]) for i in range(k + 1))
+            for k in orders
+        )
+    )
+
+
+def asymptotic_variance(series: AffineSeries, observable: Quadratic) -> Number:
+    """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0.
+
+    It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), psi solving L psi = phi_0 -
+    phi.
+    """
+    steady = _steady(series, observable)
+    noise = series.covariance[0]
+    linear, form = steady.poisson_linear[0], steady.poisson_quadratic[0]
+    spread = form * noise * form
+    return _inner(linear, noise * linear) + 4 * _inner(spread, steady.covariance[0])
+
+
+def _steady(series: AffineSeries, observable: Quadratic) -> SteadyExpansion:
+    parts = [*series.map, *series.shift, *series.covariance, observable.linear, observable.quadratic]
+    if all(isinstance(part, fmpq_mat) for part in parts):
+        return SteadyExpansion(series, observable)
+    return SteadyExpansion(_in_balls(series), _observable_in_balls(observable))
+
+
+def _in_balls(series: AffineSeries) -> AffineSeries:
+    return AffineSeries(
+        *([arb_mat(m) for m in part] for part in (series.map, series.shift, series.covariance))
+    )
+
+
+def _observable_in_balls(phi: Quadratic) -> Quadratic:
+    return Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
+
+
+def _lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:
+    """S_k with sum_{i+j+l=k+1, (i,j) != 0} M_i S_l M_j^T = - sources_k."""
+    equation = ContinuousLyapunov(maps[0], (*maps[1:], *sources))
+    backs = transposed(maps)
+    found: list[Matrix] = []
+    for k, source in enumerate(sources):
+        right = source
+        for l, known in enumerate(found):
+            total = k + 1 - l
+            right = right + maps[total - 1] * known + known * backs[total - 1]
+            for i in range(1, total):
+                right = right + maps[i - 1] * known * backs[total - i - 1]
+        found.append(equation.solve(right * -1))
+    return found
+
+
+def _inner(left: Matrix, right: Matrix) -> Any:
+    pairs = zip(left.entries(), right.entries(), strict=True)
+    return sum((a * b for a, b in pairs), fmpq(0))
+
+
+def _may_vanish(coefficient: Number) -> bool:
+    return coefficient == 0 if isinstance(coefficient, fmpq) else bool(coefficient.contains(0))
