@@ -13,7 +13,8 @@ from sgverify.targets.potential import Matrix, Vector
 from sgverify.targets.quadratic import leading_minors
 
 # Squares and N-fold sums of numbers of this size are still far from the end of float64.
-LARGEST = 10**100
+LARGEST = 1e100
+SMALLEST = Fraction(1, 10**100)
 
 
 def shown(value: Any) -> str:
@@ -35,7 +36,7 @@ def read_number(key: str, value: Any) -> Fraction:
         raise ConfigurationError(f"{key}={value!r}: expected a finite number; write e.g. {key}=0.5")
     number = exact(value)
     assert isinstance(number, Fraction)
-    if abs(number) > LARGEST or (number and abs(number) * LARGEST < 1):
+    if abs(number) > LARGEST or (number and abs(number) < SMALLEST):
         raise ConfigurationError(
             f"{key}={shown(value)}: expected 0 or a size from 1e-100 to 1e100, so that float64 can follow; rescale it"
         )

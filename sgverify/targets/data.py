@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -82,7 +81,7 @@ def as_integers(data: np.ndarray) -> tuple[list[list[int]], int]:
 
 def _check_entry(key: str, entry: Any) -> None:
     number = isinstance(entry, int | float | Fraction) and not isinstance(entry, bool)
-    if not number or not math.isfinite(entry) or abs(entry) > LARGEST:
+    if not number or not abs(entry) <= LARGEST:
         raise ConfigurationError(
             f"{key} holds {shown(entry)}: expected finite numbers of size up to 1e100; remove or mend this datum"
         )
