@@ -48,9 +48,7 @@ class Abstract:
         if isinstance(other, Abstract):
             wider = self if _RANK[self.kind] >= _RANK[other.kind] else other
             return Abstract(wider.kind, self.noisy or other.noisy)
-        if isinstance(other, int | float | Fraction | Surd) and not isinstance(other, bool):
-            return self
-        return NotImplemented
+        return self if is_exact(other) else NotImplemented
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _combine
     __truediv__ = _combine
@@ -70,6 +68,9 @@ class Abstract:
                 f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
             )
         return self
+
+    def __rpow__(self, base: object) -> NoReturn:
+        raise _Refused(f"a power {base!r}**x of an unknown exponent; write exp(c*x) with a constant c")
 
     def _in_place(self, *_: object) -> NoReturn:
         raise _Refused(
@@ -228,8 +229,9 @@ def check_returned(
             f"{len(names)}: ({', '.join(names)}); return the whole state, changed or not, in this order."
         )
     for name, item in zip(names, values, strict=True):
-        constant = isinstance(item, int | float | Fraction | Surd) and not isinstance(item, bool)
-        if zero and (constant or (isinstance(item, Abstract) and _RANK[item.kind] <= _RANK[shapes[name]])):
+        if zero and (
+            is_exact(item) or (isinstance(item, Abstract) and _RANK[item.kind] <= _RANK[shapes[name]])
+        ):
             continue
         if not isinstance(item, Abstract) or item.kind != shapes[name]:
             got = item.kind if isinstance(item, Abstract) else type(item).__name__
@@ -238,6 +240,11 @@ def check_returned(
                 "check the shape of the expression (dot() gives a scalar, grad() and noise() give vectors)."
             )
     return values
+
+
+def is_exact(value: object) -> bool:
+    """Whether `value` is a number that stands for itself: a subclass, such as numpy's, is a foreign one."""
+    return type(value) in (int, float, Fraction, Surd)
 
 
 def where(function: Callable[..., Any], error: BaseException | None = None) -> str:

@@ -72,9 +72,9 @@ def check_state(
 
 
 def check_ingredients(
-    function: Callable[..., Any], found: Collection[str], allowed: Collection[str], clock: str
+    function: Callable[..., Any], found: Collection[str], allowed: Collection[str], clock: str | None = None
 ) -> None:
-    """Refuse unknown ingredients, and a step without its clock (`h` for schemes, `t` for letters)."""
+    """Refuse unknown ingredients, and a step without its clock (`h` for schemes, `t` for letters), if it has one."""
     known = set(allowed)
     for name in found:
         if name not in known:
@@ -83,7 +83,7 @@ def check_ingredients(
                 f"{where(function)}: `{function.__name__}` asks for the ingredient `{name}`; known here: "
                 f"{', '.join(sorted(known))}; did you mean `{near[0]}`?"
             )
-    if clock not in found:
+    if clock is not None and clock not in found:
         raise DefinitionError(
             f"{where(function)}: `{function.__name__}` does not take `{clock}`; expected the keyword `{clock}`, "
             f"the {'step size' if clock == 'h' else 'time that the letter flows'}; add it after the bare *."

@@ -115,6 +115,8 @@ def make_scheme(
     """Build a scheme from a step function and prove it well-formed by an abstract run."""
     declaration = read_signature(function, "scheme")
     memory = dict(memory or {})
+    for item, start in memory.items():
+        _check_memory(item, start, dynamics)
     expected = (*dynamics.state, *memory)
     check_state(function, declaration.state, expected, dynamics.name)
     check_ingredients(
@@ -140,6 +142,19 @@ def check_order(order: int | None) -> None:
         raise DefinitionError(
             f"order={order!r}: expected a whole number of at least 1; leave it out if nothing is claimed"
         )
+
+
+def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> None:
+    """Refuse a memory whose start is not a vector-valued function of the dynamics' state."""
+    if name in dynamics.state:
+        raise DefinitionError(
+            f"memory={name!r}: `{dynamics.name}` has a state of this name; expected a new name"
+        )
+    declaration = read_signature(start, f"memory {name}")
+    check_state(start, declaration.state, dynamics.state, dynamics.name)
+    check_ingredients(start, declaration.ingredients, ("h", "grad", "noise", "dim", *dynamics.parameters))
+    value, _ = run_abstractly(start, dynamics.shapes, declaration.ingredients)
+    check_returned(start, value, {name: VECTOR})
 
 
 def _has_noise(dynamics: Dynamics) -> bool:

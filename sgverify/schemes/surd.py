@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -33,7 +33,15 @@ class Surd:
         return Surd(kept)
 
     def __float__(self) -> float:
-        return float(sum(float(r) * math.sqrt(q) for q, r in self.terms.items()))
+        # Roots of opposite sign may nearly cancel: bits are added until they no longer do.
+        weight = sum(abs(r) for r in self.terms.values())
+        bits = 64
+        while True:
+            roots = {q: Fraction(math.isqrt(q << 2 * bits), 1 << bits) for q in self.terms}
+            value = sum((r * roots[q] for q, r in self.terms.items()), Fraction(0))
+            if abs(value) * (1 << bits) > weight * (1 << 64) or bits > 10_000:
+                return float(value)
+            bits *= 2
 
     def __neg__(self) -> Surd:
         return Surd({q: -r for q, r in self.terms.items()})
@@ -135,21 +143,22 @@ def sqrt_of_rational(value: Rational) -> Fraction | Surd:
 def _square_part(n: int) -> tuple[int, int]:
     """(s, q) with n = s^2 q; q is square-free as far as trial division to 1e5 can see.
 
-    A larger squared prime may stay inside q. That costs nothing but a missed simplification: products
-    reduce by gcd, so sqrt(q)*sqrt(q) is q whatever its factors.
+    A prime beyond that stays squared inside q only beside another such prime; it costs no more than a missed
+    simplification.
     """
     if n == 0:
         return 0, 1
-    whole = math.isqrt(n)
-    if whole * whole == n:
-        return whole, 1
-    root, radical, factor = 1, n, 2
-    while factor * factor <= radical and factor < 100_000:
-        while radical % (factor * factor) == 0:
-            radical //= factor * factor
-            root *= factor
+    root, radical, rest, factor = 1, 1, n, 2
+    while factor * factor <= rest and factor < 100_000:
+        power = 0
+        while rest % factor == 0:
+            rest //= factor
+            power += 1
+        root *= factor ** (power // 2)
+        radical *= factor ** (power % 2)
         factor += 1 if factor == 2 else 2
-    return root, radical
+    whole = math.isqrt(rest)
+    return (root * whole, radical) if whole * whole == rest else (root, radical * rest)
 
 
 def _terms(value: object) -> Mapping[int, Fraction] | None:
@@ -169,16 +178,21 @@ def _inverse(terms: Mapping[int, Fraction]) -> Any:
     numerator: Any = Fraction(1)
     denominator: Any = Surd.make(terms)
     while isinstance(denominator, Surd):
-        prime = _a_prime(max(denominator.terms))
-        conjugate = Surd.make({q: -r if q % prime == 0 else r for q, r in denominator.terms.items()})
+        part = _a_divisor(denominator.terms)
+        conjugate = Surd.make({q: -r if q % part == 0 else r for q, r in denominator.terms.items()})
         numerator, denominator = numerator * conjugate, denominator * conjugate
     return numerator / denominator
 
 
-def _a_prime(n: int) -> int:
-    factor = 2
-    while factor * factor <= n:
-        if n % factor == 0:
-            return factor
-        factor += 1
-    return n
+def _a_divisor(radicands: Collection[int]) -> int:
+    """A number above 1 that divides some radicands and is coprime to the others.
+
+    It plays the part of a prime (its root may change sign alone) without any number being factored.
+    """
+    part = max(radicands)
+    while True:
+        shared = [math.gcd(part, q) for q in radicands]
+        smaller = [common for common in shared if 1 < common < part]
+        if not smaller:
+            return part
+        part = min(smaller)

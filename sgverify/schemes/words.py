@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -48,6 +48,11 @@ class Word:
     def palindromic(self) -> bool:
         """Whether letters and shares read the same in both directions."""
         return self.text == self.text[::-1] and self.shares == self.shares[::-1]
+
+    def flows(self, h: Any) -> Iterator[tuple[Letter, Any]]:
+        """Each letter in the order in which it acts, with the time that it flows in a step of size h."""
+        for symbol, share in zip(self.text, self.shares, strict=True):
+            yield self.alphabet.letters[symbol], h if share == 1 else share * h
 
 
 class Alphabet:
@@ -162,20 +167,17 @@ def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) 
 
 def _compose(word: Word) -> Callable[..., Any]:
     """The step function of a word, with the signature that its letters declare together."""
-    letters = word.alphabet.letters
-    used = [letters[symbol] for symbol in word.text]
-    ingredients = tuple(
-        dict.fromkeys(name for letter in used for name in letter.declaration.ingredients if name != "t")
-    )
-    state = word.alphabet.dynamics.state
+    dynamics = word.alphabet.dynamics
+    asked = {"h", *(name for letter, _ in word.flows(1) for name in letter.declaration.ingredients)}
+    ingredients = [name for name in ("h", "grad", "noise", "dim", *dynamics.parameters) if name in asked]
 
     def step(*values: Any, **given: Any) -> tuple[Any, ...]:
         h = given.pop("h")
-        for letter, share in zip(used, word.shares, strict=True):
-            values = letter.flow(values, t=h if share == 1 else share * h, **given)
+        for letter, t in word.flows(h):
+            values = letter.flow(values, t=t, **given)
         return values
 
-    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in state]
-    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("h", *ingredients)]
+    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in dynamics.state]
+    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ingredients]
     step.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
     return step
