@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb, arb_mat
 
@@ -35,11 +36,14 @@ class AffineChain:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """phi(x) = constant + linear . x + x^T quadratic x; linear: n x 1, quadratic: n x n and symmetric."""
+    """phi(x) = constant + linear . x + x^T quadratic x; linear: n x 1, quadratic: n x n and symmetric.
 
-    constant: arb
-    linear: arb_mat
-    quadratic: arb_mat
+    Entries are balls (arb, arb_mat) or, for exact expansions, fractions (fmpq, fmpq_mat).
+    """
+
+    constant: Any
+    linear: Any
+    quadratic: Any
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def split(problem: Problem) -> list[Problem]:
     ]
 
 
-def components(size: int, couplings: Iterable[arb_mat]) -> list[list[int]]:
+def components(size: int, couplings: Iterable[Any]) -> list[list[int]]:
     """Connected components of 0..size-1, joined wherever a coupling has a non-zero entry.
 
     A coupling is an n x n^r array [i, j n^(r-1) + ...]; entry (i, j, k, ...) joins all its indices.
@@ -124,7 +128,7 @@ def components(size: int, couplings: Iterable[arb_mat]) -> list[list[int]]:
     return list(groups.values())
 
 
-def restricted(values: arb_mat, group: Sequence[int]) -> arb_mat:
+def restricted(values: Any, group: Sequence[int]) -> Any:
     """The entries of an n x 1 or n x n^r array whose indices all lie in `group`; any flint matrix type."""
     size = values.nrows()
     columns = [0]

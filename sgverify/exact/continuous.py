@@ -18,7 +18,8 @@ from sgverify.exact.lyapunov import Contraction, floats
 EXACT_SIZE = 10
 """The largest coupled block that is solved in fractions: n (n + 1) / 2 unknowns."""
 
-Matrix = fmpq_mat | arb_mat
+Matrix = Any
+"""An fmpq_mat or an arb_mat: flint types its matrices without a common base."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class ContinuousLyapunov:
 
     def solve(self, right: Matrix) -> Matrix:
         """S with A S + S A^T = R; the type of R, or balls where a block is too large for fractions."""
+        if all(entry == 0 for entry in right.entries()):
+            return right
         solved = [
             block.solve(restricted(right, group))
             for group, block in zip(self._groups, self._blocks, strict=True)

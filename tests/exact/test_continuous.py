@@ -41,6 +41,12 @@ def test_a_large_block_of_fractions_is_solved_in_balls_and_small_ones_are_not() 
     assert isinstance(ContinuousLyapunov(apart.maps[0]).solve(apart.covariances[0]), fmpq_mat)
 
 
+def test_zero_is_solved_by_zero_whatever_the_size() -> None:
+    chain = random_series_chain(EXACT_SIZE + 1, 5)
+    nothing = chain.covariances[0] * 0
+    assert ContinuousLyapunov(chain.maps[0]).solve(nothing) == nothing
+
+
 @pytest.mark.parametrize("rows", [[[0]], [[1]], [[0, 1], [-1, 0]], [[-1, 0], [0, 0]]])
 def test_a_drift_that_does_not_decay_is_refused(rows: list[list[int]]) -> None:
     with pytest.raises(NotExpandableError, match="real part"):
