@@ -1,0 +1,225 @@
+"""The figures, drawn: log-log plots with the predicted slope beside every curve."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from sgverify.evidence import Point
+from sgverify.report.figures import Curve, Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+# Okabe and Ito's colours, darkened where they are pale; the page has a second set for dark screens.
+COLOURS = (
+    "#0b6aa8",
+    "#c8501e",
+    "#0b8a65",
+    "#a3549a",
+    "#8a6d00",
+    "#3a3f8f",
+    "#b0304f",
+    "#4d7a1f",
+    "#6b5a4a",
+    "#0f7f8c",
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
+INK, SOFT, GRID, PAPER = "#1a1c1e", "#5b6166", "#dfe2e4", "#fdfdfc"
+SIZE = (6.4, 4.4)
+MARGIN = 0.06
+ERROR_BARS = 2.0
+
+# Any: matplotlib types the keys one by one.
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sgverify",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+}
+
+
+def draw(figure: Figure) -> Drawing:
+    """The figure as a matplotlib one.
+
+    Filled markers: positive values; hollow: negative; a bar across the curve: a change of sign in between; a
+    0 on the axis: exactly zero; a cross at the top: diverged. Exact points are joined, sampled ones carry
+    error bars of two standard errors; the dashed line is the slope that the printed claim predicts, through the end of
+    the curve that the claim speaks of, the dotted one the corrected claim's.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawing
+
+    with matplotlib.rc_context(STYLE):
+        drawing = Drawing(figsize=SIZE)
+        FigureCanvasSVG(drawing)
+        axes = drawing.add_axes((0.115, 0.1 + _legend_height(figure), 0.865, 0.88 - _legend_height(figure)))
+        frame = _frame(figure)
+        for curve in figure.curves:
+            _draw_curve(axes, curve, figure.x, frame)
+        _dress(axes, figure, frame)
+    return drawing
+
+
+Frame = tuple[float, float, float, float]
+
+
+def _frame(figure: Figure) -> Frame:
+    """Limits of the axes, from the data alone: guides and error bars may leave the frame, points may not."""
+    places = [_x(point, figure.x) for curve in figure.curves for point in curve.points]
+    values = [
+        abs(point.value)
+        for curve in figure.curves
+        for point in curve.points
+        if point.value and not point.diverged
+    ]
+    left, right = min(places), max(places)
+    low, high = (min(values), max(values)) if values else (0.1, 1.0)
+    return (*_widened(left, right), *_widened(low, high))
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    # In logarithms: the quotient of two representable numbers need not be one.
+    room = 10 ** (MARGIN * (math.log10(high) - math.log10(low))) if high > low else 2.0
+    return low / room, high * room
+
+
+def _draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
+    colour, marker = COLOURS[curve.place % len(COLOURS)], MARKERS[curve.place % len(MARKERS)]
+    plain = sorted((p for p in curve.points if p.value and not p.diverged), key=lambda point: _x(point, x))
+    exact = [point for point in plain if not _sampled(point)]
+    sampled = [point for point in plain if _sampled(point)]
+    style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
+    if exact:
+        axes.plot([_x(p, x) for p in exact], [abs(p.value or 0) for p in exact], color=colour, linewidth=1.1)
+        _mark(axes, exact, x, style)
+        _draw_sign_changes(axes, exact, x, colour)
+    if sampled:
+        bars = [ERROR_BARS * (p.standard_error or 0) + (p.error_bound or 0) for p in sampled]
+        axes.errorbar(
+            [_x(p, x) for p in sampled], [abs(p.value or 0) for p in sampled], yerr=bars, fmt="none", ecolor=colour,
+            elinewidth=1.0, capsize=3, capthick=1.0,
+        )  # fmt: skip
+        _mark(axes, sampled, x, {**style, "markersize": 5.5})
+    _draw_guides(axes, curve, exact or sampled, x, frame)
+    left_over = [point for point in curve.points if point.diverged or not point.value]
+    for point in left_over:
+        gone = point.diverged or point.value is None
+        edge: dict[str, Any] = {
+            "marker": "x" if gone else "$0$",
+            "color": colour,
+            "clip_on": False,
+            "linestyle": "none",
+            "markersize": 6,
+        }
+        axes.plot([_x(point, x)], [frame[3] if gone else frame[2]], **edge)
+    label = f"{curve.label}: found {curve.found}"
+    axes.plot([], [], label=label, linewidth=1.1 if exact else 0, **style)
+
+
+def _mark(axes: Axes, points: list[Point], x: str, style: dict[str, Any]) -> None:
+    for negative in (False, True):
+        chosen = [point for point in points if ((point.value or 0) < 0) == negative]
+        if chosen:
+            fill: dict[str, Any] = {"markerfacecolor": PAPER} if negative else {}
+            places, values = [_x(p, x) for p in chosen], [abs(p.value or 0) for p in chosen]
+            axes.plot(places, values, linestyle="none", **style, **fill)
+
+
+def _draw_sign_changes(axes: Axes, points: list[Point], x: str, colour: str) -> None:
+    for before, after in pairwise(points):
+        first, second = before.value or 0.0, after.value or 0.0
+        if first * second < 0:
+            place = math.sqrt(_x(before, x) * _x(after, x))
+            height = math.sqrt(abs(first * second))
+            axes.plot([place], [height], marker="|", markersize=15, markeredgewidth=1.6, color=colour)
+
+
+def _draw_guides(axes: Axes, curve: Curve, points: list[Point], x: str, frame: Frame) -> None:
+    """Through the smallest step or the greatest length: that is where the claim speaks."""
+    if not points:
+        return
+    anchor = points[0] if x == "step" else points[-1]
+    place, value = _x(anchor, x), abs(anchor.value or 0)
+    left, right = frame[0], frame[1]
+    for guide in curve.guides:
+        ends = [value * (end / place) ** guide.exponent for end in (left, right)]
+        axes.plot(
+            [left, right], ends, color=COLOURS[curve.place % len(COLOURS)], linewidth=0.9, alpha=0.65,
+            linestyle=":" if guide.corrected else (0, (5, 3)), scalex=False, scaley=False,
+        )  # fmt: skip
+
+
+def _dress(axes: Axes, figure: Figure, frame: Frame) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(frame[0], frame[1])
+    axes.set_ylim(frame[2], frame[3])
+    for axis, low, high in ((axes.xaxis, frame[0], frame[1]), (axes.yaxis, frame[2], frame[3])):
+        narrow = high / low < 300
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=9))
+        axis.set_major_formatter(FuncFormatter(_tick))
+        axis.set_minor_locator(NullLocator())
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(True)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("step h" if figure.x == "step" else "length L")
+    axes.set_ylabel("mean square error" if figure.quantity == "mse" else "|bias|")
+    guides = {guide.corrected for curve in figure.curves for guide in curve.guides}
+    for corrected in sorted(guides):
+        style: Any = ":" if corrected else (0, (5, 3))
+        label = "predicted slope, corrected claim" if corrected else "predicted slope"
+        axes.plot([], [], color=SOFT, linewidth=0.9, linestyle=style, label=label)
+    corner = (0.015, 0.005)
+    axes.legend(
+        loc="lower left", bbox_to_anchor=corner, bbox_transform=axes.figure.transFigure, ncols=2, borderaxespad=0,
+        borderpad=0, handlelength=2.6,
+    )  # fmt: skip
+
+
+def _legend_height(figure: Figure) -> float:
+    entries = len(figure.curves) + len({guide.corrected for curve in figure.curves for guide in curve.guides})
+    return 0.045 + 0.0405 * math.ceil(entries / 2)
+
+
+def _tick(value: float, _: int) -> str:
+    exponent = math.floor(math.log10(value) + 1e-9)
+    lead = round(value / 10**exponent)
+    if -3 <= exponent < 3:
+        return f"{lead * 10.0**exponent:g}"
+    power = "10" + str(exponent).translate(_SUPERSCRIPTS)
+    return power if lead == 1 else f"{lead}·{power}"
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _sampled(point: Point) -> bool:
+    return point.kind == "sampled" or bool(point.standard_error)
+
+
+def _x(point: Point, x: str) -> float:
+    place = point.step if x == "step" else point.length
+    if place is None:
+        raise ValueError(f"a point of this figure has no {x}: {point}")
+    return float(place)

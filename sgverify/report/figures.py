@@ -1,0 +1,166 @@
+"""Which evidence makes which figure: data for the log-log plots, without drawing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sgverify.claims import claims
+from sgverify.evidence import Evidence, Point
+from sgverify.report.matrix import groups
+from sgverify.report.wording import exponent_text, found_text, predicted_text
+
+MOST_CURVES = 8
+QUANTITIES = {
+    "stationary-bias": "Stationary bias against h",
+    "bias": "Bias against L",
+    "mse": "Mean square error against L",
+}
+SCHEDULES = {
+    "horizon": "h = C L^-alpha",
+    "power": "decreasing h_l = C l^-alpha",
+    "fixed": "fixed step",
+}
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A predicted slope, and whether it is that of the claim as printed or as corrected."""
+
+    exponent: float
+    corrected: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One scheme's points; `place` is its colour and marker, the same in the whole report."""
+
+    scheme: str
+    label: str
+    place: int
+    points: tuple[Point, ...]
+    guides: tuple[Guide, ...]
+    found: str
+    predicted: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One log-log plot of |value| against the step (`x` = "step") or the length (`x` = "length")."""
+
+    title: str
+    group: str
+    x: str
+    quantity: str
+    curves: tuple[Curve, ...]
+
+    @property
+    def description(self) -> str:
+        """What the figure shows, in words, for readers who do not see it."""
+        lines = [f"{curve.label}: found {curve.found}, predicted {curve.predicted}" for curve in self.curves]
+        return f"{self.title}. {self.group}. Logarithmic axes. {'; '.join(lines)}."
+
+
+def figures(evidence: Iterable[Evidence]) -> list[Figure]:
+    """One figure for each group, quantity and schedule, with at most eight curves; more are continued in another."""
+    evidence = tuple(evidence)
+    places = {scheme: place for place, scheme in enumerate(dict.fromkeys(item.scheme for item in evidence))}
+    drawn = []
+    for group in groups(evidence):
+        plots: dict[tuple[str, str], list[Evidence]] = {}
+        for item in group.evidence:
+            if _drawable(item):
+                plots.setdefault((_quantity(item), _schedule(item)), []).append(item)
+        ordered = sorted(plots.items(), key=lambda plot: _place(plot[0]))
+        for (quantity, schedule), items in ordered:
+            drawn += _figures(group.title, quantity, schedule, items, places)
+    return drawn
+
+
+def _figures(
+    group: str, quantity: str, schedule: str, items: list[Evidence], places: dict[str, int]
+) -> list[Figure]:
+    title = QUANTITIES[quantity]
+    if quantity != "stationary-bias" and schedule in SCHEDULES:
+        title += f", {SCHEDULES[schedule]}"
+    curves = _curves(items, places)
+    x = _axis(quantity)
+    chunks = [curves[start : start + MOST_CURVES] for start in range(0, len(curves), MOST_CURVES)]
+    return [
+        Figure(
+            f"{title} ({number} of {len(chunks)})" if len(chunks) > 1 else title,
+            group,
+            x,
+            quantity,
+            tuple(chunk),
+        )
+        for number, chunk in enumerate(chunks, start=1)
+    ]
+
+
+def _curves(items: list[Evidence], places: dict[str, int]) -> list[Curve]:
+    """Evidence on the same points (a printed and a corrected claim) is one curve with several guides."""
+    together: dict[tuple[str, tuple[Point, ...]], list[Evidence]] = {}
+    for item in items:
+        together.setdefault((item.scheme, item.points), []).append(item)
+    often = {scheme: sum(other == scheme for other, _ in together) for scheme, _ in together}
+    return [
+        Curve(
+            scheme=scheme,
+            label=scheme if often[scheme] == 1 else f"{scheme}, {_distinction(same[0])}",
+            place=places[scheme],
+            points=points,
+            guides=_guides(same),
+            found=found_text(same[0]),
+            predicted=", ".join(dict.fromkeys(predicted_text(item) for item in same)),
+        )
+        for (scheme, points), same in together.items()
+    ]
+
+
+def _drawable(item: Evidence) -> bool:
+    """Whether the evidence has points, all of them with a place on the axis of its figure."""
+    if not item.points or item.check == "consistency":
+        return False
+    x = _axis(_quantity(item))
+    return all(getattr(point, x) is not None for point in item.points)
+
+
+def _axis(quantity: str) -> str:
+    return "step" if quantity == "stationary-bias" else "length"
+
+
+def _guides(items: list[Evidence]) -> tuple[Guide, ...]:
+    exponents: dict[float, bool] = {}
+    for item in items:
+        if item.predicted.exponent is not None:
+            card = claims().get(item.claim)
+            corrected = card is not None and card.corrects is not None
+            exponents.setdefault(float(item.predicted.exponent), corrected)
+    return tuple(Guide(exponent, corrected) for exponent, corrected in exponents.items())
+
+
+def _distinction(item: Evidence) -> str:
+    alpha = (item.configuration.get("schedule") or {}).get("alpha")
+    if all(point.kind == "sampled" for point in item.points):
+        return "sampled" if alpha is None else f"alpha = {exponent_text(alpha)}, sampled"
+    return item.claim if alpha is None else f"alpha = {exponent_text(alpha)}"
+
+
+def _quantity(item: Evidence) -> str:
+    if item.check in QUANTITIES:
+        return item.check
+    return "bias" if all(point.length is not None for point in item.points) else "stationary-bias"
+
+
+def _schedule(item: Evidence) -> str:
+    if _quantity(item) == "stationary-bias":
+        return "fixed"
+    card = claims().get(item.claim)
+    own = card.schedule if card is not None else None
+    return own or str((item.configuration.get("schedule") or {}).get("kind", "fixed"))
+
+
+def _place(plot: tuple[str, str]) -> tuple[int, int]:
+    quantity, schedule = plot
+    return list(QUANTITIES).index(quantity), [*SCHEDULES, schedule].index(schedule)

@@ -1,0 +1,95 @@
+"""The report as Markdown: counts, matrices and one line for each piece of evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sgverify.claims import claims
+from sgverify.evidence import Document, Evidence
+from sgverify.report.matrix import Group, groups
+from sgverify.report.text import counts
+from sgverify.report.wording import (
+    MEANINGS,
+    REFUTED,
+    SYMBOLS,
+    claim_order,
+    found_text,
+    outcome,
+    predicted_text,
+    symbol,
+)
+
+
+def render_markdown(document: Document) -> str:
+    """The whole document as text; the same document gives the same bytes."""
+    evidence = document.evidence
+    blocks = ["# Rate conformance report", _counted(evidence)]
+    for title, name in (("Refuted as printed", REFUTED), ("Violations", "violates")):
+        found = [item for item in evidence if outcome(item) == name]
+        if found:
+            blocks += [f"## {title}", _listed(found)]
+    for group in groups(evidence):
+        blocks += [f"## {_text(group.title)}", _matrix(group)]
+    blocks.append("## Claims and evidence")
+    for claim in sorted({item.claim for item in evidence}, key=claim_order):
+        blocks += _claim(claim, [item for item in evidence if item.claim == claim])
+    made = document.provenance
+    blocks.append(
+        f"Made by sgverify {made.version} (Python {made.python}, torch {made.torch}, {_text(made.platform)}) with "
+        f"{_code(made.command)} in {made.seconds:.1f} s."
+    )
+    return "\n\n".join(blocks) + "\n"
+
+
+def _counted(evidence: Sequence[Evidence]) -> str:
+    rows = [["outcome", "count", "meaning"]]
+    for name, number in counts(evidence).items():
+        rows.append([f"{SYMBOLS[name]} {name}", str(number), MEANINGS[name]])
+    return _table(rows)
+
+
+def _matrix(group: Group) -> str:
+    rows = [["claim", *map(_text, group.schemes)]]
+    for claim in group.claims:
+        cells = [group.cell(scheme, claim) for scheme in group.schemes]
+        rows.append([_text(claim), *("<br>".join(map(_cell, items)) or "·" for items in cells)])
+    return _table(rows)
+
+
+def _cell(item: Evidence) -> str:
+    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({item.method})"
+
+
+def _claim(id: str, items: Sequence[Evidence]) -> list[str]:
+    card = claims().get(id)
+    blocks = [f"### {_text(id)}" + (f": {card.title}" if card else "")]
+    if card is not None:
+        blocks.append(f"> {_text(card.statement)}\n>\n> {_text(str(card.source))}")
+    blocks.append(_listed(items))
+    return blocks
+
+
+def _listed(items: Iterable[Evidence]) -> str:
+    return "\n".join(
+        f"- {symbol(item)} **{outcome(item)}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
+        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {item.method}. {_text(item.reason)}"
+        + (f" Replay: {_code(item.replay)}" if item.replay else "")
+        for item in items
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *rest = rows
+    lines = [head, ["---"] * len(head), *rest]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _text(text: str) -> str:
+    """Prose without Markdown's own signs: `h^2`, `*` and `_` come out as written."""
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{' '.join(text.split())}{fence}"

@@ -1,0 +1,63 @@
+"""Evidence on a terminal: one line each, or the long form of `--explain`; plain text, colour is the caller's."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from textwrap import fill, indent
+
+from sgverify.claims import claims
+from sgverify.evidence import VERDICTS, Evidence
+from sgverify.report.wording import REFUTED, found_text, outcome, predicted_text, symbol
+
+WIDTH = 100
+LONGEST_CERTIFICATE = 4000
+
+
+def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
+    """How often each outcome occurs, all of them named: the four verdicts and "refuted" (printed claims)."""
+    found = Counter(outcome(item) for item in evidence)
+    return {name: found[name] for name in (*VERDICTS[:2], REFUTED, *VERDICTS[2:])}
+
+
+def summarise(evidence: Evidence) -> str:
+    """One line: outcome, scheme, claim, what was found against what was predicted, the rung, the reason."""
+    compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
+    return (
+        f"{symbol(evidence)} {outcome(evidence):<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
+        f"{compared}  [{evidence.method}]  {evidence.reason}"
+    )
+
+
+def explain(evidence: Evidence) -> str:
+    """The long form: claim and source, prediction, finding, reason, certificate and the command that replays it."""
+    lines = [
+        f"{symbol(evidence)} {outcome(evidence)}: {evidence.scheme}, {evidence.claim} ({evidence.check})"
+    ]
+    card = claims().get(evidence.claim)
+    if card is not None:
+        lines.append(_field("claim", card.statement))
+        lines.append(_field("source", str(card.source)))
+    lines.append(_field("predicted", predicted_text(evidence)))
+    lines.append(
+        _field("found", f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {evidence.method}")
+    )
+    if evidence.found.note:
+        lines.append(_field("note", evidence.found.note))
+    lines.append(_field("reason", evidence.reason))
+    if evidence.certificate:
+        text = json.dumps(evidence.certificate, indent=1, ensure_ascii=False)
+        if len(text) > LONGEST_CERTIFICATE:
+            text = text[:LONGEST_CERTIFICATE] + "\n... (the rest is in the JSON: --json FILE)"
+        lines.append("  certificate\n" + indent(text, "    "))
+    if evidence.replay:
+        lines.append(f"  replay      {evidence.replay}")
+    lines.append(_field("id", evidence.id))
+    return "\n".join(lines)
+
+
+def _field(name: str, text: str) -> str:
+    return fill(
+        text, WIDTH, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14, break_long_words=False
+    )

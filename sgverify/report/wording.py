@@ -1,0 +1,111 @@
+"""How verdicts, exponents and configurations are put into words; shared by every form of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sgverify.claims import claims
+from sgverify.evidence import Evidence
+
+REFUTED = "refuted"
+SYMBOLS = {"conforms": "✓", "violates": "✗", REFUTED: "⚑", "inconclusive": "?", "not-applicable": "○"}
+MEANINGS = {
+    "conforms": "at least as fast as predicted",
+    "violates": "slower than predicted",
+    REFUTED: "the claim as printed fails for every scheme it speaks of; the corrected card judges the scheme",
+    "inconclusive": "not settled by what was computed",
+    "not-applicable": "a hypothesis of the claim does not hold",
+}
+LARGEST_DENOMINATOR = 99
+
+_GRADIENTS = {
+    "full": "full gradients",
+    "iid": "independent (iid) minibatches of {batch}",
+    "without-replacement": "minibatches of {batch} without replacement",
+    "reshuffle": "reshuffled minibatches of {batch}",
+    "additive": "additive gradient noise",
+}
+
+
+def outcome(evidence: Evidence) -> str:
+    """The verdict, or "refuted" for a violation that speaks against the paper and not against the scheme."""
+    return REFUTED if evidence.refuted else evidence.verdict
+
+
+def symbol(evidence: Evidence) -> str:
+    """One sign per outcome; always shown together with the word."""
+    return SYMBOLS[outcome(evidence)]
+
+
+def exponent_text(exponent: float | Fraction | None) -> str:
+    """An exponent as a reader writes it: `2`, `-2/3`, `1.37`; an em dash where there is none."""
+    if exponent is None:
+        return "—"
+    near = Fraction(exponent).limit_denominator(LARGEST_DENOMINATOR)
+    return str(near) if float(near) == float(exponent) else f"{float(exponent):.3g}"
+
+
+def rate_text(exponent: float | Fraction | None, variable: str) -> str:
+    """`h^2` or `L^(-2/3)`."""
+    text = exponent_text(exponent)
+    if exponent is None:
+        return text
+    return f"{variable}^{text}" if text.isdigit() else f"{variable}^({text})"
+
+
+def variable(evidence: Evidence) -> str:
+    """The variable that the exponents of this evidence are in: h for orders and stationary biases, else L."""
+    return "h" if _orders(evidence) else "L"
+
+
+def predicted_text(evidence: Evidence) -> str:
+    """The prediction with its kind: `h^2 or faster`, `h^1 exactly`."""
+    if evidence.predicted.exponent is None:
+        return "—"
+    rate = rate_text(evidence.predicted.exponent, variable(evidence))
+    return f"{rate} exactly" if evidence.predicted.kind == "sharp" else f"{rate} or faster"
+
+
+def found_text(evidence: Evidence) -> str:
+    """The exponent found, with its interval where that is wider than a point."""
+    found = evidence.found
+    text = rate_text(found.exponent, variable(evidence))
+    if found.exponent is None or (found.low == found.exponent == found.high):
+        return text
+    if found.low is None and found.high is None:
+        return text
+    return f"{text} [{_end(found.low, '-inf')}, {_end(found.high, 'inf')}]"
+
+
+def gradient_text(configuration: Mapping[str, Any]) -> str:
+    """`full gradients`, `independent (iid) minibatches of 10`."""
+    table = configuration.get("gradient") or {}
+    kind = str(table.get("kind", "full"))
+    return _GRADIENTS.get(kind, kind).format(batch=table.get("batch", "?"))
+
+
+def claim_order(id: str) -> tuple[int, str]:
+    """Cards in their own order, other claims after them by name."""
+    known = list(claims())
+    return (known.index(id), id) if id in known else (len(known), id)
+
+
+def number_text(value: float | None) -> str:
+    """A computed number in a table."""
+    return "—" if value is None else f"{value:.6g}"
+
+
+def _orders(evidence: Evidence) -> bool:
+    if evidence.check in ("bias", "mse", "consistency"):
+        return False
+    card = claims().get(evidence.claim)
+    lengths = any(point.length is not None and point.step is None for point in evidence.points)
+    return not lengths and (
+        card is None or card.schedule in (None, "fixed") or evidence.check == "stationary-bias"
+    )
+
+
+def _end(value: float | Fraction | None, open_end: str) -> str:
+    return open_end if value is None else exponent_text(value)

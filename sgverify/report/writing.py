@@ -1,0 +1,49 @@
+"""The report in a folder: JSON, HTML, Markdown and JUnit from one document."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sgverify.errors import UserError
+from sgverify.evidence import Document, write_atomically, write_evidence
+from sgverify.report.junit import render_junit
+from sgverify.report.markdown import render_markdown
+from sgverify.report.page import render_page
+
+
+def write_report(document: Document, folder: str | Path) -> Path:
+    """Write report.json, index.html, report.md and junit.xml into `folder` and return the path of index.html.
+
+    The JSON comes first, so that nothing computed is lost should a later step fail. Raises UserError when the folder
+    cannot be written.
+    """
+    folder = prepare_folder(folder)
+    write_evidence(folder / "report.json", document.evidence, document.provenance)
+    write_atomically(folder / "junit.xml", render_junit(document))
+    write_atomically(folder / "report.md", render_markdown(document))
+    page = folder / "index.html"
+    write_atomically(page, render_page(document))
+    return page
+
+
+def prepare_folder(folder: str | Path) -> Path:
+    """Make the folder where it is missing and make sure that it can be written, before anything is computed.
+
+    Raises UserError naming the folder.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        problem = None if os.access(path, os.W_OK | os.X_OK) else "it cannot be written"
+    except FileExistsError:
+        problem = "it is a file"
+    except NotADirectoryError:
+        problem = "a part of its path is a file"
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+    if problem is not None:
+        raise UserError(
+            f"out={str(folder)!r}: {problem}; expected a folder to write to. Choose another with --out DIR."
+        )
+    return path
