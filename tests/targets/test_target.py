@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.schemes import dot
-from sgverify.targets import Target, build_target
+from sgverify.targets import Target, Vector, build_target, constant
 
 
 @st.composite
@@ -141,6 +141,21 @@ def test_a_bare_gaussian_has_the_constants_that_were_given() -> None:
     assert target.precision == ((2, Fraction(1, 2)), (Fraction(1, 2), 1))
     assert target.mean == (Fraction(1, 10), -3)
     assert (target.size, target.data, target.data_sum) == (None, None, ())
+
+
+def test_a_likelihood_with_an_offset_of_its_own_is_read_whole() -> None:
+    shift = Vector([Fraction(1, 2)])
+
+    def likelihood(theta: Any, x: Any) -> Any:
+        residual = x - theta - constant(theta, shift)
+        return dot(residual, residual) / 2
+
+    target = Target(
+        "shifted", 1, lambda theta: dot(theta, theta) / 2, likelihood, np.array([[1.0], [2.0], [6.0]])
+    )
+    # theta + sum_i (theta + 1/2 - x_i) = 0 at (9 - 3/2)/4.
+    assert target.mean == (Fraction(15, 8),)
+    assert target.data_gradients() == [(6,), (3,), (-9,)]
 
 
 def test_a_target_without_data_has_no_minibatches() -> None:
