@@ -26,7 +26,9 @@ HEAVY = [
     "rich",
     "click",
 ]
-PUBLIC = {"Alphabet", "__version__", "dot", "dynamics", "exp", "expm1", "scheme", "sqrt"}
+PUBLIC = {
+    *("Alphabet", "__version__", "dot", "dynamics", "exp", "expm1", "rate", "scheme", "sqrt", "verify"),
+}
 
 
 @pytest.mark.parametrize("statement", ["import sgverify", "from sgverify.schemes import find_scheme"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from sgverify.configuration.model import Configuration
 from sgverify.errors import ConfigurationError, UnknownNameError
+
+_LEAD = re.compile(r"^(Value error, |Input should be |(List|String) should have )")
 
 
 def load_configuration(
@@ -50,8 +53,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterable[str]:
         if isinstance(value, Mapping):
             yield from _flatten(value, f"{prefix}{key}.")
         else:
+            bare = isinstance(value, str) and _read_value(value) == value
             # JSON numbers, strings and arrays are TOML values too.
-            yield f"{prefix}{key}={value if isinstance(value, str) else json.dumps(value)}"
+            yield f"{prefix}{key}={value if bare else json.dumps(value, ensure_ascii=False)}"
 
 
 def _read_file(path: Path) -> Mapping[str, Any]:
@@ -78,11 +82,16 @@ def _read_setting(setting: str) -> tuple[str, Any]:
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
         raise ConfigurationError(f"--set {setting!r}: expected key=value, e.g. --set gradient.kind=iid")
+    return key.strip(), _read_value(text)
+
+
+def _read_value(text: str) -> Any:
+    """A TOML value, else the bare string; text that holds more than one line of TOML is a string too."""
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
-        value = text
-    return key.strip(), value
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+    return table["value"] if len(table) == 1 else text.strip()
 
 
 def _assign(tree: dict[str, Any], key: str, value: Any) -> None:
@@ -114,7 +123,7 @@ def _validate(tree: dict[str, Any]) -> Configuration:
         path = [part for part in first["loc"] if isinstance(part, str) and part.isidentifier()]
         key = ".".join(path)
         given = _given(tree, path)
-        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        expected = _LEAD.sub("", first["msg"]).replace(" after validation", "")
         raise ConfigurationError(
             f"{key}={given!r}: expected {expected}; mend the configuration or the --set"
         ) from None
