@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sgverify.configuration import Configuration, settings_of
+from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
@@ -123,6 +123,20 @@ class Subject:
     def scale(self) -> float:
         """The configured scale of a schedule, or its default."""
         return self.configuration.schedule.scale or self.configuration.schedule.step or self.default_step
+
+    def with_schedule(self, kind: str) -> Subject:
+        """The same subject with the kind of schedule chosen; what was derived already is kept."""
+        tree = self.configuration.model_dump(exclude_unset=True)
+        tree["schedule"] = {**tree.get("schedule", {}), "kind": kind}
+        other = Subject(self.scheme, load_configuration(tree), self.reference)
+        kept = {name: value for name, value in vars(self).items() if name != "configuration"}
+        vars(other).update(kept)
+        return other
+
+    @property
+    def schedule_chosen(self) -> bool:
+        """Whether the configuration names a kind of schedule."""
+        return "kind" in self.configuration.schedule.model_fields_set
 
     def check_stable(self, steps: list[float], key: str) -> None:
         """Refuse step sizes at which one step does not contract; name the spectral radius."""

@@ -18,6 +18,7 @@ Quantity = Literal[
     "consistency",
     "order-equivalence",
     "constant-equivalence",
+    "agreement",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -50,6 +50,18 @@ class Answers:
 
     model: Model
 
+    @property
+    def unreached(self) -> str | None:
+        """Why no engine reaches this model; None where one does."""
+        if self.model.observable.degree > 2:
+            return f"the test function {self.model.observable} has degree {self.model.observable.degree}, above 2"
+        return None
+
+    @property
+    def has_mean_square_error(self) -> bool:
+        """Whether the mean square error is reached too."""
+        return self.model.size <= 10 and not self.model.noise.exchangeable
+
     def stationary_bias(self, step: StepSize) -> Certified:
         """phi_h - phi_bar at this step size."""
         return stationary_bias(self.model.problem_at(step))

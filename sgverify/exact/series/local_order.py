@@ -86,7 +86,7 @@ def _compare(scheme: Scheme, dim: int, examined: int, steps: int) -> LocalOrder:
         if given is None:
             left = difference(merge_minibatches(found, ring), expected, ring)
             if left:
-                given = Defect(Fraction(j, 2), _text(left, ring, Fraction(j, 2)), left)
+                given = Defect(Fraction(j, 2), defect_text(left, ring, Fraction(j, 2)), left)
         if averaged is None:
             averaged = _averaged_defect(found, expected, ring, Fraction(j, 2))
         if given and averaged:
@@ -121,17 +121,18 @@ def _expand(scheme: Scheme, dim: int, degree: int, steps: int) -> tuple[Ring, Tr
 def _averaged_defect(found: Operator, expected: Operator, ring: Ring, power: Fraction) -> Defect | None:
     parts = average(found, ring)
     plain = difference(parts.pop((), {}), expected, ring)
-    texts = [_text(plain, ring, power)] if plain else []
+    texts = [defect_text(plain, ring, power)] if plain else []
     noisy = dict(plain)
     for moments, operator in sorted(parts.items()):
         reduced = difference(operator, {}, ring)
         if reduced:
-            texts.append(f"{print_moments(moments, ring.dim)} * ( {_text(reduced, ring, power)} )")
+            texts.append(f"{print_moments(moments, ring.dim)} * ( {defect_text(reduced, ring, power)} )")
             noisy.update(reduced)
     return Defect(power, " + ".join(texts), noisy) if texts else None
 
 
-def _text(operator: Operator, ring: Ring, power: Fraction) -> str:
+def defect_text(operator: Operator, ring: Ring, power: Fraction) -> str:
+    """h^power ( the operator )."""
     names = [f"{name}{i + 1}" if ring.dim > 1 and ring.shapes[name] == "vector" else name for name, i in ring.coordinates]
     printed = {index: ring.text(value) for index, value in operator.items()}
     return f"h^{power} ( {print_operator(printed, names)} )"

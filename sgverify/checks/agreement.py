@@ -1,0 +1,102 @@
+"""Check: the running code samples the law that the proof is about."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.model import fixed_step
+from sgverify.rates import Judgement
+from sgverify.samplers import Settings, fixed, sample
+
+CHECK = "agreement"
+
+LEVEL = 1e-6
+"""Probability of a false alarm, shared equally by the test of the mean and the test of the variance."""
+
+LONGEST = 10_000
+"""Steps that are sampled at most; the exact law is asked for the same number."""
+
+LARGEST = 10
+"""The largest number of coordinates for which the exact variance of the average is computed."""
+
+
+def check_agreement(subject: Subject, claim: Claim) -> Evidence:
+    """Mean and variance over chains of the sampled average against their exact values at the same L.
+
+    The mean is held to z = (mean - E phi_hat) / sqrt(Var phi_hat / C) with the *exact* variance, the variance
+    to a chi-square law; chains that share their noise fail both.
+    """
+    try:
+        answers = exact_answers(subject)
+    except NoExactRung as reason:
+        return unsettled(subject, claim, CHECK, str(reason))
+    c = subject.configuration
+    step, length = subject.step, min(c.steps, LONGEST)
+    subject.check_stable([step], "schedule.step")
+    bias = answers.bias(fixed_step(step), length)
+    averages = sample(
+        subject.scheme,
+        subject.target,
+        fixed([step], [length]),
+        observables=[subject.observable],
+        settings=Settings.of(c),
+    )
+    if averages.diverged[0] is not None:
+        judgement = Judgement("violates", False, f"the sampled chains diverged: {averages.diverged[0]}")
+        return make_evidence(subject, claim, CHECK, method="monte-carlo", judgement=judgement)
+    values = averages.values[0, 0, 0] - float(subject.truth)
+    spread = float(np.std(values, ddof=1)) / math.sqrt(c.chains)
+    variance = None
+    if subject.model.size <= LARGEST and answers.has_mean_square_error:
+        variance = answers.mean_square_error(fixed_step(step), length).value - bias.value**2
+    judgement, certificate = _judge(values, bias.value, variance, c.chains, length)
+    points = [
+        Point(step=step, length=length, value=bias.value, error_bound=bias.error_bound),
+        Point(step=step, length=length, value=float(values.mean()), standard_error=spread, kind="sampled"),
+    ]
+    return make_evidence(
+        subject, claim, CHECK, method="monte-carlo", judgement=judgement, points=points, certificate=certificate
+    )
+
+
+def _judge(
+    values: np.ndarray, expected: float, variance: float | None, chains: int, length: int
+) -> tuple[Judgement, dict[str, Any]]:
+    sampled = float(np.var(values, ddof=1))
+    scale = math.sqrt((sampled if variance is None else variance) / chains)
+    gap = float(values.mean()) - expected
+    z = gap / scale if scale else math.copysign(math.inf, gap) if gap else 0.0
+    law = stats.norm if variance is not None else stats.t(chains - 1)
+    bound = float(law.isf(LEVEL / 4))
+    agree = abs(z) <= bound
+    certificate: dict[str, Any] = {"z": z, "bound": bound, "level": LEVEL}
+    text = f"z = {z:.3g} (bound {bound:.3g})"
+    if variance:
+        ratio = sampled / variance
+        low, high = _variance_bounds(values, chains)
+        agree = agree and low <= ratio <= high
+        certificate.update(variance_ratio=ratio, variance_bounds=[low, high])
+        text += f", variance ratio {ratio:.3g} (bounds {low:.3g} to {high:.3g})"
+    word = "agree with" if agree else "contradict"
+    reason = f"{chains} sampled chains of {length} steps {word} the exact law of the average: {text}"
+    return Judgement("conforms" if agree else "violates", False, reason), certificate
+
+
+def _variance_bounds(values: np.ndarray, chains: int) -> tuple[float, float]:
+    """Quantiles of sample variance / variance: chi-square, its degrees of freedom matched to the kurtosis.
+
+    The variance of s^2 is sigma^4 (2/(C-1) + kappa/C), so nu = 2 / (2/(C-1) + kappa/C) (Box 1953).
+    """
+    excess = max(0.0, float(stats.kurtosis(values))) if float(np.ptp(values)) > 0 else 0.0
+    freedom = 2 / (2 / (chains - 1) + excess / chains)
+    law = stats.chi2(freedom)
+    return float(law.ppf(LEVEL / 4)) / freedom, float(law.isf(LEVEL / 4)) / freedom

@@ -1,0 +1,48 @@
+"""The exact rung of a subject: its answers where it has any, else the reason why it has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgverify.checks.subject import Subject
+from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.exact.affine.answers import Answers
+from sgverify.exact.affine.carrier import read_affine
+
+
+class NoExactRung(Exception):
+    """No exact engine reaches this scheme, target and test function; the message says why."""
+
+
+def exact_answers(subject: Subject) -> Answers:
+    """The exact answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
+    if not subject.affine:
+        raise NoExactRung(f"no exact law: {_why_not_affine(subject)}; sampling this scheme's rates is not available")
+    answers = Answers(subject.model)
+    unreached = answers.unreached
+    if unreached:
+        raise NoExactRung(f"no exact law: {unreached}")
+    return answers
+
+
+def expansion_certificate(answers: Answers) -> dict[str, Any]:
+    """The coefficients behind an exact verdict, as text."""
+    bias = answers.expansion
+    return {
+        "stationary_bias": {f"h^{j}": text for j, text in enumerate(bias.texts)},
+        "zeros_are": "proved in rational arithmetic" if bias.exact else "balls that contain 0",
+        "posterior_average": answers.model.truth,
+    }
+
+
+def why_no_expansion(error: NotExpandableError) -> str:
+    """The sentence for a step that has no expansion at h = 0."""
+    return f"no expansion at h = 0: {error}"
+
+
+def _why_not_affine(subject: Subject) -> str:
+    try:
+        read_affine(subject.scheme, {"h": 1, **dict.fromkeys(subject.scheme.parameters, 1)})
+    except NotAffineError as error:
+        return str(error)
+    return "the step is not affine in the state"

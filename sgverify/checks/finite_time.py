@@ -1,0 +1,149 @@
+"""Checks: how bias and mean square error of the ergodic average fall with its length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.stationary_bias import noise_certificate
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim, Prediction
+from sgverify.errors import ConfigurationError, NotExpandableError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.answers import Answers
+from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
+from sgverify.exact.ball import Certified
+from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
+from sgverify.schemes import exact
+
+LENGTHS = [10**k for k in range(2, 11)]
+POWER_LENGTHS = [10**k for k in range(2, 7)]
+LONGEST_POWER = 10**6
+
+
+def check_bias(subject: Subject, claim: Claim) -> Evidence:
+    """|E phi_hat - phi_bar| in L, chen2015 Theorems 2 and 5 and the remarks that specialise them."""
+    return _check(subject, claim, "bias")
+
+
+def check_mse(subject: Subject, claim: Claim) -> Evidence:
+    """E (phi_hat - phi_bar)^2 in L, chen2015 Theorems 3 and 5 and the remarks that specialise them."""
+    return _check(subject, claim, "mse")
+
+
+def check_consistency(subject: Subject, claim: Claim) -> Evidence:
+    """Bias and mean square error both go to 0 with decreasing steps, chen2015 Corollary 6."""
+    return _check(subject, claim, "consistency")
+
+
+def alpha_of(subject: Subject, claim: Claim, quantity: str) -> Fraction:
+    """The schedule's exponent: 0 for fixed steps, the configured one, else the claim's best."""
+    schedule = subject.configuration.schedule
+    if schedule.kind == "fixed":
+        return Fraction(0)
+    if schedule.alpha is not None:
+        return Fraction(exact(schedule.alpha))  # type: ignore[arg-type]
+    best = claim.best_alpha(quantity, subject.facts(schedule.kind, None))
+    if best is None:
+        raise ConfigurationError(f"schedule.alpha: {claim.id} names no best exponent; give one, e.g. schedule.alpha=0.33")
+    return best
+
+
+def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+    schedule = subject.configuration.schedule.kind
+    alpha = alpha_of(subject, claim, quantity)
+    prediction = claim.predict(quantity, subject.facts(schedule, alpha))
+    try:
+        answers = exact_answers(subject)
+        values = _values(answers, quantity)
+        points = _points(subject, values, schedule, alpha)
+        found = _rate(subject, answers, quantity, schedule, alpha)
+    except NoExactRung as reason:
+        return unsettled(subject, claim, quantity, str(reason))
+    except NotExpandableError as error:
+        return unsettled(subject, claim, quantity, why_no_expansion(error))
+    name = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}[quantity]
+    what = f"{name} of {subject.observable} at {_schedule_text(schedule, alpha)}"
+    predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
+    return make_evidence(
+        subject,
+        claim,
+        quantity,
+        method="exact",
+        judgement=judge_length_rate(found, predicted, what, strict=prediction.strict),
+        prediction=prediction,
+        found=found,
+        points=points,
+        certificate=_certificate(subject, answers, schedule, alpha, found, prediction),
+    )
+
+
+def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
+    bias = answers.expansion.values
+    if schedule == "fixed":
+        constant = answers.stationary_bias(fixed_step(subject.step))
+        biased = not constant.vanishes and abs(constant.value) > constant.error_bound
+        return Rate(Fraction(0) if biased else Fraction(-1))
+    if schedule == "power":
+        if quantity == "bias":
+            return decreasing_bias(bias, alpha)
+        mse = decreasing_mse(bias, alpha)
+        return mse if quantity == "mse" else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
+    if quantity == "bias":
+        return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
+    mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
+    if quantity == "mse":
+        return mse
+    slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
+    return max((r for r in (mse, slower) if r.exponent is not None), key=lambda r: r.exponent or 0, default=Rate(None))
+
+
+def _values(answers: Answers, quantity: str) -> Callable[[StepSize, int], Certified]:
+    return answers.mean_square_error if quantity == "mse" else answers.bias
+
+
+def _points(
+    subject: Subject, values: Callable[[StepSize, int], Certified], schedule: str, alpha: Fraction
+) -> Sequence[Point]:
+    lengths = subject.configuration.sweep.lengths
+    if schedule == "power":
+        return _power_points(subject, values, lengths or POWER_LENGTHS, alpha)
+    lengths = lengths or LENGTHS
+    if schedule == "fixed":
+        steps = [subject.step] * len(lengths)
+        sizes = [fixed_step(subject.step)] * len(lengths)
+    else:
+        steps = [subject.scale * float(length) ** -float(alpha) for length in lengths]
+        sizes = [horizon_step(subject.scale, alpha, length) for length in lengths]
+    subject.check_stable(sorted(set(steps), reverse=True), "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha")
+    points = []
+    for step, size, length in zip(steps, sizes, lengths, strict=True):
+        found = values(size, length)
+        points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
+    return points
+
+
+def _power_points(
+    subject: Subject, values: Callable[[StepSize, int], Certified], lengths: list[int], alpha: Fraction
+) -> Sequence[Point]:
+    del subject, values, lengths, alpha
+    return []
+
+
+def _certificate(
+    subject: Subject, answers: Answers, schedule: str, alpha: Fraction, found: Rate, prediction: Prediction
+) -> dict[str, Any]:
+    certificate = expansion_certificate(answers)
+    certificate.update(noise_certificate(subject))
+    certificate["schedule"] = {"kind": schedule, "alpha": alpha, "scale": subject.step if schedule == "fixed" else subject.scale}
+    certificate["transient"] = {f"h^{j - 1}/L": text for j, text in enumerate(answers.transient.texts)}
+    certificate["asymptotic_variance"] = answers.variance
+    certificate["logarithm"] = {"found": found.logarithm, "predicted": prediction.logarithm}
+    return certificate
+
+
+def _schedule_text(schedule: str, alpha: Fraction) -> str:
+    return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[schedule]

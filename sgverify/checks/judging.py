@@ -1,0 +1,138 @@
+"""Which claims a scheme is held to, and what becomes of a printed claim that no scheme can fulfil."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from sgverify.checks.finite_time import alpha_of
+from sgverify.checks.local_order import STATED
+from sgverify.checks.making import unsettled
+from sgverify.checks.registry import CHECKS
+from sgverify.checks.subject import Subject
+from sgverify.checks.universal import universal_defect
+from sgverify.claims import Claim, claims
+from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.evidence import Evidence
+
+LENGTH_QUANTITIES = ("bias", "mse", "consistency")
+"""The quantities that are followed along a schedule, so that a claim about them brings its own."""
+
+ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
+
+Progress = Callable[[str, int, int], None]
+
+
+def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | None = None) -> list[Evidence]:
+    """One piece of evidence for each applicable pair of check and claim.
+
+    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as such. A printed
+    claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
+    """
+    subject.validate()
+    asked = _selection(selected)
+    pairs = list(_pairs(subject, asked))
+    found: list[Evidence] = []
+    for number, (claim, quantity) in enumerate(pairs):
+        if progress:
+            progress(claim.id, number, len(pairs))
+        found += judge_pair(subject, claim, quantity, corrected=not asked or claim.id not in asked)
+    if progress:
+        progress("", len(pairs), len(pairs))
+    return found
+
+
+def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool = True) -> list[Evidence]:
+    """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card."""
+    evidence = run_check(subject, claim, quantity)
+    if evidence.verdict != "violates" or claim.corrected is None:
+        return [evidence]
+    card = claims()[claim.corrected]
+    if quantity not in card.quantities:
+        # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
+        return [replace(evidence, refuted=True)]
+    judged = run_check(subject, card, quantity)
+    if judged.verdict != "conforms" or not _falls_for_all(subject, evidence):
+        return [evidence]
+    evidence = replace(evidence, refuted=True)
+    return [evidence, judged] if corrected else [evidence]
+
+
+def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True) -> Evidence:
+    """Run one check, timed; a claim whose hypotheses fail is not applicable (unless `ask` is off)."""
+    started = time.perf_counter()
+    subject = _on_schedule(subject, claim, quantity)
+    applies, reason = _applies(subject, claim, quantity) if ask else (True, "")
+    evidence = (
+        CHECKS[quantity].function(subject, claim)
+        if applies
+        else unsettled(subject, claim, quantity, reason, "not-applicable")
+    )
+    return replace(evidence, seconds=round(time.perf_counter() - started, 6))
+
+
+def _falls_for_all(subject: Subject, evidence: Evidence) -> bool:
+    """Whether the violation is one that every scheme of this order shares.
+
+    Either the exponents agree and only a logarithm separates them: then it is the claim's own arithmetic, sum
+    h_l^(K+1) ~ log L, that fails. Or fresh gradient noise is at work: then the averaged step differs from exp(hL)
+    at h^2 by an operator that the noise alone determines, and that this scheme's defect is that operator is computed.
+    """
+    if evidence.found.exponent is not None and evidence.found.exponent == evidence.predicted.exponent:
+        return "logarithm" in evidence.certificate
+    return bool(subject.facts("fixed", None)["gradient.noisy"]) and universal_defect(subject)
+
+
+def _on_schedule(subject: Subject, claim: Claim, quantity: str) -> Subject:
+    """The subject on the claim's own schedule, unless the configuration chose one."""
+    if quantity not in LENGTH_QUANTITIES or claim.schedule is None or subject.schedule_chosen:
+        return subject
+    return subject.with_schedule(claim.schedule)
+
+
+def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
+    schedule = subject.configuration.schedule.kind
+    facts = subject.facts(schedule, None)
+    if claim.schedule in ("horizon", "power"):
+        if claim.schedule != schedule:
+            return False, f"{claim.id} speaks of the {claim.schedule} schedule, and schedule.kind={schedule!r} was chosen"
+        try:
+            facts["schedule.alpha"] = alpha_of(subject, claim, quantity)
+        except (ValueError, ConfigurationError) as error:
+            return False, str(error)
+    applies, reason = claim.applies(facts)
+    if applies and not _has_rule(claim, quantity, facts):
+        return False, f"{claim.id} predicts nothing for {quantity} of this scheme"
+    return applies, reason
+
+
+def _has_rule(claim: Claim, quantity: str, facts: dict[str, object]) -> bool:
+    try:
+        claim.predict(quantity, facts)
+    except ValueError:
+        return False
+    return True
+
+
+def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str]]:
+    def speaks(claim: Claim, quantity: str) -> bool:
+        return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
+
+    ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
+    has_order_claim = any(_applies(subject, claims()[id], "local-order")[0] for id in ORDER_CLAIMS)
+    for claim in ordered:
+        for quantity in claim.quantities:
+            if asked:
+                if claim.id in asked or (quantity in asked and speaks(claim, quantity)):
+                    yield claim, quantity
+            elif speaks(claim, quantity) and not (claim.id == STATED and has_order_claim):
+                yield claim, quantity
+
+
+def _selection(selected: Sequence[str]) -> frozenset[str]:
+    known = claims()
+    for name in selected:
+        if name not in known and name not in CHECKS:
+            raise UnknownNameError("check or claim", name, [*known, *CHECKS])
+    return frozenset(selected)

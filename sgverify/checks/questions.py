@@ -1,0 +1,113 @@
+"""The two questions that a user asks: does this scheme do what the theory promises, and how fast is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from sgverify.checks.judging import Progress, judge, judge_pair, run_check
+from sgverify.checks.local_order import STATED
+from sgverify.checks.registry import CHECKS
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim, find_claim
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import ConfigurationError, UnknownNameError, UserError
+from sgverify.evidence import Evidence
+from sgverify.schemes import Scheme
+from sgverify.schemes.loading import load_scheme
+
+Quantity = Literal["stationary-bias", "bias", "mse", "local-order"]
+QUANTITIES = ("stationary-bias", "bias", "mse", "local-order")
+METHODS = ("exact", "monte-carlo")
+
+Source = Configuration | Mapping[str, Any] | str | Path | None
+
+
+def verify(
+    scheme: Scheme | str,
+    config: Source = None,
+    *,
+    checks: Sequence[str] = (),
+    progress: Progress | None = None,
+    **overrides: Any,
+) -> list[Evidence]:
+    """Judge a scheme: one piece of evidence for each applicable pair of check and claim.
+
+    `scheme` is a scheme or a reference (`"sghmc-aboba"`, `"mine.py:heun"`); `config` a file, mapping or
+    `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`). Raises
+    `UserError` where scheme, configuration or names are wrong.
+    """
+    return judge(make_subject(scheme, load_configuration(config, **overrides)), checks, progress)
+
+
+def rate(
+    scheme: Scheme | str,
+    *,
+    quantity: Quantity,
+    config: Source = None,
+    method: str | None = None,
+    **overrides: Any,
+) -> Evidence:
+    """One rate against the printed claim: theorem-4 (stationary bias), theorem-2 (bias), theorem-3 (mse),
+    theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the scheme's own order."""
+    if quantity not in QUANTITIES:
+        raise UnknownNameError("quantity", str(quantity), QUANTITIES)
+    if method is not None and method not in METHODS:
+        raise UnknownNameError("method", str(method), METHODS)
+    subject = make_subject(scheme, load_configuration(config, **overrides))
+    subject.validate()
+    if method == "monte-carlo":
+        raise ConfigurationError(
+            "method='monte-carlo': rates from samples are not available; the exact rung answers for schemes that are affine "
+            "on a Gaussian target; leave --method out"
+        )
+    if not subject.schedule_chosen:
+        # Bias and MSE only fall with L on a schedule that falls with L; a step that was given is kept.
+        horizon = quantity in ("bias", "mse") and subject.configuration.schedule.step is None
+        subject = subject.with_schedule("horizon" if horizon else "fixed")
+    claim = claim_of_rate(subject, quantity)
+    evidence = run_check(subject, claim, quantity, ask=False)
+    return replace(evidence, replay=subject.command("rate", "--quantity", quantity))
+
+
+def claim_of_rate(subject: Subject, quantity: str) -> Claim:
+    """The printed claim that `rate` holds a quantity against."""
+    if quantity == "stationary-bias":
+        return find_claim("chen2015/theorem-4")
+    if quantity in ("bias", "mse"):
+        if subject.configuration.schedule.kind == "power":
+            return find_claim("chen2015/theorem-5")
+        return find_claim("chen2015/theorem-2" if quantity == "bias" else "chen2015/theorem-3")
+    facts = subject.facts("fixed", None)
+    for id in ("chen2015/lemma-8", "chen2015/lemma-12"):
+        if find_claim(id).applies(facts)[0]:
+            return find_claim(id)
+    return find_claim(STATED)
+
+
+def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
+    """Compute the evidence anew from its scheme, claim, check and configuration."""
+    subject = make_subject(reference or evidence.scheme, load_configuration(evidence.configuration))
+    if evidence.check not in CHECKS:
+        raise UnknownNameError("check", evidence.check, CHECKS)
+    claim = find_claim(evidence.claim)
+    subject.validate()
+    if evidence.replay.startswith("sgverify rate"):
+        again = run_check(subject, claim, evidence.check, ask=False)
+    else:
+        again = judge_pair(subject, claim, evidence.check, corrected=False)[0]
+    return replace(again, replay=evidence.replay, id=evidence.id)
+
+
+def make_subject(scheme: Scheme | str, configuration: Configuration) -> Subject:
+    """The subject of a scheme or of a reference to one."""
+    if isinstance(scheme, Scheme):
+        return Subject(scheme, configuration, scheme.reference or scheme.name)
+    if not isinstance(scheme, str):
+        raise UserError(f"scheme={scheme!r}: expected a Scheme or a reference such as 'sghmc-aboba' or 'mine.py:heun'")
+    return Subject(load_scheme(scheme), configuration, scheme)
+
+
+__all__ = ["METHODS", "QUANTITIES", "claim_of_rate", "make_subject", "rate", "replay", "verify"]

@@ -1,0 +1,103 @@
+"""Check: how the bias of the invariant law falls with the step size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.answers import Answers
+from sgverify.exact.affine.model import fixed_step
+from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
+from fractions import Fraction
+
+CHECK = "stationary-bias"
+HALVINGS = 5
+
+
+def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
+    """d(rho_h, rho) = O(h^K) for the test function, chen2015 Theorem 4.
+
+    The verdict comes from the expansion of phi_h - phi_bar at h = 0; the points illustrate it.
+    """
+    steps = default_steps(subject)
+    subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
+    try:
+        answers = exact_answers(subject)
+    except NoExactRung as reason:
+        return unsettled(subject, claim, CHECK, str(reason))
+    points = [_point(answers, step) for step in steps]
+    prediction = claim.predict(CHECK, subject.facts("fixed", None))
+    what = f"the stationary bias of {subject.observable}"
+    try:
+        found = stationary_rate(answers, points)
+        certificate = expansion_certificate(answers)
+    except NotExpandableError as error:
+        return _from_vanishing_steps(subject, claim, answers, points, why_no_expansion(error))
+    if found is None:
+        return unsettled(
+            subject, claim, CHECK, f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
+        )
+    certificate.update(noise_certificate(subject))
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="exact",
+        judgement=judge_step_rate(found, prediction.exponent, what),
+        prediction=prediction,
+        found=found,
+        points=points,
+        certificate=certificate,
+    )
+
+
+def default_steps(subject: Subject) -> list[float]:
+    """The configured sweep, else the step / 1, 2, 4, 8, 16."""
+    return subject.configuration.sweep.steps or [subject.step / 2**k for k in range(HALVINGS)]
+
+
+def stationary_rate(answers: Answers, points: list[Point]) -> Rate | None:
+    """The leading power of the stationary bias; an exact zero needs the points to vanish too."""
+    bias = answers.expansion
+    q = leading_power(bias.values, [value == 0 for value in bias.values])
+    if q is not None:
+        return Rate(Fraction(q), bias.values[q])
+    return Rate(None) if all(point.value == 0 for point in points) else None
+
+
+def noise_certificate(subject: Subject) -> dict[str, Any]:
+    """What the gradient noise adds to the local order, where the order was proved."""
+    order = subject.order
+    if isinstance(order, NotExpandableError):
+        return {}
+    return {"local_order_given_minibatch": order.order, "local_order_averaged": order.averaged_order}
+
+
+def _point(answers: Answers, step: float) -> Point:
+    bias = answers.stationary_bias(fixed_step(step))
+    return Point(step=step, value=bias.value, error_bound=bias.error_bound)
+
+
+def _from_vanishing_steps(subject: Subject, claim: Claim, answers: Answers, points: list[Point], why: str) -> Evidence:
+    """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
+    tiny = [points[-1].step * 2.0**-k for k in (20, 21, 22) if points[-1].step]
+    subject.check_stable(tiny, "schedule.step")
+    biases = [answers.stationary_bias(fixed_step(step)) for step in tiny]
+    last, before = biases[-1], biases[-2]
+    if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
+        return unsettled(subject, claim, CHECK, why)
+    certificate = {"bias_at": {f"h={s:.3g}": b.value for s, b in zip(tiny, biases, strict=True)}, "no_expansion": why}
+    reason = (
+        f"the stationary bias of {subject.observable} does not vanish with h: it is {last.value:.6g} at h={tiny[-1]:.3g} and "
+        f"{before.value:.6g} at twice that; {why}"
+    )
+    prediction = claim.predict(CHECK, subject.facts("fixed", None))
+    return make_evidence(
+        subject, claim, CHECK, method="exact", judgement=Judgement("violates", False, reason), prediction=prediction,
+        found=Fraction(0), points=points, certificate=certificate,
+    )

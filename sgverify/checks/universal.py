@@ -1,0 +1,16 @@
+"""Whether what a scheme's averaged step gets wrong is what gradient noise makes of *every* scheme."""
+
+from __future__ import annotations
+
+from sgverify.checks.subject import PROOF_DIMENSION, Subject
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.noise_defect import noise_defect
+
+
+def universal_defect(subject: Subject) -> bool:
+    """Whether the averaged defect equals the one that the dynamics' own noise leaves, operator for operator."""
+    order = subject.order
+    if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
+        return False
+    shared = noise_defect(subject.scheme.dynamics, PROOF_DIMENSION)
+    return shared is not None and order.averaged.power == shared.power and order.averaged.text == shared.text

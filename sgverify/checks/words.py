@@ -1,0 +1,67 @@
+"""Checks: what the symmetric words of one alphabet share, and what they do not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence
+from sgverify.exact.series import local_order
+from sgverify.rates import Judgement
+from sgverify.schemes import Alphabet, Scheme
+
+DIMENSION = 1
+"""One dimension tells words apart: operators that differ there differ in every dimension."""
+
+
+def check_order_equivalence(subject: Subject, claim: Claim) -> Evidence:
+    """All symmetric words have one local order, chen2015 section 4."""
+    return _check(subject, claim, "order-equivalence")
+
+
+def check_constant_equivalence(subject: Subject, claim: Claim) -> Evidence:
+    """All symmetric words have one leading error, as "equivalent" in chen2015 section 4 would have it."""
+    return _check(subject, claim, "constant-equivalence")
+
+
+def symmetric_words(alphabet: Alphabet) -> list[Scheme]:
+    """The shortest palindromes over all letters: one letter in the middle, the others mirrored around it."""
+    words = [alphabet.word("".join((*order, *order[-2::-1]))) for order in permutations(alphabet.letters)]
+    return sorted(words, key=lambda scheme: scheme.name)
+
+
+def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+    word = subject.scheme.word
+    if word is None:
+        return unsettled(subject, claim, quantity, f"{subject.reference} is not a splitting word", "not-applicable")
+    prediction = claim.predict(quantity, subject.facts("fixed", None))
+    try:
+        mine = local_order(subject.scheme, DIMENSION)
+        others = {scheme.word.text: local_order(scheme, DIMENSION) for scheme in symmetric_words(word.alphabet) if scheme.word}
+    except NotExpandableError as error:
+        return unsettled(subject, claim, quantity, f"a word has no power series: it uses {error}")
+    orders = {text: order.order for text, order in others.items()}
+    defects = {text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()}
+    own = mine.given_minibatch.text if mine.given_minibatch else "0"
+    if quantity == "order-equivalence":
+        different = sorted(text for text, order in orders.items() if order != mine.order)
+        found: Fraction = min((*orders.values(), mine.order))
+        says = f"order {mine.order}"
+    else:
+        different = sorted(text for text, defect in defects.items() if defect != own)
+        found = mine.order if different else mine.order + 1
+        says = "one leading error"
+    if different:
+        judgement = Judgement(
+            "violates", False, f"{', '.join(different)} and {word.text} do not share {says}: their steps differ at h^{found + 1}"
+        )
+    else:
+        judgement = Judgement("conforms", True, f"{', '.join(orders)} and {word.text} share {says}")
+    return make_evidence(
+        subject, claim, quantity, method="proof", judgement=judgement, prediction=prediction, found=found,
+        certificate={"orders": orders, "leading_defects": {**defects, word.text: own}, "proved_in_dimension": DIMENSION},
+    )
