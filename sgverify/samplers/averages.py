@@ -1,0 +1,232 @@
+"""Ergodic averages of many chains at many step sizes, with their errors; memory does not grow with L."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.run import Block, Divergence, Ensemble
+from sgverify.samplers.schedules import Fixed, Row
+from sgverify.samplers.settings import Settings, one_thread
+from sgverify.schemes import Scheme
+from sgverify.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """Running averages of each chain, and the state it ended in.
+
+    `values`, shape (observables, S, K, C): the average over l = 1..L (weighted by h_l on a power schedule) at
+    each of a row's K lengths L; NaN where the row had diverged or was not reached. `last`: each variable
+    after its row's last step, shape (S, C, d). `diverged`: one entry per row, None where all is well.
+    """
+
+    rows: tuple[Row, ...]
+    values: np.ndarray = field(repr=False)
+    last: dict[str, np.ndarray] = field(repr=False)
+    diverged: tuple[Divergence | None, ...]
+    complete: bool
+
+    @property
+    def steps(self) -> np.ndarray:
+        """h of each row, or the scale of its power schedule. Shape (S,)."""
+        schedules = [row.schedule for row in self.rows]
+        return np.array([item.step if isinstance(item, Fixed) else item.scale for item in schedules])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The lengths at which each row is averaged. Shape (S, K)."""
+        return np.array([row.lengths for row in self.rows])
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The average over chains. Shape (observables, S, K)."""
+        return np.asarray(self.values.mean(-1))
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """The standard error of `mean`, from the spread between chains. Shape (observables, S, K)."""
+        return _standard_error(self.values)
+
+    def mean_square(self, truth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """The average over chains of (average - truth)^2 and its standard error; one truth per observable."""
+        squares = (self.values - np.asarray(truth, dtype=np.float64)[:, None, None, None]) ** 2
+        return np.asarray(squares.mean(-1)), _standard_error(squares)
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """The states X_l at the step numbers `at`.
+
+    `values` maps each variable to an array of shape (S, len(at), C, d), NaN where a row had diverged.
+    """
+
+    rows: tuple[Row, ...]
+    at: tuple[int, ...]
+    values: dict[str, np.ndarray] = field(repr=False)
+    diverged: tuple[Divergence | None, ...]
+
+
+def sample(
+    scheme: Scheme,
+    target: Target,
+    rows: Sequence[Row],
+    *,
+    observables: Sequence[Callable[..., Any]],
+    settings: Settings | None = None,
+    progress: Callable[[float], None] | None = None,
+    hoist: bool = True,
+    block: int | None = None,
+) -> Averages:
+    """Run every row of a sweep and average the observables along every chain.
+
+    An observable is called with theta (and p, where the state has one), coordinates on the last axis:
+    (*chains, d) -> (*chains), in arithmetic and whole powers; it is summed in float64 whatever the state's dtype.
+    All rows need the same number of lengths. `progress` is told the share done. Ctrl-C ends the run and
+    returns what was reached, `complete=False`. `hoist` and `block`: see `Ensemble`; they change nothing but speed.
+    Raises `ConfigurationError` where scheme, target, rows and settings do not go together.
+    """
+    settings = settings or Settings()
+    if not observables:
+        raise ConfigurationError("observables=[]: expected at least one test function")
+    if len({len(row.lengths) for row in rows}) > 1:
+        raise ConfigurationError(
+            "rows: expected the same number of lengths in every row; sample them separately"
+        )
+    ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block)
+    book = _Book(ensemble, observables)
+    complete = True
+    with one_thread(), torch.no_grad():
+        try:
+            for part in ensemble.blocks():
+                book.enter(part)
+                if progress is not None:
+                    progress(book.share(part))
+        except KeyboardInterrupt:
+            complete = False
+    return Averages(ensemble.rows, book.values, book.last, tuple(book.diverged), complete)
+
+
+def sample_states(
+    scheme: Scheme,
+    target: Target,
+    rows: Sequence[Row],
+    *,
+    at: Sequence[int],
+    settings: Settings | None = None,
+    hoist: bool = True,
+    block: int | None = None,
+) -> States:
+    """The states of every chain after the steps `at`, of every row; a row's own lengths are not looked at.
+
+    Raises `ConfigurationError` as `sample` does.
+    """
+    wanted = tuple(sorted(set(at)))
+    if not wanted or wanted[0] < 1:
+        raise ConfigurationError(f"at={list(at)}: expected step numbers of at least 1")
+    settings = settings or Settings()
+    ensemble = Ensemble(
+        scheme, target, [Row(row.schedule, wanted) for row in rows], settings, hoist=hoist, block=block
+    )
+    widths = {name: target.dim if kind == "vector" else 1 for name, kind in scheme.shapes.items()}
+    shape = (len(rows), len(wanted), settings.chains)
+    values = {name: np.full((*shape, width), np.nan) for name, width in widths.items()}
+    diverged: list[Divergence | None] = [None] * len(rows)
+    with one_thread(), torch.no_grad():
+        for part in ensemble.blocks():
+            for row, why in part.diverged.items():
+                diverged[row] = why
+            if part.last in wanted:
+                for i, row in enumerate(part.rows):
+                    if row not in part.diverged:
+                        for name in scheme.state:
+                            values[name][row, wanted.index(part.last)] = _numpy(part.states[name][-1, i])
+    return States(tuple(rows), wanted, values, tuple(diverged))
+
+
+class _Book:
+    """The running sums of a sweep."""
+
+    def __init__(self, ensemble: Ensemble, observables: Sequence[Callable[..., Any]]) -> None:
+        rows, chains = ensemble.rows, len(ensemble.chains)
+        self._rows, self._observables, self._state = rows, observables, ensemble.scheme.state
+        shapes = ensemble.scheme.shapes.items()
+        widths = {name: ensemble.target.dim if kind == "vector" else 1 for name, kind in shapes}
+        self.values = np.full((len(observables), len(rows), len(rows[0].lengths), chains), np.nan)
+        self.last = {name: np.full((len(rows), chains, width), np.nan) for name, width in widths.items()}
+        self.diverged: list[Divergence | None] = [None] * len(rows)
+        self._open = tuple(range(len(rows)))
+        self._sums = torch.zeros(
+            (len(observables), len(rows), chains), dtype=torch.float64, device=ensemble.device
+        )
+        self._weights = [0.0] * len(rows)
+
+    def enter(self, block: Block) -> None:
+        """Add the states of a block, one step after the other, so that the sums do not depend on its length."""
+        if block.rows != self._open:
+            kept = [self._open.index(row) for row in block.rows]
+            self._sums, self._open = self._sums[:, kept], block.rows
+        weighted = [self._rows[row].schedule.weighted for row in block.rows]
+        weights = np.where(weighted, block.steps, 1.0)
+        values = self._evaluate(block)
+        if any(weighted):
+            values = values * torch.from_numpy(weights).to(values.device)[:, None, :, None]
+        for value in values.unbind():
+            self._sums += value
+        for i, row in enumerate(block.rows):
+            for weight in weights[:, i].tolist():
+                self._weights[row] += weight
+            if row in block.diverged:
+                self.diverged[row] = block.diverged[row]
+                continue
+            lengths = self._rows[row].lengths
+            if block.last in lengths:
+                place = lengths.index(block.last)
+                self.values[:, row, place] = _numpy(self._sums[:, i] / self._weights[row])
+            if block.last == lengths[-1]:
+                for name in self._state:
+                    self.last[name][row] = _numpy(block.states[name][-1, i])
+
+    def share(self, block: Block) -> float:
+        """The share of all steps that is done; a diverged row has none left."""
+        total = done = 0
+        for row, why in zip(self._rows, self.diverged, strict=True):
+            total += row.lengths[-1]
+            done += row.lengths[-1] if why is not None else min(block.last, row.lengths[-1])
+        return done / total
+
+    def _evaluate(self, block: Block) -> Tensor:
+        """The observables along a block. Shape (K, observables, S, C)."""
+        position = block.states[self._state[0]].to(torch.float64)
+        arguments = [Chains(position)]
+        if "p" in self._state[1:]:
+            arguments.append(Chains(block.states["p"].to(torch.float64)))
+        results = []
+        for observable in self._observables:
+            value = observable(*arguments)
+            shape = tuple(value.tensor.shape) if isinstance(value, Chains) else type(value).__name__
+            if shape != tuple(position.shape[:-1]):
+                raise ConfigurationError(
+                    f"observable {observable}: returned {shape} for a state of shape {tuple(position.shape)}; expected "
+                    "one number for each chain, e.g. theta[..., 0]**2"
+                )
+            results.append(value.tensor)
+        return torch.stack(results, dim=1)
+
+
+def _standard_error(values: np.ndarray) -> np.ndarray:
+    chains = values.shape[-1]
+    if chains < 2:
+        return np.full(values.shape[:-1], np.nan)
+    return np.asarray(values.std(-1, ddof=1) / np.sqrt(chains))
+
+
+def _numpy(tensor: Tensor) -> np.ndarray:
+    return tensor.to(torch.float64).cpu().numpy()

@@ -1,0 +1,126 @@
+"""The sampled reading: a scheme, a potential or a test function runs on the state of all chains at once.
+
+`Chains` wraps a torch tensor for three reasons. Exact numbers of a definition (1/3, sqrt(2)) and constants
+meet it in its dtype. Whatever a definition could write that is not a function of the state is not there. And
+every operation rounds each chain by itself, in an order that depends on the dimension alone, so that a chain's
+bits do not depend on the batch it runs in, which matrix products and reductions of a tensor do not promise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.samplers.constants import EXACT, Constant
+from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.targets.potential import Matrix, Vector, constant
+
+
+class Chains:
+    """A state variable of every chain: shape (S, C, d) for a vector, (S, C, 1) for a scalar.
+
+    Further leading axes are allowed, so that a block of steps or of data can be evaluated at once.
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def _meet(self, other: Any) -> Any:
+        kind = type(other)
+        if kind is Chains:
+            return other.tensor
+        if kind is Constant:
+            return other.meet(self.tensor)
+        return float(other) if isinstance(other, EXACT) else None
+
+    def __add__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor + value)
+
+    def __sub__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor - value)
+
+    def __rsub__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(value - self.tensor)
+
+    def __mul__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor * value)
+
+    def __truediv__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor / value)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(value / self.tensor)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __pow__(self, exponent: int) -> Any:
+        # By products: a library's power may round by an entry's place in the tensor.
+        if not isinstance(exponent, int):
+            return NotImplemented
+        if exponent <= 0:
+            return 1 / self**-exponent if exponent else Chains(torch.ones_like(self.tensor))
+        root = self ** (exponent // 2) if exponent > 1 else None
+        even = self if root is None else root * root
+        return even * self if exponent > 1 and exponent % 2 else even
+
+    def __neg__(self) -> Chains:
+        return Chains(-self.tensor)
+
+    def __pos__(self) -> Chains:
+        return self
+
+    def __matmul__(self, matrix: Any) -> Any:
+        return Chains(product(self.tensor, matrix.tensor)) if type(matrix) is Chains else NotImplemented
+
+    def __getitem__(self, place: Any) -> Chains:
+        return Chains(self.tensor[place])
+
+    def __repr__(self) -> str:
+        return f"Chains(shape={tuple(self.tensor.shape)}, dtype={self.tensor.dtype})"
+
+
+def product(rows: Tensor, matrix: Tensor) -> Tensor:
+    """rows @ matrix, summed over k = 0, 1, ... in this order. Shapes (*batch, d), (d, e) -> (*batch, e)."""
+    total = rows[..., :1] * matrix[0]
+    for k in range(1, len(matrix)):
+        total = total + rows[..., k : k + 1] * matrix[k]
+    return total
+
+
+@dot.register
+def _(left: Chains, right: Chains) -> Chains:
+    terms = left.tensor * right.tensor
+    total = terms[..., :1]
+    for k in range(1, terms.shape[-1]):
+        total = total + terms[..., k : k + 1]
+    return Chains(total)
+
+
+@exp.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.exp(value.tensor))
+
+
+@expm1.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.expm1(value.tensor))
+
+
+@sqrt.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.sqrt(value.tensor))
+
+
+@constant.register
+def _(like: Chains, value: Vector | Matrix) -> Chains:
+    return Chains(torch.tensor(value.float64(), dtype=torch.float64).to(like.tensor))

@@ -1,0 +1,180 @@
+"""Gradient estimators: what `grad` is while a scheme runs on torch.
+
+`grad` is the step's minibatch wherever it is asked, `grad.fresh()` another minibatch. The estimate of a
+minibatch B of n data is grad prior + N/n sum_{i in B} grad likelihood(x_i) (chen2015, section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.samplers.carrier import Chains, product
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.minibatches import SOURCES, Minibatches, check_minibatches
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.variates import normals
+
+KINDS = ("full", *SOURCES, "additive")
+
+
+@dataclass(frozen=True)
+class GradientChoice:
+    """Which estimator: its kind, the batch size n of the minibatch kinds, the covariance of `additive`."""
+
+    kind: str = "full"
+    batch: int = 10
+    covariance: Any = 1.0
+
+
+class Estimator:
+    """Full gradients of one target; subclasses add the randomness of a block of steps."""
+
+    def __init__(self, potential: Potential) -> None:
+        self.potential = potential
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw what the steps first, ..., first + count - 1 need; steps are counted from 0."""
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """The gradient at theta in the given step of the block. Shape (S, C, d) -> (S, C, d)."""
+        return self.potential.full(theta)
+
+    def of_step(self, step: int) -> Gradient:
+        """The ingredient `grad` of one step of the block."""
+        return Gradient(_Asked(self, step))
+
+
+class MinibatchEstimator(Estimator):
+    """grad prior + N/n sum over the minibatch of grad likelihood, the minibatches taken from `source`."""
+
+    def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
+        super().__init__(potential)
+        self._source, self._batch, self._per_step = source, batch, per_step
+        self._affine = potential.affine
+        self._data: Any = potential.data
+        self._drawn: Tensor = torch.empty(0)
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw the minibatches; on an affine gradient, sum what their data add to it."""
+        drawn = self._source.block(first * self._per_step, count * self._per_step)
+        if self._affine is None or self._affine.deviations is None:
+            self._drawn = drawn
+            return
+        deviations = self._affine.deviations
+        total = deviations[drawn[:, 0]]
+        for k in range(1, self._batch):
+            total += deviations[drawn[:, k]]
+        self._drawn = total.div_(self._batch).to(self._data.dtype) + self._affine.offset
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        drawn = self._drawn[step * self._per_step + minibatch]
+        if self._affine is not None and self._affine.deviations is not None:
+            return self._affine.linear(theta) + drawn
+        scale = len(self._data) / self._batch
+        return self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._data[drawn])
+
+
+class AdditiveEstimator(Estimator):
+    """grad U + N(0, covariance), fresh at every evaluation."""
+
+    def __init__(self, potential: Potential, stream: Stream, *, covariance: Any, per_step: int) -> None:
+        super().__init__(potential)
+        dim = potential.target.dim
+        self._stream, self._per_step, self._dim = stream, per_step, dim
+        self._root = torch.tensor(_root(covariance, dim), dtype=torch.float64).to(stream.chains.device)
+        self._drawn: Tensor = torch.empty(0)
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw the noise of every evaluation."""
+        wide = self._per_step * self._dim
+        vectors = (
+            normals(self._stream, first * wide, count * wide).unflatten(0, (-1, self._dim)).movedim(1, -1)
+        )
+        self._drawn = product(vectors, self._root)
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        return self.potential.full(theta) + self._drawn[step * self._per_step + evaluation].to(theta.dtype)
+
+
+class Gradient:
+    """The ingredient `grad` of one step: call it for the gradient on its minibatch, `fresh()` for another one."""
+
+    __slots__ = ("_asked", "_minibatch")
+
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+        self._minibatch = -1
+
+    def __call__(self, theta: Chains) -> Chains:
+        """The gradient estimate at theta. Shape (S, C, d) -> (S, C, d)."""
+        asked = self._asked
+        # Numbered when first asked, so that a minibatch that is named and never used is not drawn.
+        if self._minibatch < 0:
+            self._minibatch = asked.minibatches
+            asked.minibatches += 1
+        asked.evaluations += 1
+        value = asked.estimator.evaluate(theta.tensor, asked.step, self._minibatch, asked.evaluations - 1)
+        return Chains(value)
+
+    def fresh(self) -> Gradient:
+        """The gradient on another minibatch of the same step."""
+        return Gradient(self._asked)
+
+
+class _Asked:
+    """How many minibatches and evaluations a step has asked for so far."""
+
+    __slots__ = ("estimator", "evaluations", "minibatches", "step")
+
+    def __init__(self, estimator: Estimator, step: int) -> None:
+        self.estimator, self.step = estimator, step
+        self.minibatches = self.evaluations = 0
+
+
+def make_estimator(
+    choice: Any, potential: Potential, stream: Callable[[str], Stream], *, minibatches: int, evaluations: int
+) -> Estimator:
+    """The estimator that `choice` (kind, batch, covariance) names, for steps that ask so many times.
+
+    `stream` gives the random stream of a kind. Raises `UnknownNameError` or `ConfigurationError` for a choice
+    that the target cannot have.
+    """
+    if choice.kind not in KINDS:
+        raise UnknownNameError("gradient.kind", str(choice.kind), KINDS)
+    if choice.kind == "full":
+        return Estimator(potential)
+    if choice.kind == "additive":
+        return AdditiveEstimator(
+            potential, stream("additive"), covariance=choice.covariance, per_step=evaluations
+        )
+    size = check_minibatches(choice.kind, potential.target, choice.batch)
+    source = SOURCES[choice.kind](stream(choice.kind), size, choice.batch)
+    return MinibatchEstimator(potential, source, batch=choice.batch, per_step=minibatches)
+
+
+def _root(covariance: Any, dim: int) -> np.ndarray:
+    """A matrix R with R^T R = covariance, from a number, a diagonal or a matrix. Shape (d, d)."""
+    matrix = np.array(covariance, dtype=np.float64)
+    if matrix.ndim == 0 or matrix.shape == (dim,):
+        matrix = matrix * np.eye(dim)
+    if matrix.shape != (dim, dim) or not np.all(np.isfinite(matrix)) or np.any(matrix != matrix.T):
+        raise ConfigurationError(
+            f"gradient.covariance={covariance!r}: expected a number, {dim} of them (the diagonal) or a symmetric "
+            f"{dim} x {dim} matrix"
+        )
+    values, vectors = np.linalg.eigh(matrix)
+    # eigh is backward stable: what is below this bound may be the rounding of an eigenvalue 0.
+    if values[0] < -dim * np.finfo(np.float64).eps * max(abs(values[0]), abs(values[-1])):
+        raise ConfigurationError(
+            f"gradient.covariance={covariance!r}: its eigenvalue {values[0]:.6g} is negative; expected a covariance"
+        )
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)

@@ -1,0 +1,140 @@
+"""Which data a minibatch holds: with replacement, without, or the blocks of a permutation per epoch.
+
+The q-th minibatch of a chain is a function of q and the chain's stream alone. A step that asks for m
+minibatches uses those with q = (l - 1) m, ..., l m - 1, in the order in which it asks.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.variates import indices, uniforms
+from sgverify.targets import Target
+
+# Floyd's algorithm takes n^2/2 comparisons, sorting keys about this many times N: the cheaper one is taken.
+_SORTING = 200
+
+
+class Minibatches(Protocol):
+    """A source of minibatches of n data out of N."""
+
+    def block(self, first: int, count: int) -> Tensor:
+        """The data of minibatches first, ..., first + count - 1. int64, shape (count, n, S, C)."""
+
+
+class Iid:
+    """n data with replacement, fresh for every minibatch."""
+
+    def __init__(self, stream: Stream, size: int, batch: int) -> None:
+        self._stream, self._size, self._batch = stream, size, batch
+
+    def block(self, first: int, count: int) -> Tensor:
+        """See `Minibatches`."""
+        drawn = indices(self._stream, first * self._batch, count * self._batch, self._size)
+        return drawn.unflatten(0, (count, self._batch))
+
+
+class WithoutReplacement:
+    """A subset of n data, all subsets equally likely, fresh for every minibatch."""
+
+    def __init__(self, stream: Stream, size: int, batch: int) -> None:
+        self._stream, self._size, self._batch = stream, size, batch
+
+    def block(self, first: int, count: int) -> Tensor:
+        """See `Minibatches`."""
+        few = self._batch * self._batch <= _SORTING * self._size
+        return self._floyd(first, count) if few else self._sorted(first, count)
+
+    def _floyd(self, first: int, count: int) -> Tensor:
+        """Floyd's algorithm: for j = N-n, ..., N-1 take a t in 0..j, or j itself where t is already taken.
+
+        Source: Bentley and Floyd 1987, "A sample of brilliance".
+        """
+        n, low = self._batch, self._size - self._batch
+        bounds = torch.arange(low + 1, self._size + 1, device=self._stream.chains.device).repeat(count)
+        drawn = indices(self._stream, first * n, count * n, bounds[:, None, None]).unflatten(0, (count, n))
+        for k in range(1, n):
+            taken = (drawn[:, :k] == drawn[:, k : k + 1]).any(1)
+            drawn[:, k].masked_fill_(taken, low + k)
+        return drawn
+
+    def _sorted(self, first: int, count: int) -> Tensor:
+        """The data whose random keys are the n smallest."""
+        pieces = []
+        for minibatch in range(first, first + count):
+            keys = uniforms(self._stream, minibatch * self._size, self._size)
+            pieces.append(keys.argsort(dim=0, stable=True)[: self._batch])
+        return torch.stack(pieces)
+
+
+class Reshuffle:
+    """A permutation of the data per chain and epoch, consumed in blocks of n. N/n minibatches make an epoch.
+
+    The permutation of the present epoch is kept: S C N whole numbers.
+    """
+
+    def __init__(self, stream: Stream, size: int, batch: int) -> None:
+        self._stream, self._size, self._batch = stream, size, batch
+        self._epoch, self._order = -1, torch.empty(0)
+
+    def block(self, first: int, count: int) -> Tensor:
+        """See `Minibatches`."""
+        length = self._size // self._batch
+        pieces = []
+        while count:
+            epoch, place = divmod(first, length)
+            taken = min(count, length - place)
+            piece = self._permutation(epoch)[place * self._batch : (place + taken) * self._batch]
+            pieces.append(piece.unflatten(0, (taken, self._batch)))
+            first, count = first + taken, count - taken
+        return torch.cat(pieces)
+
+    def _permutation(self, epoch: int) -> Tensor:
+        """Fisher and Yates' shuffle of 0, ..., N-1, for all chains side by side. Shape (N, S, C)."""
+        if epoch != self._epoch:
+            size = self._size
+            bounds = torch.arange(size, 0, -1, device=self._stream.chains.device)
+            partner = indices(self._stream, epoch * size, size, bounds[:, None, None]).flatten(1)
+            order = torch.arange(size, device=partner.device)[:, None].repeat(1, partner.shape[1])
+            for k in range(size):
+                other = partner[k : k + 1] + k
+                chosen = order.gather(0, other)
+                order.scatter_(0, other, order[k : k + 1].clone())
+                order[k : k + 1] = chosen
+            self._epoch, self._order = epoch, order.unflatten(1, (-1, self._stream.chains.shape[1]))
+        return self._order
+
+
+SOURCES: dict[str, type[Iid] | type[WithoutReplacement] | type[Reshuffle]] = {
+    "iid": Iid,
+    "without-replacement": WithoutReplacement,
+    "reshuffle": Reshuffle,
+}
+
+
+def check_minibatches(kind: str, target: Target, batch: int) -> int:
+    """N, the number of data; `ConfigurationError` where the target cannot have minibatches of this kind and size."""
+    if target.size is None:
+        raise ConfigurationError(
+            f"gradient.kind={kind!r}: the target {target.name} has no data; expected 'full' or 'additive' there; "
+            "choose one of these or a target with data"
+        )
+    if not 1 <= batch <= target.size:
+        raise ConfigurationError(
+            f"gradient.batch={batch}: expected 1 to {target.size}, the number of data; choose a batch in this range"
+        )
+    if kind == "reshuffle" and target.size % batch:
+        raise ConfigurationError(
+            f"gradient.batch={batch}: reshuffle consumes the {target.size} data in blocks of equal size; expected a "
+            f"divisor of {target.size}"
+        )
+    if target.size >= 2**31:
+        raise ConfigurationError(
+            f"target.size={target.size}: expected fewer than 2^31 data for random minibatches"
+        )
+    return target.size

@@ -1,0 +1,262 @@
+"""The chains of a sweep in motion: every step size and every chain in one tensor, step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError, SgverifyError
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradients import make_estimator
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.schedules import Power, Row
+from sgverify.samplers.settings import Settings
+from sgverify.samplers.variates import normals
+from sgverify.schemes import Scheme
+from sgverify.targets import Target
+
+FAR = 1e9
+"""A chain has diverged where a coordinate is NaN or beyond FAR units from 0. The unit is the largest of 1, sqrt(T),
+the friction, the start's and the mean's distance from 0 and the standard deviations of the target."""
+
+# Random numbers and states that a block holds at once: enough to spread the cost of drawing them, and small.
+_BLOCK = 1 << 18
+_LONGEST = 512
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A row that left every bound: its schedule, the step at which, and the numbers of the chains that did."""
+
+    schedule: str
+    step_number: int
+    chains: tuple[int, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(map(str, self.chains[:5])) + (", ..." if len(self.chains) > 5 else "")
+        return f"{self.schedule} diverged at step {self.step_number} (chains {named})"
+
+
+@dataclass(frozen=True)
+class Block:
+    """The states X_l for l = first, ..., first + K - 1 of the rows that still run.
+
+    `rows` are their places in the sweep; `states` maps each variable to a tensor (K, S, C, d or 1); `steps`
+    holds h_l, float64, shape (K, S); `diverged` the rows whose states are not to be used from some l on.
+    """
+
+    rows: tuple[int, ...]
+    first: int
+    states: dict[str, Tensor]
+    steps: np.ndarray
+    diverged: dict[int, Divergence]
+
+    @property
+    def last(self) -> int:
+        """The number of the last step."""
+        return self.first + len(self.steps) - 1
+
+
+class Ensemble:
+    """A scheme bound to a target, the rows of a sweep and settings.
+
+    Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
+    over the data, and `block` sets the number of steps drawn at once: neither changes what is computed.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        target: Target,
+        rows: Sequence[Row],
+        settings: Settings,
+        *,
+        hoist: bool = True,
+        block: int | None = None,
+    ) -> None:
+        settings.check()
+        if not rows:
+            raise ConfigurationError(
+                "rows=[]: expected at least one schedule; make some with fixed, horizon or power"
+            )
+        self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
+        self.dtype, self.device = settings.torch_dtype, settings.torch_device
+        self.potential = Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
+        self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
+        self._steps_at_once = block
+        self._clock = Clock()
+        self._parameters = self._numbers()
+        # Made once here so that a choice which the target cannot have is refused before anything runs.
+        self._estimator((0,))
+        variance = settings.temperature * np.diag(target.covariance_float64())
+        self._spread = np.sqrt(variance)
+        self._start = target.mean_float64() + settings.start * self._spread
+        scalars = [1.0, math.sqrt(settings.temperature), settings.friction]
+        self._bound = FAR * float(
+            np.max(np.abs([*scalars, *self._spread, *target.mean_float64(), *self._start]))
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        """Run every row to its last length, or until it diverges. A block ends at each length of a running row."""
+        alive = tuple(range(len(self.rows)))
+        state = self._begin(alive)
+        done = 0
+        while alive:
+            for block in self._run(alive, state, done):
+                yield block
+                done, state = block.last, tuple(block.states[name][-1] for name in self.scheme.state)
+                kept = [i for i, row in enumerate(alive) if self._goes_on(row, block)]
+            index = torch.tensor(kept, dtype=torch.int64, device=self.device)
+            state = tuple(tensor.index_select(0, index) for tensor in state)
+            alive = tuple(alive[i] for i in kept)
+
+    def _goes_on(self, row: int, block: Block) -> bool:
+        return row not in block.diverged and self.rows[row].lengths[-1] > block.last
+
+    def _run(self, alive: tuple[int, ...], start: tuple[Tensor, ...], done: int) -> Iterator[Block]:
+        """Blocks of the rows `alive`, until one of them ends or diverges."""
+        scheme = self.scheme
+        noise = self._streams(alive)("noise")
+        estimator = self._estimator(alive)
+        schedules = [self.rows[row].schedule for row in alive]
+        moving = any(isinstance(schedule, Power) for schedule in schedules)
+        marks = sorted({length for row in alive for length in self.rows[row].lengths})
+        end = min(self.rows[row].lengths[-1] for row in alive)
+        state = tuple(Chains(tensor) for tensor in start)
+        h: Constant | None = None
+        while done < end:
+            count = min(self._length(alive), next(mark for mark in marks if mark > done) - done)
+            steps = np.array([[schedule.at(done + k + 1) for schedule in schedules] for k in range(count)])
+            if h is None or moving:
+                h = Constant(steps if moving else steps[:1], self._clock, passing=moving)
+            draws = iter(self._draws(noise, done, count))
+            estimator.prepare(done, count)
+            made: list[tuple[Chains, ...]] = []
+            for k in range(count):
+                self._clock.now = k
+                state = scheme.step(
+                    state,
+                    h=h,
+                    grad=estimator.of_step(k),
+                    noise=lambda: Chains(next(draws)),  # noqa: B023 - called within this turn of the loop
+                    **self._parameters,
+                )
+                made.append(state)
+            self._check(state, len(alive))
+            states = {
+                name: torch.stack([values[i].tensor for values in made])
+                for i, name in enumerate(scheme.state)
+            }
+            block = Block(alive, done + 1, states, steps, {})
+            block.diverged.update(self._diverged(block))
+            done += count
+            yield block
+            if block.diverged:
+                return
+
+    def _draws(self, noise: Stream, done: int, count: int) -> Sequence[Tensor]:
+        """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
+        dim = self.target.dim
+        wide = self.scheme.draws * dim
+        if not wide:
+            return ()
+        flat = normals(noise, done * wide, count * wide)
+        return flat.unflatten(0, (-1, dim)).movedim(1, -1).to(self.dtype).contiguous().unbind()
+
+    def _diverged(self, block: Block) -> dict[int, Divergence]:
+        beyond = torch.zeros(1, dtype=torch.bool, device=self.device)
+        for values in block.states.values():
+            beyond = beyond | ~(values.abs().amax(-1) <= self._bound)
+        bad = beyond.any(-1).cpu().numpy()
+        found = {}
+        for i in np.flatnonzero(bad.any(0)):
+            row = block.rows[i]
+            k = int(np.argmax(bad[:, i]))
+            which = np.flatnonzero(beyond[k, i].cpu().numpy())
+            number = tuple(int(chain) + self.chains.start for chain in which)
+            found[row] = Divergence(str(self.rows[row].schedule), block.first + k, number)
+        return found
+
+    def _begin(self, alive: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """X_0: theta off its mean, the momentum zero or stationary, a thermostat's friction at D."""
+        shape = (len(alive), self.settings.chains)
+        values: list[Tensor] = []
+        for place, (name, kind) in enumerate(self.scheme.dynamics.shapes.items()):
+            if place == 0:
+                value = torch.tensor(self._start, dtype=torch.float64, device=self.device).expand(*shape, -1)
+            elif kind == "scalar":
+                value = torch.full(
+                    (*shape, 1), self.settings.friction, dtype=torch.float64, device=self.device
+                )
+            elif name == "p" and self.settings.start_momentum == "stationary":
+                drawn = normals(self._streams(alive)("momentum"), 0, self.target.dim).movedim(0, -1)
+                value = (drawn * math.sqrt(self.settings.temperature)).expand(*shape, -1)
+            else:
+                value = torch.zeros((*shape, self.target.dim), dtype=torch.float64, device=self.device)
+            values.append(value.to(self.dtype).contiguous())
+        if not self.scheme.memory:
+            return tuple(values)
+        estimator = self._estimator(alive, "memory-")
+        estimator.prepare(0, 1)
+        h = Constant(np.array([[self.rows[row].schedule.at(1) for row in alive]]), self._clock)
+        whole = self.scheme.start_memory(
+            tuple(Chains(value) for value in values), h=h, grad=estimator.of_step(0), **self._parameters
+        )
+        return tuple(value.tensor for value in whole)
+
+    def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
+        coupled = self.settings.coupled
+        runs = [b"coupled"] if coupled else [self.rows[row].schedule.key for row in alive]
+        return lambda kind: Stream.of(
+            kind, seed=self.settings.seed, runs=runs, chains=self.chains, device=self.device
+        )
+
+    def _estimator(self, alive: tuple[int, ...], purpose: str = "") -> Any:
+        streams, scheme = self._streams(alive), self.scheme
+        return make_estimator(
+            self.settings.gradient,
+            self.potential,
+            lambda kind: streams(purpose + kind),
+            minibatches=max(1, scheme.minibatches),
+            evaluations=max(1, scheme.gradients),
+        )
+
+    def _numbers(self) -> dict[str, Any]:
+        known = {"D": self.settings.friction, "T": self.settings.temperature}
+        for name in self.scheme.parameters:
+            if name not in known:
+                raise ConfigurationError(
+                    f"scheme={self.scheme.name!r} asks for the parameter {name}; the sampler knows D (friction) and T "
+                    "(temperature); write the definition with these"
+                )
+        constants = {
+            name: Constant(np.array([[known[name]]], dtype=np.float64), self._clock) for name in known
+        }
+        return {**constants, "dim": self.target.dim}
+
+    def _length(self, alive: tuple[int, ...]) -> int:
+        """Steps per block: as many as keep the block's random numbers and states within _BLOCK."""
+        if self._steps_at_once is not None:
+            return self._steps_at_once
+        choice, scheme = self.settings.gradient, self.scheme
+        indices = 0 if choice.kind in ("full", "additive") else choice.batch * max(1, scheme.minibatches)
+        values = (scheme.draws + scheme.gradients + len(scheme.state)) * self.target.dim
+        return max(1, min(_LONGEST, _BLOCK // ((indices + values) * len(alive) * self.settings.chains)))
+
+    def _check(self, state: tuple[Chains, ...], rows: int) -> None:
+        shapes = self.scheme.shapes.values()
+        for name, shape, value in zip(self.scheme.state, shapes, state, strict=True):
+            expected = (rows, self.settings.chains, self.target.dim if shape == "vector" else 1)
+            if value.tensor.dtype != self.dtype or tuple(value.tensor.shape) != expected:
+                raise SgverifyError(
+                    f"scheme={self.scheme.name!r}: {name} became {value.tensor.dtype} of shape "
+                    f"{tuple(value.tensor.shape)}; expected {self.dtype} of shape {expected}"
+                )

@@ -1,0 +1,112 @@
+"""The rows of a sampled sweep: each a schedule of step sizes and the lengths at which it is averaged."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from sgverify.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """h_l = step. Averages are 1/L sum_l phi(X_l)."""
+
+    step: float
+
+    weighted = False
+
+    def at(self, number: int) -> float:
+        """h_l at l = `number`, counted from 1."""
+        return self.step
+
+    @property
+    def key(self) -> bytes:
+        """The bits of the schedule, from which its random streams are derived."""
+        return b"fixed" + struct.pack("<d", self.step)
+
+    def __str__(self) -> str:
+        return f"step={self.step!r}"
+
+
+@dataclass(frozen=True)
+class Power:
+    """h_l = scale l^-alpha. Averages are sum_l h_l phi(X_l) / S_L, S_L = sum_l h_l (chen2015 section 4.2)."""
+
+    scale: float
+    alpha: float
+
+    weighted = True
+
+    def at(self, number: int) -> float:
+        """h_l at l = `number`, counted from 1."""
+        return self.scale * float(number) ** -self.alpha
+
+    @property
+    def key(self) -> bytes:
+        """The bits of the schedule, from which its random streams are derived."""
+        return b"power" + struct.pack("<dd", self.scale, self.alpha)
+
+    def __str__(self) -> str:
+        return f"scale={self.scale!r}, alpha={self.alpha!r}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One schedule and the lengths L, increasing, at which its running average is taken."""
+
+    schedule: Fixed | Power
+    lengths: tuple[int, ...]
+
+
+def fixed(steps: Sequence[float], lengths: Sequence[int]) -> tuple[Row, ...]:
+    """One row for each step size, every one averaged at each of `lengths`.
+
+    Raises `ConfigurationError` for an empty list, a step that is not positive, lengths that do not increase.
+    """
+    checked = _lengths(lengths)
+    return tuple(Row(Fixed(_positive("step", step)), checked) for step in _some("steps", steps))
+
+
+def horizon(scale: float, alpha: float, lengths: Sequence[int]) -> tuple[Row, ...]:
+    """One row for each length L, with the step h = scale L^-alpha chosen for it (chen2015 theorem 2).
+
+    Raises `ConfigurationError` as `fixed` does.
+    """
+    scale, alpha = _positive("scale", scale), _positive("alpha", alpha)
+    return tuple(Row(Fixed(scale * float(length) ** -alpha), (length,)) for length in _lengths(lengths))
+
+
+def power(scales: Sequence[float], alpha: float, lengths: Sequence[int]) -> tuple[Row, ...]:
+    """One row for each scale, h_l = scale l^-alpha, averaged with weights h_l (chen2015 theorem 5).
+
+    Raises `ConfigurationError` as `fixed` does.
+    """
+    alpha, checked = _positive("alpha", alpha), _lengths(lengths)
+    return tuple(Row(Power(_positive("scale", scale), alpha), checked) for scale in _some("scales", scales))
+
+
+def _some(name: str, values: Sequence[Any]) -> Sequence[Any]:
+    if not len(values):
+        raise ConfigurationError(f"{name}=[]: expected at least one number; give some")
+    return values
+
+
+def _positive(name: str, value: float) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ConfigurationError(f"{name}={value!r}: expected a positive, finite number")
+    return number
+
+
+def _lengths(values: Sequence[int]) -> tuple[int, ...]:
+    lengths = tuple(int(value) for value in _some("lengths", values))
+    if lengths[0] < 1 or any(a >= b for a, b in pairwise(lengths)) or lengths != tuple(values):
+        raise ConfigurationError(
+            f"lengths={list(values)}: expected whole numbers of at least 1, each above the last"
+        )
+    return lengths

@@ -1,0 +1,94 @@
+"""What a sampled run needs besides scheme, target and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import torch
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.gradients import GradientChoice
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run; names, meaning and defaults are the configuration's.
+
+    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean;
+    `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains are run, numbered from `first_chain`.
+    `coupled` gives all rows the same random streams; by default each has its own, made of its schedule's bits.
+    """
+
+    temperature: float = 1.0
+    friction: float = 2.0
+    chains: int = 256
+    seed: int = 0
+    start: float = 2.0
+    start_momentum: str = "zero"
+    dtype: str = "float64"
+    device: str = "cpu"
+    gradient: Any = field(default_factory=GradientChoice)
+    coupled: bool = False
+    first_chain: int = 0
+
+    @staticmethod
+    def of(configuration: Any, **changes: Any) -> Settings:
+        """The settings that a configuration holds, with changes."""
+        names = [item.name for item in fields(Settings)]
+        held = {name: getattr(configuration, name) for name in names if hasattr(configuration, name)}
+        return Settings(**{**held, **changes})
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """The dtype of the state. Raises `ConfigurationError` where it is neither float64 nor float32."""
+        if self.dtype not in DTYPES:
+            raise ConfigurationError(f"dtype={self.dtype!r}: expected 'float64' or 'float32'")
+        return DTYPES[self.dtype]
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The device. Raises `ConfigurationError` where torch does not have it."""
+        try:
+            device = torch.device(self.device)
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).splitlines()[0]
+            raise ConfigurationError(
+                f"device={self.device!r}: expected a device that torch has here, such as 'cpu'; torch says: {reason}"
+            ) from None
+        return device
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` for a setting out of range."""
+        for name in ("temperature", "friction"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise ConfigurationError(f"{name}={value!r}: expected a positive, finite number")
+        if self.chains < 1 or self.first_chain < 0:
+            raise ConfigurationError(
+                f"chains={self.chains!r}, first_chain={self.first_chain!r}: expected at least one chain, numbered "
+                "from 0"
+            )
+        if self.start_momentum not in ("zero", "stationary"):
+            raise ConfigurationError(
+                f"start_momentum={self.start_momentum!r}: expected 'zero' or 'stationary'"
+            )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread, and give the others back afterwards.
+
+    The tensors of a sweep are small: more threads cost more than they compute.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,54 @@
+"""Targets, made as a configuration would have them made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from sgverify.targets import Target, build_target
+
+MATRIX = [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]]
+
+
+def build(name: str, **keys: Any) -> Target:
+    return build_target(SimpleNamespace(name=name, **keys))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def make_target() -> Callable[..., Target]:
+    return build
+
+
+@pytest.fixture(scope="session")
+def line() -> Target:
+    """A quadratic in one dimension, precision 3, mean 1/2."""
+    return build("gaussian", precision=3.0, mean=0.5)
+
+
+@pytest.fixture(scope="session")
+def space() -> Target:
+    """A quadratic in three dimensions whose Hessian is not diagonal."""
+    return build("gaussian", dim=3, precision=MATRIX, mean=[1.0, -2.0, 0.5])
+
+
+@pytest.fixture(scope="session")
+def posterior() -> Target:
+    """The posterior of a mean in one dimension, N = 20."""
+    return build("gaussian-mean", size=20, data_seed=3)
+
+
+@pytest.fixture(scope="session")
+def wide_posterior() -> Target:
+    """The posterior of a mean in three dimensions, N = 12, with correlated noise."""
+    return build(
+        "gaussian-mean", dim=3, size=12, data_seed=5, noise_precision=MATRIX, prior_precision=[1.0, 2.0, 4.0]
+    )
