@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import doctest
 import importlib
-import pkgutil
+from pathlib import Path
 
 import pytest
 
 import sgverify
 
+HOME = Path(next(iter(sgverify.__path__)))
+FILES = [path.relative_to(HOME).with_suffix("") for path in sorted(HOME.rglob("*.py"))]
 MODULES = [
-    item.name
-    for item in pkgutil.walk_packages(sgverify.__path__, "sgverify.")
-    if not item.name.endswith("__main__")
+    ".".join(["sgverify", *(part for part in path.parts if part != "__init__")])
+    for path in FILES
+    if path.name != "__main__"
 ]
 
 

@@ -1,0 +1,1 @@
+"""The readings of a scheme that need no sampling."""
