@@ -22,6 +22,8 @@ from sgverify.targets import Observable, Target, build_target, parse_observable
 PROOF_DIMENSION = 2
 """Local orders are proved in dimension 2: a thermostat without its 1/dim passes in dimension 1."""
 
+DEFAULT_OF_VECTORS = "theta[0]**2"
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -38,8 +40,11 @@ class Subject:
 
     @cached_property
     def observable(self) -> Observable:
-        """The test function."""
-        return parse_observable(self.configuration.test_function, self.target.dim, self.scheme.dynamics.state)
+        """The test function; by default the square of the first coordinate."""
+        text = self.configuration.test_function
+        if self.target.dim > 1 and "test_function" not in self.configuration.model_fields_set:
+            text = DEFAULT_OF_VECTORS
+        return parse_observable(text, self.target.dim, self.scheme.dynamics.state)
 
     @cached_property
     def truth(self) -> Fraction:

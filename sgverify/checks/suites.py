@@ -1,0 +1,84 @@
+"""Suites: the schemes and configurations in which a paper's claims are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from sgverify.checks.judging import judge
+from sgverify.checks.questions import make_subject
+from sgverify.checks.sampled_points import with_sampled_points
+from sgverify.configuration import load_configuration
+from sgverify.errors import UnknownNameError
+from sgverify.evidence import Evidence
+
+EFFORTS = ("quick", "default", "full")
+
+SCHEMES = (
+    "sgld-euler",
+    "sghmc-euler",
+    "sghmc-euler-explicit",
+    "sghmc-aboba",
+    "sghmc-baoab",
+    "sghmc-obabo",
+    "sghmc-oabao",
+)
+"""The integrators of chen2015 and the molecular words that share the letters' dynamics."""
+
+SAMPLED = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab")
+"""The schemes whose exact curves are overlaid with sampled points."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scheme under one configuration, with the checks that are run and how many chains are sampled."""
+
+    scheme: str
+    settings: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    chains: int = 0
+
+    @cached_property
+    def title(self) -> str:
+        """What is being settled, for the progress line."""
+        return " ".join((self.scheme, *self.settings))
+
+    def run(self) -> list[Evidence]:
+        """Judge the scheme; overlay sampled points where chains are asked for."""
+        subject = make_subject(self.scheme, load_configuration(None, self.settings))
+        evidence = judge(subject, self.checks)
+        return with_sampled_points(subject, evidence, self.chains) if self.chains else evidence
+
+
+def chen2015(effort: str) -> list[Case]:
+    """The Gaussian model of chen2015 section 5 (N = 1000, minibatch 10, theta^2), every claim that it can settle."""
+    chains = {"quick": 0, "default": 128, "full": 1024}[effort]
+    exact = () if effort != "quick" else EXACT_CHECKS
+    cases = []
+    for kind in ("full", "iid"):
+        cases += [
+            Case(scheme, (f"gradient.kind={kind}",), exact, chains if scheme in SAMPLED else 0) for scheme in SCHEMES
+        ]
+    kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
+    cases += [Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic]
+    for kind in ("without-replacement", "reshuffle"):
+        cases += [
+            Case(scheme, (f"gradient.kind={kind}",), ("stationary-bias",)) for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
+        ]
+    return cases
+
+
+EXACT_CHECKS = ("local-order", "order-equivalence", "constant-equivalence", "stationary-bias", "bias", "mse", "consistency")
+
+SUITES: dict[str, Callable[[str], list[Case]]] = {"chen2015": chen2015}
+
+
+def find_suite(name: str) -> Callable[[str], list[Case]]:
+    """The suite of a paper; raises `UnknownNameError` with the nearest one."""
+    if name not in SUITES:
+        raise UnknownNameError("suite", name, SUITES)
+    return SUITES[name]
+
+
+__all__ = ["EFFORTS", "SUITES", "Case", "chen2015", "find_suite"]

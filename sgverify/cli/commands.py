@@ -1,0 +1,136 @@
+"""The commands. Each reads its options, asks one question of the layers below and shows the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from sgverify.cli import output
+from sgverify.cli.listing import KINDS, items_of
+from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
+from sgverify.cli.stored import read_one
+
+CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
+SET = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins.")
+JSON = click.option("--json", "json_path", metavar="FILE|-", help="Write the answer as JSON; - is stdout.")
+
+
+@click.command()
+@click.argument("scheme")
+@CONFIG
+@SET
+@click.option("--checks", metavar="ID,...", help="Only these checks or claims.")
+@click.option("--explain", is_flag=True, help="Show statement, certificate and replay command of each.")
+@JSON
+def verify(
+    scheme: str, config: str | None, settings: tuple[str, ...], checks: str | None, explain: bool, json_path: str | None
+) -> int:
+    """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
+    from sgverify.checks import judge, make_subject
+    from sgverify.configuration import load_configuration
+
+    watch = output.Stopwatch()
+    subject = make_subject(scheme, load_configuration(config, settings))
+    with output.progress("verifying") as progress:
+        evidence = judge(subject, _ids(checks), progress)
+    return output.show(evidence, json_path, explain, watch)
+
+
+@click.command()
+@click.argument("scheme")
+@click.option("--quantity", required=True, metavar="stationary-bias|bias|mse|local-order", help="What is asked for.")
+@click.option("--method", metavar="exact|monte-carlo", help="The rung; by default the highest there is.")
+@CONFIG
+@SET
+@JSON
+def rate(
+    scheme: str, quantity: str, method: str | None, config: str | None, settings: tuple[str, ...], json_path: str | None
+) -> int:
+    """Measure one rate of SCHEME and hold it against the printed claim."""
+    from sgverify.checks import rate as ask
+    from sgverify.configuration import load_configuration
+
+    watch = output.Stopwatch()
+    evidence = ask(scheme, quantity=quantity, config=load_configuration(config, settings), method=method)  # type: ignore[arg-type]
+    return output.show([evidence], json_path, False, watch)
+
+
+@click.command()
+@click.argument("word")
+@click.option("--coefficients", metavar="1/2,1,1/2", help="One share of the step per letter; default: equal shares.")
+@click.option("--degree", type=int, metavar="N", help="How far to look for the leading error.")
+@JSON
+def bch(word: str, coefficients: str | None, degree: int | None, json_path: str | None) -> int:
+    """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...)."""
+    from sgverify.exact.bch import bch as compute
+
+    result = compute(word, coefficients, degree)
+    document = {
+        "schema": "sgverify/bch/1",
+        "word": result.word,
+        "coefficients": [str(c) for c in result.coefficients],
+        "order": result.order,
+        "leading": [{"commutator": t.commutator, "coefficient": str(t.coefficient)} for t in result.leading],
+        "symmetric": result.symmetric,
+        "degree": result.degree,
+        "reason": result.reason,
+    }
+    if json_path:
+        output.show_json(document, json_path)
+    if json_path != "-":
+        click.echo(f"{result.word}: order {'exact' if result.order is None else result.order}; {result.reason}")
+        for term in result.leading:
+            click.echo(f"  {term}")
+    return 0
+
+
+@click.command("list")
+@click.argument("kind", metavar="|".join(KINDS))
+@JSON
+def list_(kind: str, json_path: str | None) -> int:
+    """What there is: schemes, targets, claims or checks."""
+    items = items_of(kind)
+    if json_path:
+        output.show_json({"schema": "sgverify/list/1", "kind": kind, "items": items}, json_path)
+    if json_path != "-":
+        width = max(len(item["name"]) for item in items)
+        for item in items:
+            click.echo(f"{item['name']:<{width}}  {item['summary']}  [{item['source']}]")
+    return 0
+
+
+@click.command()
+@click.option("--suite", default="chen2015", show_default=True, help="The paper whose claims are settled.")
+@click.option("--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the report goes.")
+@click.option("--quick/--full", "quick", default=None, help="Exact rungs alone, or more samples than by default.")
+@click.option("--strict", is_flag=True, help="Exit like verify instead of 0.")
+def report(suite: str, folder: str, quick: bool | None, strict: bool) -> int:
+    """Settle every claim of a paper and write report.json, index.html, report.md and junit.xml."""
+    return run_report(suite, folder, quick, strict, output.Stopwatch())
+
+
+@click.command()
+@click.argument("evidence", metavar="EVIDENCE.json[#ID]")
+@JSON
+def replay(evidence: str, json_path: str | None) -> int:
+    """Compute stored evidence anew and say whether it comes out the same."""
+    from sgverify.checks import replay as again
+
+    watch = output.Stopwatch()
+    results = []
+    for stored in read_one(evidence):
+        result = again(stored)
+        same = _comparable(stored) == _comparable(result)
+        click.echo(f"{stored.id}: {'the same' if same else 'DIFFERENT from what is stored'}", err=True)
+        results.append(result)
+    return output.show(results, json_path, False, watch)
+
+
+def _comparable(evidence: Any) -> Any:
+    return replace(evidence, seconds=0.0)
+
+
+def _ids(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]

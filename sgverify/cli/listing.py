@@ -1,0 +1,40 @@
+"""The catalogues as rows: name, summary, source."""
+
+from __future__ import annotations
+
+from sgverify.errors import UnknownNameError
+
+KINDS = ("schemes", "targets", "claims", "checks")
+
+
+def items_of(kind: str) -> list[dict[str, str]]:
+    """The rows of one catalogue; raises `UnknownNameError` for another kind."""
+    if kind == "schemes":
+        return _schemes()
+    if kind == "targets":
+        from sgverify.targets import TARGETS
+
+        return [_row(target.name, target.summary, target.source) for target in TARGETS.values()]
+    if kind == "claims":
+        from sgverify.claims import claims
+
+        return [_row(claim.id, claim.title, str(claim.source)) for claim in claims().values()]
+    if kind == "checks":
+        from sgverify.checks import CHECKS
+
+        return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
+    raise UnknownNameError("list", kind, KINDS)
+
+
+def _schemes() -> list[dict[str, str]]:
+    from sgverify.schemes import ALPHABETS, NAMED
+
+    rows = [_row(scheme.name, scheme.summary, scheme.source) for scheme in NAMED.values()]
+    for prefix, alphabet in ALPHABETS.items():
+        letters = ", ".join(alphabet.letters)
+        rows.append(_row(f"{prefix}-WORD", f"Any word over the letters {letters} of {alphabet.name}.", f"alphabet {alphabet.name}"))
+    return rows
+
+
+def _row(name: str, summary: str, source: str) -> dict[str, str]:
+    return {"name": name, "summary": summary, "source": source}

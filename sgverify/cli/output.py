@@ -1,0 +1,74 @@
+"""What goes where: results to stdout, progress and warnings to stderr, JSON alone where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
+from sgverify.report import explain, summarise
+
+COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "not-applicable": "bright_black"}
+
+
+class Stopwatch:
+    """Seconds since the command started, and its provenance."""
+
+    def __init__(self) -> None:
+        self._started = time.perf_counter()
+
+    def provenance(self) -> Provenance:
+        """Where and how the evidence was made."""
+        command = shlex.join(["sgverify", *sys.argv[1:]])
+        return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
+
+
+def show(evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch) -> int:
+    """Print evidence, write it where `--json` says, and return the exit code."""
+    if json_path:
+        write_evidence(json_path, evidence, watch.provenance())
+    if json_path != "-":
+        for item in evidence:
+            click.echo(click.style(explain(item) if long else summarise(item), fg=_colour(item)), color=_colour_wanted())
+    return exit_code(evidence)
+
+
+def show_json(document: dict[str, Any], json_path: str) -> None:
+    """Write a plain JSON answer to a file, or alone to stdout."""
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if json_path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_atomically(json_path, text)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Any]:
+    """A progress bar with the time left on stderr, only on a terminal: yields `update(text, done, total)`."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda text, done, total: bar.update(task, description=text or title, completed=done, total=total)
+
+
+def _colour(item: Evidence) -> str:
+    return "bright_black" if item.refuted else COLOURS[item.verdict]
+
+
+def _colour_wanted() -> bool | None:
+    """Colour only on a terminal, and never against NO_COLOR (no-color.org)."""
+    return False if os.environ.get("NO_COLOR") else None

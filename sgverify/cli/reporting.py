@@ -1,0 +1,37 @@
+"""`sgverify report`: a suite of schemes and configurations, judged and written down."""
+
+from __future__ import annotations
+
+import click
+
+from sgverify.cli import output
+from sgverify.evidence import Document, Evidence, exit_code
+
+DEFAULT_FOLDER = "sgverify-report"
+
+
+def run_report(suite: str, folder: str, quick: bool | None, strict: bool, watch: output.Stopwatch) -> int:
+    """Judge every case of the suite and write the report; what is done is written even after Ctrl-C."""
+    from sgverify.checks.suites import find_suite
+    from sgverify.report import counts, prepare_folder, write_report
+
+    effort = {True: "quick", False: "full", None: "default"}[quick]
+    cases = find_suite(suite)(effort)
+    prepare_folder(folder)
+    found: list[Evidence] = []
+    interrupted = False
+    try:
+        with output.progress(f"report {suite}") as progress:
+            for number, case in enumerate(cases):
+                if progress:
+                    progress(case.title, number, len(cases))
+                found += case.run()
+    except KeyboardInterrupt:
+        interrupted = True
+    page = write_report(Document(tuple(found), watch.provenance()), folder)
+    tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(found).items() if number)
+    click.echo(f"{page}: {len(found)} pieces of evidence: {tally or 'none'}")
+    if interrupted:
+        click.echo("interrupted: the report holds what was settled so far", err=True)
+        return 130
+    return exit_code(found) if strict else 0
