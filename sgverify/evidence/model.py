@@ -125,6 +125,8 @@ class Evidence:
         for name in ("scheme", "claim", "check", "reason"):
             if not getattr(self, name):
                 raise ValueError(f"evidence needs a {name}")
+        if self.refuted and self.verdict != "violates":
+            raise ValueError(f"refuted marks a violation, not verdict={self.verdict!r}")
         configuration, missing = plain(dict(self.configuration))
         if missing:
             raise ValueError(f"a configuration is finite; not so: {missing}")

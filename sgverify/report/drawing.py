@@ -32,6 +32,9 @@ SIZE = (6.4, 4.4)
 MARGIN = 0.06
 ERROR_BARS = 2.0
 
+# Left, right, low and high limit of the axes.
+Frame = tuple[float, float, float, float]
+
 # Any: matplotlib types the keys one by one.
 STYLE: Any = {
     "svg.fonttype": "none",
@@ -77,9 +80,6 @@ def draw(figure: Figure) -> Drawing:
             _draw_curve(axes, curve, figure.x, frame)
         _dress(axes, figure, frame)
     return drawing
-
-
-Frame = tuple[float, float, float, float]
 
 
 def _frame(figure: Figure) -> Frame:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 from sgverify.claims import claims
 from sgverify.evidence import Evidence, Point
@@ -70,7 +72,7 @@ def figures(evidence: Iterable[Evidence]) -> list[Figure]:
         plots: dict[tuple[str, str], list[Evidence]] = {}
         for item in group.evidence:
             if _drawable(item):
-                plots.setdefault((_quantity(item), _schedule(item)), []).append(item)
+                plots.setdefault((item.check, _schedule(item)), []).append(item)
         ordered = sorted(plots.items(), key=lambda plot: _place(plot[0]))
         for (quantity, schedule), items in ordered:
             drawn += _figures(group.title, quantity, schedule, items, places)
@@ -119,11 +121,10 @@ def _curves(items: list[Evidence], places: dict[str, int]) -> list[Curve]:
 
 
 def _drawable(item: Evidence) -> bool:
-    """Whether the evidence has points, all of them with a place on the axis of its figure."""
-    if not item.points or item.check == "consistency":
+    """Whether the evidence is on a quantity that is drawn, and all its points have a place on the axis."""
+    if not item.points or item.check not in QUANTITIES:
         return False
-    x = _axis(_quantity(item))
-    return all(getattr(point, x) is not None for point in item.points)
+    return all(getattr(point, _axis(item.check)) is not None for point in item.points)
 
 
 def _axis(quantity: str) -> str:
@@ -141,24 +142,29 @@ def _guides(items: list[Evidence]) -> tuple[Guide, ...]:
 
 
 def _distinction(item: Evidence) -> str:
-    alpha = (item.configuration.get("schedule") or {}).get("alpha")
+    chosen = _schedule_of(item).get("alpha")
+    alpha = None if chosen is None else Fraction(str(chosen))
     if all(point.kind == "sampled" for point in item.points):
         return "sampled" if alpha is None else f"alpha = {exponent_text(alpha)}, sampled"
     return item.claim if alpha is None else f"alpha = {exponent_text(alpha)}"
 
 
-def _quantity(item: Evidence) -> str:
-    if item.check in QUANTITIES:
-        return item.check
-    return "bias" if all(point.length is not None for point in item.points) else "stationary-bias"
-
-
 def _schedule(item: Evidence) -> str:
-    if _quantity(item) == "stationary-bias":
+    if item.check == "stationary-bias":
         return "fixed"
     card = claims().get(item.claim)
     own = card.schedule if card is not None else None
-    return own or str((item.configuration.get("schedule") or {}).get("kind", "fixed"))
+    return own or str(_schedule_of(item).get("kind", "fixed"))
+
+
+def _schedule_of(item: Evidence) -> dict[str, Any]:
+    """The schedule as configured, with what the check chose where the configuration leaves it open."""
+    chosen = item.certificate.get("schedule")
+    configured = item.configuration.get("schedule")
+    return {
+        **(chosen if isinstance(chosen, dict) else {}),
+        **(configured if isinstance(configured, dict) else {}),
+    }
 
 
 def _place(plot: tuple[str, str]) -> tuple[int, int]:

@@ -52,7 +52,7 @@ def _counted(evidence: Sequence[Evidence]) -> str:
 def _matrix(group: Group) -> str:
     rows = [["claim", *map(_text, group.schemes)]]
     for claim in group.claims:
-        cells = [group.cell(scheme, claim) for scheme in group.schemes]
+        cells = [group.answers(scheme, claim) for scheme in group.schemes]
         rows.append([_text(claim), *("<br>".join(map(_cell, items)) or "·" for items in cells)])
     return _table(rows)
 

@@ -37,6 +37,13 @@ class Group:
         """The evidence on one scheme and one claim; empty where the question was not put."""
         return tuple(item for item in self.evidence if item.scheme == scheme and item.claim == claim)
 
+    def answers(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
+        """The cell with equal answers once: a proof is the same under every gradient that it was asked for."""
+        different = {
+            (e.check, e.verdict, e.refuted, e.method, e.found): e for e in reversed(self.cell(scheme, claim))
+        }
+        return tuple(reversed(different.values()))
+
 
 def groups(evidence: Iterable[Evidence]) -> list[Group]:
     """The evidence by what it was asked about: proofs first, then configurations as they first occur."""

@@ -16,6 +16,7 @@ from sgverify.report.svg import inline_svg
 from sgverify.report.text import counts
 from sgverify.report.wording import (
     MEANINGS,
+    ORDER,
     REFUTED,
     SYMBOLS,
     claim_order,
@@ -23,6 +24,7 @@ from sgverify.report.wording import (
     number_text,
     outcome,
     predicted_text,
+    rate_text,
     symbol,
     variable,
 )
@@ -59,11 +61,13 @@ def render_page(document: Document) -> str:
 
 
 def rate_html(exponent: float | None, name: str) -> Any:
-    """A power with its exponent raised: `h<sup>2</sup>`."""
+    """A power with its exponent raised: `h<sup>2</sup>`; an order as it is: `order 2`."""
     from markupsafe import Markup
 
     if exponent is None:
         return Markup("—")
+    if name == ORDER:
+        return rate_text(exponent, name)
     return Markup("{}<sup>{}</sup>").format(name, exponent_text(exponent).replace("-", "−"))  # noqa: RUF001
 
 
@@ -95,7 +99,7 @@ def _group(part: Group, number: int) -> dict[str, Any]:
     return {
         "anchor": f"group-{number}",
         "part": part,
-        "rows": [(claim, [part.cell(scheme, claim) for scheme in part.schemes]) for claim in part.claims],
+        "rows": [(claim, [part.answers(scheme, claim) for scheme in part.schemes]) for claim in part.claims],
     }
 
 

@@ -10,6 +10,7 @@ from sgverify.claims import claims
 from sgverify.evidence import Evidence
 
 REFUTED = "refuted"
+ORDER = "order"
 SYMBOLS = {"conforms": "✓", "violates": "✗", REFUTED: "⚑", "inconclusive": "?", "not-applicable": "○"}
 MEANINGS = {
     "conforms": "at least as fast as predicted",
@@ -48,16 +49,20 @@ def exponent_text(exponent: float | Fraction | None) -> str:
 
 
 def rate_text(exponent: float | Fraction | None, variable: str) -> str:
-    """`h^2` or `L^(-2/3)`."""
+    """`h^2`, `L^(-2/3)` or `order 2`."""
     text = exponent_text(exponent)
     if exponent is None:
         return text
+    if variable == ORDER:
+        return f"{ORDER} {text}"
     return f"{variable}^{text}" if text.isdigit() else f"{variable}^({text})"
 
 
 def variable(evidence: Evidence) -> str:
-    """The variable that the exponents of this evidence are in: h for orders and stationary biases, else L."""
-    return "h" if _orders(evidence) else "L"
+    """What the exponents of this evidence are of: h for stationary biases, L along a schedule, else an order."""
+    if evidence.check in ("bias", "mse", "consistency"):
+        return "L"
+    return "h" if evidence.check == "stationary-bias" else ORDER
 
 
 def predicted_text(evidence: Evidence) -> str:
@@ -65,7 +70,9 @@ def predicted_text(evidence: Evidence) -> str:
     if evidence.predicted.exponent is None:
         return "—"
     rate = rate_text(evidence.predicted.exponent, variable(evidence))
-    return f"{rate} exactly" if evidence.predicted.kind == "sharp" else f"{rate} or faster"
+    if evidence.predicted.kind == "sharp":
+        return f"{rate} exactly"
+    return f"{rate} or {'higher' if variable(evidence) == ORDER else 'faster'}"
 
 
 def found_text(evidence: Evidence) -> str:
@@ -95,16 +102,6 @@ def claim_order(id: str) -> tuple[int, str]:
 def number_text(value: float | None) -> str:
     """A computed number in a table."""
     return "—" if value is None else f"{value:.6g}"
-
-
-def _orders(evidence: Evidence) -> bool:
-    if evidence.check in ("bias", "mse", "consistency"):
-        return False
-    card = claims().get(evidence.claim)
-    lengths = any(point.length is not None and point.step is None for point in evidence.points)
-    return not lengths and (
-        card is None or card.schedule in (None, "fixed") or evidence.check == "stationary-bias"
-    )
 
 
 def _end(value: float | Fraction | None, open_end: str) -> str:
