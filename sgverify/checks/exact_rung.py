@@ -6,8 +6,8 @@ from typing import Any
 
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotAffineError, NotExpandableError
-from sgverify.exact.affine.answers import Answers
 from sgverify.exact.affine.carrier import read_affine
+from sgverify.exact.answers import Answers, EpochAnswers, answers_for, unreached
 
 
 class NoExactRung(Exception):
@@ -18,21 +18,25 @@ def exact_answers(subject: Subject) -> Answers:
     """The exact answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
     if not subject.affine:
         raise NoExactRung(f"no exact law: {_why_not_affine(subject)}; sampling this scheme's rates is not available")
-    answers = Answers(subject.model)
-    unreached = answers.unreached
-    if unreached:
-        raise NoExactRung(f"no exact law: {unreached}")
-    return answers
+    why = unreached(subject.model)
+    if why:
+        raise NoExactRung(f"no exact law: {why}; sampling its rates is not available")
+    return answers_for(subject.model)
 
 
 def expansion_certificate(answers: Answers) -> dict[str, Any]:
     """The coefficients behind an exact verdict, as text."""
     bias = answers.expansion
-    return {
+    certificate: dict[str, Any] = {
         "stationary_bias": {f"h^{j}": text for j, text in enumerate(bias.texts)},
         "zeros_are": "proved in rational arithmetic" if bias.exact else "balls that contain 0",
         "posterior_average": answers.model.truth,
     }
+    if isinstance(answers, EpochAnswers):
+        ends = answers.expansion_at_epoch_ends
+        certificate["steps_per_epoch"] = answers.steps
+        certificate["stationary_bias_at_epoch_ends"] = {f"h^{j}": text for j, text in enumerate(ends.texts)}
+    return certificate
 
 
 def why_no_expansion(error: NotExpandableError) -> str:

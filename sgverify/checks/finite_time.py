@@ -13,7 +13,7 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.answers import Answers
+from sgverify.exact.answers import Answers
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
@@ -58,6 +58,8 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     prediction = claim.predict(quantity, subject.facts(schedule, alpha))
     try:
         answers = exact_answers(subject)
+        if quantity != "bias" and not answers.has_mean_square_error:
+            raise NoExactRung(f"no exact mean square error: {_why_no_mse(subject)}; sampling it is not available")
         values = _values(answers, quantity)
         points = _points(subject, values, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
@@ -94,11 +96,22 @@ def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alph
         return mse if quantity == "mse" else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
     if quantity == "bias":
         return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
-    mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
+    mse = horizon_mse(bias, _variance(subject, answers), subject.scale, alpha)
     if quantity == "mse":
         return mse
     slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
     return max((r for r in (mse, slower) if r.exponent is not None), key=lambda r: r.exponent or 0, default=Rate(None))
+
+
+def _variance(subject: Subject, answers: Answers) -> float | None:
+    """sigma_0^2; 0 for a constant test function, None where only its sign is known."""
+    return 0.0 if subject.observable.degree == 0 else answers.variance
+
+
+def _why_no_mse(subject: Subject) -> str:
+    if subject.noise.exchangeable:
+        return "under reshuffling the exact rung reaches the bias and the stationary law"
+    return f"the chain has {subject.model.size} coordinates, more than the exact rung's mean square errors reach"
 
 
 def _values(answers: Answers, quantity: str) -> Callable[[StepSize, int], Certified]:

@@ -10,7 +10,7 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.answers import Answers
+from sgverify.exact.answers import Answers
 from sgverify.exact.affine.model import fixed_step
 from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
 from fractions import Fraction

@@ -61,19 +61,21 @@ def horizon_bias(bias: Sequence[float], transient: Sequence[float], scale: float
     return Rate(None)
 
 
-def horizon_mse(bias: Sequence[float], variance: float, scale: float, alpha: Fraction) -> Rate:
+def horizon_mse(bias: Sequence[float], variance: float | None, scale: float, alpha: Fraction) -> Rate:
     """The rate in L of the mean square error at h = C L^-alpha: b_q^2 h^(2q) + sigma_0^2 / (L h).
 
     Both are positive, so nothing cancels; the cross term of bias and transient is of higher order than one of
-    them at every alpha.
+    them at every alpha. `variance` None stands for a positive one of unknown size.
     """
-    terms: dict[Fraction, float] = {}
+    terms: dict[Fraction, float | None] = {}
     q = next((j for j, b in enumerate(bias) if b), None)
     if q is not None:
         terms[-2 * alpha * q] = (bias[q] * scale**q) ** 2
-    if variance:
-        exponent = -(1 - alpha)
-        terms[exponent] = terms.get(exponent, 0.0) + variance / scale
+    exponent = -(1 - alpha)
+    if variance is None:
+        terms[exponent] = None
+    elif variance:
+        terms[exponent] = (terms.get(exponent) or 0.0) + variance / scale
     if not terms:
         return Rate(None)
     slowest = max(terms)

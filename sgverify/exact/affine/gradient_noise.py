@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flint import fmpq, fmpq_mat
@@ -14,6 +15,10 @@ from sgverify.schemes import exact
 from sgverify.targets import Target
 
 LARGEST_TENSOR = 5
+"""The largest dimension for which third and fourth cumulants are kept: only the MSE asks for them."""
+
+HIGHEST_CUMULANT = 8
+"""In one dimension: twice the highest degree of a test function."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class GradientNoise:
     covariance: d x d; third: d x d^2; fourth: d x d^3, all rational. `each_evaluation`: fresh noise at every
     gradient evaluation (`additive`), else one noise per minibatch. `exchangeable`: the minibatches of an
     epoch are the blocks of one permutation (`reshuffle`), with covariance `across` between two of them.
+    `scalar_cumulants`: orders 2 to 8 in one dimension, for test functions of degree above 2.
     """
 
     kind: str
@@ -33,6 +39,7 @@ class GradientNoise:
     exchangeable: bool = False
     across: fmpq_mat | None = None
     blocks: int = 1
+    scalar_cumulants: Mapping[int, fmpq] = field(default_factory=dict)
 
     @property
     def noisy(self) -> bool:
@@ -49,7 +56,9 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
     if table.kind == "full":
         return GradientNoise("full")
     if table.kind == "additive":
-        return GradientNoise("additive", _covariance(table.covariance, target.dim), each_evaluation=True)
+        covariance = _covariance(table.covariance, target.dim)
+        scalar = {2: covariance[0, 0]} if target.dim == 1 else {}
+        return GradientNoise("additive", covariance, each_evaluation=True, scalar_cumulants=scalar)
     check_minibatch(table, target)
     vectors = target.data_gradients()
     if table.kind == "reshuffle":
@@ -63,6 +72,10 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
     draw = with_replacement if table.kind == "iid" else without_replacement
     if target.dim > LARGEST_TENSOR:
         return GradientNoise(table.kind, draw(vectors, table.batch, order=2).covariance)
+    if target.dim == 1:
+        noise = draw(vectors, table.batch, order=HIGHEST_CUMULANT)
+        scalar = {order: noise.cumulants.get((order,), fmpq(0)) for order in range(2, HIGHEST_CUMULANT + 1)}
+        return GradientNoise(table.kind, noise.covariance, noise.third, noise.fourth, scalar_cumulants=scalar)
     noise = draw(vectors, table.batch, order=4)
     return GradientNoise(table.kind, noise.covariance, noise.third, noise.fourth)
 

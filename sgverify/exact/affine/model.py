@@ -108,34 +108,26 @@ class Model:
     def series(self, orders: int) -> AffineSeries:
         """M(h), c(h), Q(h) as power series in h, exactly; rational matrices wherever the numbers allow.
 
+        Q is the covariance of the drawn noise and of gradient noise that is independent from step to step.
         Raises `NotExpandableError` where the step does not tend to the identity or has odd powers of sqrt(h).
         """
-        cap = 2 * orders + 4
-        ring = number_ring(cap)
-        given: dict[str, Any] = {name: constant(ring, value) for name, value in self._given.items()}
-        read = read_affine(
-            self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation
-        )
+        ring, read, powers = self._read_series(orders)
         names = list(self.scheme.state)
         dim = self.target.dim
-        precision = fmpq_mat([[_fmpq(v) for v in row] for row in self.target.precision])
-        unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
-        powers = powers_of(precision, unit, 2 * longest(read) - 1)
+        states = [("state", name) for name in names]
+        mean = fmpq_mat(dim, 1, [_fmpq(v) for v in self.target.mean])
+        ones = fmpq_mat(dim, 1, [1] * dim)
 
         def at(columns: list[Base], power: int) -> Any:
             return _matrix(stacked(read, names, columns, powers, lambda c: coefficient(ring, c, power), list))
 
-        states = [("state", name) for name in names]
-        mean = fmpq_mat(dim, 1, [_fmpq(v) for v in self.target.mean])
-        ones = fmpq_mat(dim, 1, [1] * dim)
         maps, shifts, covariances = [], [], []
         for j in range(2 * orders + 1):
             m = at(states, j)
             c = _times(at([("mean", 0)], j), mean) + _times(at([("ones", 0)], j), ones)
             q = self._covariance_coefficient(read, ring, powers, names, j)
             if j % 2:
-                if any(_nonzero(x) for x in (m, c, q)):
-                    raise NotExpandableError(f"`{self.scheme.name}` has the odd power s^{j} of s = sqrt(h)")
+                self._refuse_odd(j, m, c, q)
             elif j:
                 maps.append(m)
                 shifts.append(c)
@@ -143,6 +135,37 @@ class Model:
             elif _nonzero(m - _like_identity(m)) or _nonzero(c) or _nonzero(q):
                 raise NotExpandableError(f"`{self.scheme.name}` does not tend to the identity as h -> 0")
         return AffineSeries(map=_alike(maps), shift=_alike(shifts), covariance=_alike(covariances))
+
+    def gradient_series(self, orders: int) -> list[list[Any]]:
+        """For each gradient noise in order of use, the coefficients of h^1, h^2, ... of its block B_g (n x d)."""
+        ring, read, powers = self._read_series(orders)
+        names = list(self.scheme.state)
+        blocks: list[list[Any]] = []
+        for k in range(read.gradients):
+            found = []
+            for j in range(2 * orders + 1):
+                block = _matrix(
+                    stacked(read, names, [("gradient", k)], powers, lambda c, j=j: coefficient(ring, c, j), list)
+                )
+                if j % 2 or not j:
+                    self._refuse_odd(j, block)
+                else:
+                    found.append(block)
+            blocks.append(_alike(found))
+        return blocks
+
+    def _read_series(self, orders: int) -> tuple[Any, Step, list[Any]]:
+        ring = number_ring(2 * orders + 4)
+        given: dict[str, Any] = {name: constant(ring, value) for name, value in self._given.items()}
+        read = read_affine(self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation)
+        dim = self.target.dim
+        precision = fmpq_mat([[_fmpq(v) for v in row] for row in self.target.precision])
+        unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
+        return ring, read, powers_of(precision, unit, 2 * longest(read) - 1)
+
+    def _refuse_odd(self, power: int, *matrices: Any) -> None:
+        if any(_nonzero(matrix) for matrix in matrices):
+            raise NotExpandableError(f"`{self.scheme.name}` has the power s^{power} of s = sqrt(h)")
 
     def _covariance_coefficient(self, read: Step, ring: Any, powers: list[Any], names: list[str], power: int) -> Any:
         dim = self.target.dim

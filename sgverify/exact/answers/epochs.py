@@ -1,0 +1,113 @@
+"""Exact answers under reshuffled minibatches, whose noises depend on one another within an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import flint
+from flint import arb_mat
+
+from sgverify.errors import ConfigurationError
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_fmpq
+from sgverify.exact.answers.quadratic import QuadraticAnswers
+from sgverify.exact.ball import Certified
+from sgverify.exact.chain import AffineChain, Problem
+from sgverify.exact.epoch_expansion import epoch_noise_series, expand_epoch, expand_epoch_transient
+from sgverify.exact.expansion import AffineSeries
+from sgverify.exact.reshuffle import EpochProblem, epoch_ergodic_bias, epoch_noise, epoch_stationary_bias
+
+
+@dataclass(frozen=True)
+class EpochAnswers(QuadraticAnswers):
+    """Bias and stationary law, averaged over the epoch; the number of steps in an epoch is held fixed as h -> 0."""
+
+    @property
+    def has_mean_square_error(self) -> bool:
+        """The mean square error of dependent minibatches is not computed."""
+        return False
+
+    def stationary_bias(self, step: StepSize) -> Certified:
+        """phi_h - phi_bar, averaged over the positions of the epoch."""
+        return epoch_stationary_bias(self._problem_at(step))
+
+    def stationary_bias_at_epoch_ends(self, step: StepSize) -> Certified:
+        """phi_h - phi_bar after each whole epoch."""
+        return epoch_stationary_bias(self._problem_at(step), position=self.steps)
+
+    def bias(self, step: StepSize, length: int) -> Certified:
+        """E phi_hat - phi_bar for the average over `length` steps."""
+        return epoch_ergodic_bias(self._problem_at(step), length)
+
+    @cached_property
+    def steps(self) -> int:
+        """Steps in an epoch: the blocks of the permutation over the minibatches of one step."""
+        used = max(1, self.model.scheme.minibatches)
+        if self.model.noise.blocks % used:
+            raise ConfigurationError(
+                f"gradient.batch: an epoch of {self.model.noise.blocks} minibatches is not a whole number of steps of "
+                f"`{self.model.scheme.name}`, which uses {used} each; choose another batch size"
+            )
+        return self.model.noise.blocks // used
+
+    @cached_property
+    def series(self) -> AffineSeries:
+        """M(h), c(h) and Q(h) with the own minibatches of a step in its noise."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            plain = self.model.series(ORDERS)
+            return AffineSeries(plain.map, plain.shift, self._noise_series[0])
+
+    @cached_property
+    def expansion(self) -> Coefficients:
+        """b_0, b_1, ...: the stationary bias averaged over the epoch, in powers of h."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            truth = to_fmpq(self.model.truth)
+            return Coefficients.of(
+                expand_epoch(self.series, self._noise_series[1], self.steps, self.exact_observable, truth)
+            )
+
+    @cached_property
+    def expansion_at_epoch_ends(self) -> Coefficients:
+        """b_0, b_1, ... of the law after each whole epoch."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            truth = to_fmpq(self.model.truth)
+            return Coefficients.of(
+                expand_epoch(
+                    self.series, self._noise_series[1], self.steps, self.exact_observable, truth, position=self.steps
+                )
+            )
+
+    @cached_property
+    def transient(self) -> Coefficients:
+        """tau_0, tau_1, ... for whole epochs."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            mean, spread = self.model.start_law()
+            return Coefficients.of(
+                expand_epoch_transient(
+                    self.series, self._noise_series[1], self.steps, self.exact_observable, mean, spread
+                )
+            )
+
+    @cached_property
+    def _noise_series(self) -> tuple[list[Any], list[Any]]:
+        noise = self.model.noise
+        with flint.ctx.workprec(EXPANSION_BITS):
+            drawn = list(self.model.series(ORDERS).covariance)
+            return epoch_noise_series(drawn, self.model.gradient_series(ORDERS), noise.covariance, noise.across)
+
+    def _problem_at(self, step: StepSize) -> Callable[[int], EpochProblem]:
+        noise = self.model.noise
+
+        def at(bits: int) -> EpochProblem:
+            problem = self.model.problem_at(step)(bits)
+            injections, drawn = self.model.injections(step())
+            own, other = arb_mat(noise.covariance), arb_mat(noise.across)
+            within, across = epoch_noise(drawn, injections, own, other)
+            chain = problem.chain
+            noisy = AffineChain(chain.map, chain.shift, within, chain.start_mean, chain.start_covariance)
+            return EpochProblem(Problem(noisy, problem.observable, problem.target), across, self.steps)
+
+        return at

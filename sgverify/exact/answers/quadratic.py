@@ -1,0 +1,82 @@
+"""Exact answers for test functions of degree two, by cumulants and Poisson equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import flint
+from flint import fmpq, fmpq_mat
+
+from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float, to_fmpq
+from sgverify.exact.ball import Certified
+from sgverify.exact.chain import Quadratic
+from sgverify.exact.ergodic import ergodic_bias, stationary_bias
+from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
+from sgverify.exact.mse import mean_square_error
+
+LARGEST_MEAN_SQUARE = 10
+"""Coordinates for which the mean square error is computed: its fourth-order tensors have n^4 entries."""
+
+
+@dataclass(frozen=True)
+class QuadraticAnswers:
+    """Exact answers for test functions of degree <= 2 and gradient noise independent from step to step."""
+
+    model: Model
+
+    @property
+    def has_mean_square_error(self) -> bool:
+        """Whether the mean square error is reached too."""
+        return self.model.size <= LARGEST_MEAN_SQUARE
+
+    def stationary_bias(self, step: StepSize) -> Certified:
+        """phi_h - phi_bar at this step size."""
+        return stationary_bias(self.model.problem_at(step))
+
+    def bias(self, step: StepSize, length: int) -> Certified:
+        """E phi_hat - phi_bar for the average over `length` steps."""
+        return ergodic_bias(self.model.problem_at(step), length)
+
+    def mean_square_error(self, step: StepSize, length: int) -> Certified:
+        """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
+        return mean_square_error(self.model.problem_at(step), length)
+
+    @cached_property
+    def series(self) -> AffineSeries:
+        """M(h), c(h), Q(h) expanded at h = 0."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            return self.model.series(ORDERS)
+
+    @cached_property
+    def expansion(self) -> Coefficients:
+        """b_0, b_1, ...: the stationary bias in powers of h."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            return Coefficients.of(expand(self.series, self.exact_observable, to_fmpq(self.model.truth)))
+
+    @cached_property
+    def transient(self) -> Coefficients:
+        """tau_0, tau_1, ...: h times the sum of all transient biases, in powers of h."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            mean, spread = self.model.start_law()
+            return Coefficients.of(expand_transient(self.series, self.exact_observable, mean, spread))
+
+    @cached_property
+    def variance(self) -> float | None:
+        """sigma_0^2: the asymptotic variance of the time average, L h Var(phi_hat) as h -> 0."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            return to_float(asymptotic_variance(self.series, self.exact_observable))
+
+    @property
+    def exact_observable(self) -> Quadratic:
+        """The test function over the chain's coordinates, in fractions."""
+        c, b, a = self.model.observable.quadratic_form()
+        pad = self.model.size - len(b)
+        linear = fmpq_mat(self.model.size, 1, [to_fmpq(v) for v in [*b, *([Fraction(0)] * pad)]])
+        rows: list[Sequence[Any]] = [[to_fmpq(v) for v in (*row, *([Fraction(0)] * pad))] for row in a]
+        rows += [[fmpq(0)] * self.model.size for _ in range(pad)]
+        return Quadratic(to_fmpq(c), linear, fmpq_mat(rows))
