@@ -31,6 +31,7 @@ INK, SOFT, GRID, PAPER = "#1a1c1e", "#5b6166", "#dfe2e4", "#fdfdfc"
 SIZE = (6.4, 4.4)
 MARGIN = 0.06
 ERROR_BARS = 2.0
+SMALLEST = 1e-100
 
 # Left, right, low and high limit of the axes.
 Frame = tuple[float, float, float, float]
@@ -86,7 +87,7 @@ def _frame(figure: Figure) -> Frame:
     """Limits of the axes, from the data alone: guides and error bars may leave the frame, points may not."""
     places = [_x(point, figure.x) for curve in figure.curves for point in curve.points]
     values = [
-        abs(point.value)
+        _height(point)
         for curve in figure.curves
         for point in curve.points
         if point.value and not point.diverged
@@ -97,8 +98,7 @@ def _frame(figure: Figure) -> Frame:
 
 
 def _widened(low: float, high: float) -> tuple[float, float]:
-    # In logarithms: the quotient of two representable numbers need not be one.
-    room = 10 ** (MARGIN * (math.log10(high) - math.log10(low))) if high > low else 2.0
+    room = (high / low) ** MARGIN if high > low else 2.0
     return low / room, high * room
 
 
@@ -109,13 +109,13 @@ def _draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
     sampled = [point for point in plain if _sampled(point)]
     style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
     if exact:
-        axes.plot([_x(p, x) for p in exact], [abs(p.value or 0) for p in exact], color=colour, linewidth=1.1)
+        axes.plot([_x(p, x) for p in exact], [_height(p) for p in exact], color=colour, linewidth=1.1)
         _mark(axes, exact, x, style)
         _draw_sign_changes(axes, exact, x, colour)
     if sampled:
         bars = [ERROR_BARS * (p.standard_error or 0) + (p.error_bound or 0) for p in sampled]
         axes.errorbar(
-            [_x(p, x) for p in sampled], [abs(p.value or 0) for p in sampled], yerr=bars, fmt="none", ecolor=colour,
+            [_x(p, x) for p in sampled], [_height(p) for p in sampled], yerr=bars, fmt="none", ecolor=colour,
             elinewidth=1.0, capsize=3, capthick=1.0,
         )  # fmt: skip
         _mark(axes, sampled, x, {**style, "markersize": 5.5})
@@ -140,16 +140,15 @@ def _mark(axes: Axes, points: list[Point], x: str, style: dict[str, Any]) -> Non
         chosen = [point for point in points if ((point.value or 0) < 0) == negative]
         if chosen:
             fill: dict[str, Any] = {"markerfacecolor": PAPER} if negative else {}
-            places, values = [_x(p, x) for p in chosen], [abs(p.value or 0) for p in chosen]
+            places, values = [_x(p, x) for p in chosen], [_height(p) for p in chosen]
             axes.plot(places, values, linestyle="none", **style, **fill)
 
 
 def _draw_sign_changes(axes: Axes, points: list[Point], x: str, colour: str) -> None:
     for before, after in pairwise(points):
-        first, second = before.value or 0.0, after.value or 0.0
-        if first * second < 0:
+        if ((before.value or 0.0) < 0) != ((after.value or 0.0) < 0):
             place = math.sqrt(_x(before, x) * _x(after, x))
-            height = math.sqrt(abs(first * second))
+            height = math.sqrt(_height(before) * _height(after))
             axes.plot([place], [height], marker="|", markersize=15, markeredgewidth=1.6, color=colour)
 
 
@@ -158,7 +157,7 @@ def _draw_guides(axes: Axes, curve: Curve, points: list[Point], x: str, frame: F
     if not points:
         return
     anchor = points[0] if x == "step" else points[-1]
-    place, value = _x(anchor, x), abs(anchor.value or 0)
+    place, value = _x(anchor, x), _height(anchor)
     left, right = frame[0], frame[1]
     for guide in curve.guides:
         ends = [value * (end / place) ** guide.exponent for end in (left, right)]
@@ -216,6 +215,11 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def _sampled(point: Point) -> bool:
     return point.kind == "sampled" or bool(point.standard_error)
+
+
+def _height(point: Point) -> float:
+    """|value|, kept where a logarithmic axis can be drawn."""
+    return min(max(abs(point.value or 0.0), SMALLEST), 1 / SMALLEST)
 
 
 def _x(point: Point, x: str) -> float:

@@ -53,6 +53,7 @@ def render_page(document: Document) -> str:
             groups=[_group(part, number) for number, part in enumerate(parts, start=1)],
             figures=_drawn(evidence),
             claims=_claims(evidence),
+            shown={item.claim for item in evidence},
             titles=titles,
             colours=list(enumerate(zip(COLOURS, DARK_COLOURS, strict=True))),
             cards=claims(),

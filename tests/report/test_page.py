@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from sgverify.evidence import Document
+from sgverify.report import figures, groups, render_page
+from sgverify.report.wording import MEANINGS, outcome
+
+VOID = {"meta", "br", "link", "img", "input", "hr", "col", "wbr"}
+
+
+class Page(HTMLParser):
+    """Ids, links, cells and nesting of a page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.ids, self.links, self.tags, self.open, self.text = [], [], [], [], []
+        self.problems: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "action", "data", "poster", "srcset"):
+                self.links.append(value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def text(document):
+    return render_page(document)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_the_page_is_well_formed_with_ids_used_once(page):
+    assert page.problems == [] and page.open == []
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_the_page_opens_offline(page, text):
+    assert page.links and all(link.startswith("#") for link in page.links)
+    assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object", "embed"}
+    assert "http" not in text and "@import" not in text
+    assert not re.search(r"url\(\s*(?!['\"]?#)", text)
+
+
+def test_every_link_leads_to_something_on_the_page(page):
+    missing = {link[1:] for link in page.links} - set(page.ids)
+    assert not missing
+
+
+def test_each_cell_leads_to_its_evidence_and_says_its_verdict_in_words(document, text):
+    for group in groups(document.evidence):
+        for item in group.evidence:
+            cell = re.search(rf'<a href="#{item.id}" class="{outcome(item)}".*?</a>', text, re.DOTALL)
+            assert cell, item.id
+            assert f"<small>{outcome(item)}</small>" in cell.group() and item.method in cell.group()
+
+
+def test_every_claim_is_shown_with_statement_source_and_replay(document, text):
+    from html import escape
+
+    from sgverify.claims import claims
+
+    for item in document.evidence:
+        card = claims()[item.claim]
+        assert f'id="{item.id}"' in text
+        assert escape(card.source.equation, quote=False) in text
+        assert escape(card.statement[:40]).replace("&#x27;", "&#39;") in text
+        assert item.replay in text
+
+
+def test_what_evidence_says_is_text_and_never_markup(text):
+    assert "<script>alert" not in text and "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_figures_are_inline_and_described(document, page):
+    drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
+    assert len(drawn) == len(figures(document.evidence))
+    for attributes in drawn:
+        assert attributes["role"] == "img"
+        assert set(attributes["aria-labelledby"].split()) <= set(page.ids)
+    captions = [tag for tag, _ in page.tags if tag == "figcaption"]
+    assert len(captions) == len(drawn)
+
+
+def test_the_page_has_a_language_headers_and_labelled_tables(page):
+    tags = dict(page.tags)
+    assert tags["html"]["lang"] == "en" and "viewport" in str(page.tags)
+    assert all(attributes.get("scope") in ("col", "row") for tag, attributes in page.tags if tag == "th")
+
+
+def test_dark_screens_have_colours_of_their_own(text):
+    assert "prefers-color-scheme: dark" in text
+    for name in set(re.findall(r"var\((--[a-z0-9]+)\)", text)) - {"--tone"}:
+        assert text.count(f"{name}:") == 2, name
+
+
+def test_every_outcome_has_a_tone_a_sign_and_a_meaning(text):
+    for name, meaning in MEANINGS.items():
+        assert f".{name} {{ --tone" in text and meaning in text
+
+
+def test_the_same_document_gives_the_same_bytes(document, text):
+    assert render_page(document) == text
+    later = dataclasses.replace(document.provenance, seconds=77.0)
+    assert render_page(dataclasses.replace(document, provenance=later)) == text.replace(
+        "<dd>1.5</dd>", "<dd>77.0</dd>"
+    )
+
+
+def test_formulas_in_the_certificate_are_shown(text):
+    assert "<pre>theta += h p</pre>" in text
+
+
+def test_refuted_claims_and_violations_are_told_apart(text):
+    refuted = text[text.index('<section id="refuted"') : text.index('<section id="violated"')]
+    violated = text[text.index('<section id="violated"') : text.index('<section id="group-1"')]
+    assert all(f">{scheme}</a>" in refuted for scheme in ("second-a", "second-b", "second-c", "second-d"))
+    assert ">second-b</a>" in violated and ">second-a</a>" not in violated
+
+
+def test_a_page_without_evidence_is_a_page(document):
+    page = Page(render_page(Document((), document.provenance)))
+    assert page.problems == [] and "refuted" not in page.ids
+
+
+def test_unknown_claims_and_checks_are_shown_too(document):
+    other = dataclasses.replace(document.evidence[0], id="", claim="own/claim", check="own-check")
+    text = render_page(dataclasses.replace(document, evidence=(other,)))
+    assert Page(text).problems == [] and "own/claim" in text
+
+
+def test_a_full_report_renders_in_ten_seconds(document):
+    """Twice the evidence and figures of the paper's suite; measured at 2.5 s on one core."""
+    many = tuple(
+        dataclasses.replace(item, id="", configuration={**item.configuration, "friction": friction})
+        for friction in (1.0, 2.0)
+        for item in document.evidence
+    )
+    started = time.process_time()
+    render_page(dataclasses.replace(document, evidence=many))
+    assert time.process_time() - started < 10

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgverify.evidence import Found, Predicted
+from sgverify.report import counts, explain, summarise
+from sgverify.report.wording import SYMBOLS, exponent_text, found_text, predicted_text, rate_text
+
+
+@given(st.fractions(-9, 9, max_denominator=40))
+def test_an_exponent_is_written_as_the_fraction_that_it_is(exponent):
+    assert exponent_text(float(exponent)) == exponent_text(exponent) == str(exponent)
+
+
+def test_an_exponent_that_is_no_small_fraction_is_rounded_and_not_taken_for_one():
+    assert exponent_text(0.6666) == "0.667"
+    assert exponent_text(None) == "—"
+
+
+@pytest.mark.parametrize(
+    "exponent, variable, text",
+    [(2, "h", "h^2"), (Fraction(-2, 3), "L", "L^(-2/3)"), (None, "h", "—"), (2, "order", "order 2")],
+)
+def test_rates_read_as_formulas(exponent, variable, text):
+    assert rate_text(exponent, variable) == text
+
+
+def test_predictions_and_findings_read_as_sentences(evidence):
+    by_check = {item.check: item for item in evidence if item.verdict == "conforms" and item.found.exponent}
+    assert predicted_text(by_check["stationary-bias"]).startswith("h^")
+    assert predicted_text(by_check["bias"]).startswith("L^(")
+    assert predicted_text(by_check["local-order"]).startswith("order ")
+    wide = dataclasses.replace(
+        by_check["bias"], found=Found(-0.6, -0.7, -0.5), predicted=Predicted(-1, "sharp")
+    )
+    assert found_text(wide) == "L^(-3/5) [-7/10, -1/2]"
+    assert predicted_text(wide) == "L^(-1) exactly"
+
+
+def test_the_counts_name_every_outcome_and_add_up(evidence):
+    counted = counts(evidence)
+    assert set(counted) == set(SYMBOLS) and sum(counted.values()) == len(evidence)
+    assert (
+        counted["violates"] == sum(item.verdict == "violates" and not item.refuted for item in evidence) == 1
+    )
+    assert counted["refuted"] == sum(item.refuted for item in evidence) == 4
+    assert counts([]) == dict.fromkeys(SYMBOLS, 0)
+
+
+def test_a_summary_is_one_line_with_all_that_matters(evidence):
+    for item in evidence:
+        line = summarise(item)
+        assert "\n" not in line
+        for part in (item.scheme, item.claim, item.method, item.reason, found_text(item)):
+            assert part in line
+        assert ("refuted" if item.refuted else item.verdict) in line
+
+
+def test_the_long_form_has_statement_source_certificate_and_replay(evidence):
+    item = next(item for item in evidence if item.refuted)
+    text = explain(item)
+    for part in ("rho_h", "(34)", '"1/24"', item.replay, item.id, item.reason, "refuted"):
+        assert part in text
+
+
+def test_a_huge_certificate_is_cut_with_a_note(evidence):
+    text = explain(dataclasses.replace(evidence[0], certificate={"numbers": list(range(5000))}))
+    assert len(text) < 8000 and "--json" in text
+
+
+def test_a_claim_without_a_card_is_explained_too(evidence):
+    assert "own/claim" in explain(dataclasses.replace(evidence[0], claim="own/claim"))

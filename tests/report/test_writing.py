@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+from sgverify.errors import UserError
+from sgverify.evidence import read_evidence
+from sgverify.report import prepare_folder, write_report, writing
+
+
+def test_a_report_is_four_files_and_the_json_is_the_document(tmp_path, document):
+    page = write_report(document, tmp_path / "deep" / "report")
+    assert page == tmp_path / "deep" / "report" / "index.html"
+    assert sorted(os.listdir(page.parent)) == ["index.html", "junit.xml", "report.json", "report.md"]
+    assert read_evidence(page.parent / "report.json") == document
+
+
+def test_a_report_may_be_written_over_an_old_one(tmp_path, document):
+    write_report(document, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write_report(document, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_what_was_computed_is_kept_when_the_page_cannot_be_drawn(tmp_path, document, monkeypatch):
+    def broken(_):
+        raise RuntimeError("no fonts")
+
+    monkeypatch.setattr(writing, "render_page", broken)
+    with pytest.raises(RuntimeError):
+        write_report(document, tmp_path)
+    assert read_evidence(tmp_path / "report.json") == document
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_a_folder_that_is_a_file_is_refused_by_name(tmp_path, place):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError) as error:
+        prepare_folder(tmp_path / place)
+    assert repr(str(tmp_path / place)) in str(error.value) and "--out" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_without_permission_is_refused_by_name(tmp_path, monkeypatch):
+    # The tests may run as root, whom no mode stops, so the answer of the system is planted.
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(UserError, match="cannot be written"):
+        prepare_folder(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="no mode stops root")
+def test_a_folder_that_is_read_only_is_refused(tmp_path):
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(UserError, match="cannot be written"):
+        prepare_folder(tmp_path)
+
+
+def test_the_folder_is_made_before_anything_is_computed(tmp_path):
+    assert prepare_folder(tmp_path / "a" / "b").is_dir()
