@@ -11,6 +11,7 @@ from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import read_one
+from sgverify.errors import ConfigurationError
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
 SET = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins.")
@@ -133,4 +134,9 @@ def _comparable(evidence: Any) -> Any:
 
 
 def _ids(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
+    if text is None:
+        return []
+    ids = [part.strip() for part in text.split(",") if part.strip()]
+    if not ids:
+        raise ConfigurationError(f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all")
+    return ids

@@ -23,7 +23,7 @@ def items_of(kind: str) -> list[dict[str, str]]:
         from sgverify.checks import CHECKS
 
         return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
-    raise UnknownNameError("list", kind, KINDS)
+    raise UnknownNameError("kind of list", kind, KINDS)
 
 
 def _schemes() -> list[dict[str, str]]:

@@ -31,11 +31,16 @@ def load_scheme(reference: str) -> Scheme:
     module = _from_file(Path(place), reference) if place.endswith(".py") else _from_module(place, reference)
     if not hasattr(module, attribute):
         schemes = [name for name, value in vars(module).items() if isinstance(value, Scheme)]
-        raise UnknownNameError(f"scheme of {place}", attribute, schemes or ["(it defines no scheme)"])
+        if not schemes:
+            raise UserError(
+                f"scheme={reference!r}: {place} has no {attribute!r}, and no scheme at all; expected a function under "
+                "@scheme(dynamics) or a word Alphabet(...).word(...); define one"
+            )
+        raise UnknownNameError(f"scheme of {place}", attribute, schemes)
     scheme = getattr(module, attribute)
     if not isinstance(scheme, Scheme):
         raise DefinitionError(
-            f"scheme={reference!r}: is a {type(scheme).__name__}; expected a function under @scheme(dynamics) or a word "
+            f"scheme={reference!r}: is of type {type(scheme).__name__}; expected a function under @scheme(dynamics) or a word "
             "Alphabet(...).word(...)"
         )
     return scheme
@@ -80,7 +85,8 @@ def _from_module(name: str, reference: str) -> ModuleType:
 
 
 def _place(error: BaseException, path: Path) -> str:
-    line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == str(path)), None)
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    line = next((f.lineno for f in frames if Path(f.filename).resolve() == path.resolve()), None)
     if isinstance(error, SyntaxError):
         line = error.lineno
     return f"{path.name}:{line}" if line else path.name
