@@ -116,17 +116,20 @@ def _has_rule(claim: Claim, quantity: str, facts: dict[str, object]) -> bool:
 
 
 def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str]]:
-    def speaks(claim: Claim, quantity: str) -> bool:
-        return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
-
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
     has_order_claim = any(_applies(subject, claims()[id], "local-order")[0] for id in ORDER_CLAIMS)
+
+    def held_to(claim: Claim, quantity: str) -> bool:
+        if claim.id == STATED and has_order_claim:
+            return False
+        return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
+
     for claim in ordered:
         for quantity in claim.quantities:
             if asked:
-                if claim.id in asked or (quantity in asked and speaks(claim, quantity)):
+                if claim.id in asked or (quantity in asked and held_to(claim, quantity)):
                     yield claim, quantity
-            elif speaks(claim, quantity) and not (claim.id == STATED and has_order_claim):
+            elif held_to(claim, quantity):
                 yield claim, quantity
 
 
