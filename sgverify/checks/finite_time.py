@@ -67,6 +67,10 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         return unsettled(subject, claim, quantity, str(reason))
     except NotExpandableError as error:
         return unsettled(subject, claim, quantity, why_no_expansion(error))
+    if found.exponent is None and any(point.value for point in points):
+        # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
+        why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
+        return unsettled(subject, claim, quantity, why)
     name = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}[quantity]
     what = f"{name} of {subject.observable} at {_schedule_text(schedule, alpha)}"
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
@@ -84,6 +88,8 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
 
 
 def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
+    if subject.observable.degree == 0:
+        return Rate(None)
     bias = answers.expansion.values
     if schedule == "fixed":
         constant = answers.stationary_bias(fixed_step(subject.step))
@@ -92,20 +98,15 @@ def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alph
     if schedule == "power":
         if quantity == "bias":
             return decreasing_bias(bias, alpha)
-        mse = decreasing_mse(bias, alpha)
+        mse = decreasing_mse(bias, answers.variance, alpha)
         return mse if quantity == "mse" else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
     if quantity == "bias":
         return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
-    mse = horizon_mse(bias, _variance(subject, answers), subject.scale, alpha)
+    mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
     if quantity == "mse":
         return mse
     slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
     return max((r for r in (mse, slower) if r.exponent is not None), key=lambda r: r.exponent or 0, default=Rate(None))
-
-
-def _variance(subject: Subject, answers: Answers) -> float | None:
-    """sigma_0^2; 0 for a constant test function, None where only its sign is known."""
-    return 0.0 if subject.observable.degree == 0 else answers.variance
 
 
 def _why_no_mse(subject: Subject) -> str:

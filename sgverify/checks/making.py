@@ -34,7 +34,7 @@ def make_evidence(
         configuration=subject.configuration.as_dict(),
         method=method,  # type: ignore[arg-type]
         predicted=predicted,
-        found=Found(exponent, exponent, exponent),
+        found=Found(exponent, None if isinstance(found, Rate) and found.at_most else exponent, exponent),
         points=tuple(points),
         verdict=judgement.verdict,  # type: ignore[arg-type]
         sharp=judgement.sharp,

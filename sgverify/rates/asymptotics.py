@@ -20,12 +20,13 @@ CANCELLATION = 1e-12
 class Rate:
     """A leading term: coefficient * x^exponent * (log x)^logarithm; exponent None for an exact zero.
 
-    `coefficient` is None where only the exponent is known.
+    `coefficient` is None where only the exponent is known; with `at_most` the exponent is an upper bound.
     """
 
     exponent: Fraction | None
     coefficient: float | None = None
     logarithm: int = 0
+    at_most: bool = False
 
     def __str__(self) -> str:
         if self.exponent is None:
@@ -65,7 +66,8 @@ def horizon_mse(bias: Sequence[float], variance: float | None, scale: float, alp
     """The rate in L of the mean square error at h = C L^-alpha: b_q^2 h^(2q) + sigma_0^2 / (L h).
 
     Both are positive, so nothing cancels; the cross term of bias and transient is of higher order than one of
-    them at every alpha. `variance` None stands for a positive one of unknown size.
+    them at every alpha. `variance` None stands for a positive one of unknown size. Where sigma_0^2 = 0 (the time
+    average of p telescopes) the variance is O(1/L + 1/(L h)^2), and that bound is all that is known of it.
     """
     terms: dict[Fraction, float | None] = {}
     q = next((j for j, b in enumerate(bias) if b), None)
@@ -76,8 +78,10 @@ def horizon_mse(bias: Sequence[float], variance: float | None, scale: float, alp
         terms[exponent] = None
     elif variance:
         terms[exponent] = (terms.get(exponent) or 0.0) + variance / scale
-    if not terms:
-        return Rate(None)
+    else:
+        bound = max(Fraction(-1), 2 * exponent)
+        if not terms or max(terms) < bound:
+            return Rate(bound, at_most=True)
     slowest = max(terms)
     return Rate(slowest, terms[slowest])
 
@@ -96,12 +100,13 @@ def decreasing_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
     return Rate(-q * alpha)
 
 
-def decreasing_mse(bias: Sequence[float], alpha: Fraction) -> Rate:
+def decreasing_mse(bias: Sequence[float], variance: float | None, alpha: Fraction) -> Rate:
     """The rate in L of the weighted average's mean square error at h_l = C l^-alpha.
 
-    The variance is sigma_0^2 / S_L ~ L^-(1-alpha); a squared bias with a logarithm is of the order
-    L^(-2(1-alpha)) log^2 L and never leads.
+    The variance is sigma_0^2 / S_L ~ L^-(1-alpha), and smaller where sigma_0^2 = 0 (None: positive); a squared bias
+    with a logarithm is of the order L^(-2(1-alpha)) log^2 L and never leads.
     """
     squared = decreasing_bias(bias, alpha)
     assert squared.exponent is not None
-    return Rate(max(-(1 - alpha), 2 * squared.exponent))
+    exponent = max(-(1 - alpha), 2 * squared.exponent)
+    return Rate(exponent, at_most=variance == 0 and 2 * squared.exponent < exponent)

@@ -42,9 +42,13 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     slower = found.exponent > predicted.exponent or (
         found.exponent == predicted.exponent and (strict or found.logarithm > predicted.logarithm)
     )
+    if slower and found.at_most:
+        return Judgement("inconclusive", False, f"{what} is known to decay like {law} or faster; predicted: {_law(predicted)}")
     if slower:
         wanted = f"faster than {_law(predicted)}" if strict else _law(predicted)
         return Judgement("violates", False, f"{what} decays like {law}, not like {wanted} as predicted")
+    if found.at_most:
+        return Judgement("conforms", False, f"{what} decays like {law} or faster; predicted: {_law(predicted)}")
     sharp = not strict and (found.exponent, found.logarithm) == (predicted.exponent, predicted.logarithm)
     if sharp:
         return Judgement("conforms", True, f"{what} decays like {law}, exactly as predicted")
