@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from sgverify.configuration import Configuration, load_configuration, settings_of
-from sgverify.errors import ConfigurationError, InstabilityError, NotAffineError, NotExpandableError
+from sgverify.errors import ConfigurationError, DefinitionError, InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
-from sgverify.exact.affine.model import Model
+from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit
 from sgverify.exact.posterior import posterior_average
 from sgverify.exact.series import LocalOrder, local_order
@@ -188,11 +188,22 @@ class Subject:
         _ = self.noise
         if not self.affine:
             return
+        self._check_finite()
         schedule, sweep = self.configuration.schedule, self.configuration.sweep
         if schedule.kind == "fixed" and schedule.step is not None:
             self.check_stable([schedule.step], "schedule.step")
         if sweep.steps:
             self.check_stable(sweep.steps, "sweep.steps")
+
+    def _check_finite(self) -> None:
+        """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
+        step = 1e-3 / max(self.eigenvalues)
+        chain = self.model.chain(fixed_step(step)())
+        if not all(x.is_finite() for m in (chain.map, chain.shift, chain.covariance) for x in m.entries()):
+            raise DefinitionError(
+                f"scheme={self.reference!r}: one step of size {step:.3g} on this target has coefficients that are not finite "
+                "numbers; expected finite ones; look for a division by zero or the root of a negative number"
+            )
 
     @cached_property
     def affine(self) -> bool:

@@ -15,7 +15,17 @@ from sgverify.errors import ConfigurationError
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
 SET = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins.")
-JSON = click.option("--json", "json_path", metavar="FILE|-", help="Write the answer as JSON; - is stdout.")
+
+
+def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value == "":
+        raise click.UsageError("--json '': expected a file, or - for stdout", context)
+    return value
+
+
+JSON = click.option(
+    "--json", "json_path", metavar="FILE|-", callback=_place, help="Write the answer as JSON; - is stdout."
+)
 
 
 @click.command()

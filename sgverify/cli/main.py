@@ -32,10 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; the console script exits with it."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        return int(cli.main(arguments, prog_name="sgverify", standalone_mode=False) or 0)
+        return int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message())
         return 2
+    except click.UsageError as error:
+        place = error.ctx.command_path if error.ctx else "sgverify"
+        return _refuse(f"{error.format_message().rstrip('.')}; see `{place} --help`")
     except click.ClickException as error:
         return _refuse(error.format_message())
     except UserError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,10 +25,11 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
+        self._arguments: list[str] = click.get_current_context().obj or []
 
     def provenance(self) -> Provenance:
         """Where and how the evidence was made."""
-        command = shlex.join(["sgverify", *sys.argv[1:]])
+        command = shlex.join(["sgverify", *self._arguments])
         return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sgverify.cli import output
+from sgverify.errors import ConfigurationError
 from sgverify.evidence import Document, Evidence, exit_code
 
 DEFAULT_FOLDER = "sgverify-report"
@@ -17,6 +18,8 @@ def run_report(suite: str, folder: str, quick: bool | None, strict: bool, watch:
 
     effort = {True: "quick", False: "full", None: "default"}[quick]
     cases = find_suite(suite)(effort)
+    if not folder:
+        raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")
     prepare_folder(folder)
     found: list[Evidence] = []
     interrupted = False

@@ -42,8 +42,10 @@ def to_fmpq(value: Fraction) -> fmpq:
 
 
 def to_float(value: Any) -> float:
-    """The nearest float of a fraction, the midpoint of a ball."""
-    return float(ball.number(value).mid()) if isinstance(value, fmpq) else float(value.mid())
+    """The nearest float of a fraction, the midpoint of a ball; a ball that holds 0 counts as 0."""
+    if isinstance(value, fmpq):
+        return float(ball.number(value).mid())
+    return 0.0 if value.contains(0) else float(value.mid())
 
 
 def _text(value: Any) -> str:
