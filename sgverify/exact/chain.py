@@ -72,24 +72,32 @@ def checked_length(length: int) -> int:
 
 
 def split(problem: Problem) -> list[Problem]:
-    """The independent parts of a problem, with test functions and targets that sum to the whole.
+    """The independent parts of a problem, with test functions and targets that sum to the whole."""
+    return [part for _, part in partition(problem)]
+
+
+def partition(problem: Problem) -> list[tuple[list[int], Problem]]:
+    """The independent parts of a problem and the coordinates of each.
 
     Two coordinates belong together when the map, the noise, the start or the quadratic form couples them, so
     the parts are independent and phi is the sum of its parts. The first part carries the constant and the
     target.
     """
     chain, phi = problem.chain, problem.observable
-    couplings = [chain.map, chain.covariance, phi.quadratic]
-    couplings += [m for m in (chain.start_covariance, chain.third, chain.fourth) if m is not None]
-    groups = components(chain.size, couplings)
+    joined = [chain.map, chain.covariance, phi.quadratic]
+    joined += [m for m in (chain.start_covariance, chain.third, chain.fourth) if m is not None]
+    groups = components(chain.size, joined)
     if len(groups) == 1:
-        return [problem]
+        return [(groups[0], problem)]
     constants = [(phi.constant, problem.target)] + [(arb(0), arb(0))] * (len(groups) - 1)
     return [
-        Problem(
-            _sub_chain(chain, group),
-            Quadratic(constant, restricted(phi.linear, group), restricted(phi.quadratic, group)),
-            target,
+        (
+            group,
+            Problem(
+                _sub_chain(chain, group),
+                Quadratic(constant, restricted(phi.linear, group), restricted(phi.quadratic, group)),
+                target,
+            ),
         )
         for group, (constant, target) in zip(groups, constants, strict=True)
     ]

@@ -74,13 +74,35 @@ class Expansion:
 
 @dataclass(frozen=True)
 class SteadyExpansion:
-    """The invariant law and the Poisson equation of phi, as power series in h."""
+    """The invariant law and the Poisson equation of phi, as power series in h.
+
+    `law` replaces the covariances that the series determines, where the noise is not independent over steps.
+    """
 
     series: AffineSeries
     observable: Quadratic
+    law: Sequence[Matrix] | None = None
 
     def __post_init__(self) -> None:
         require_decay(self.series.map[0])
+
+    @classmethod
+    def of(
+        cls, series: AffineSeries, observable: Quadratic, law: Sequence[Matrix] | None = None
+    ) -> SteadyExpansion:
+        """In fractions where everything is rational, in balls otherwise."""
+        steady = cls(series, observable, law)
+        parts = [*series.map, *series.shift, *series.covariance, *(law or ())]
+        parts += [observable.linear, observable.quadratic]
+        return steady if all(isinstance(part, fmpq_mat) for part in parts) else steady.in_balls()
+
+    def in_balls(self) -> SteadyExpansion:
+        """The same in balls at the working precision."""
+        series, phi = self.series, self.observable
+        parts = ([arb_mat(m) for m in part] for part in (series.map, series.shift, series.covariance))
+        observable = Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
+        law = None if self.law is None else [arb_mat(m) for m in self.law]
+        return SteadyExpansion(AffineSeries(*parts), observable, law)
 
     @cached_property
     def mean(self) -> list[Matrix]:
@@ -97,7 +119,9 @@ class SteadyExpansion:
     @cached_property
     def covariance(self) -> list[Matrix]:
         """S_0, S_1, ...: n x n."""
-        return _lyapunov_series(self.series.map, list(self.series.covariance))
+        if self.law is not None:
+            return list(self.law)
+        return lyapunov_series(self.series.map, list(self.series.covariance))
 
     @cached_property
     def slope(self) -> list[Matrix]:
@@ -121,7 +145,7 @@ class SteadyExpansion:
     def poisson_quadratic(self) -> list[Matrix]:
         """E_k with E = (1/h) sum_k E_k h^k solving E - M^T E M = A."""
         form = self.observable.quadratic
-        return _lyapunov_series(transposed(self.series.map), [form] + [form * 0] * (self.series.orders - 1))
+        return lyapunov_series(transposed(self.series.map), [form] + [form * 0] * (self.series.orders - 1))
 
 
 def expand(series: AffineSeries, observable: Quadratic, target: Any) -> Expansion:
@@ -129,10 +153,14 @@ def expand(series: AffineSeries, observable: Quadratic, target: Any) -> Expansio
 
     The observable and the target hold the numbers of the series: rational ones stay exact.
     """
-    steady = _steady(series, observable)
+    return expand_bias(SteadyExpansion.of(series, observable), target)
+
+
+def expand_bias(steady: SteadyExpansion, target: Any) -> Expansion:
+    """`expand` from a law that is already there."""
     phi, mean = steady.observable, steady.mean
     found = []
-    for k in range(series.orders):
+    for k in range(steady.series.orders):
         value = _inner(phi.linear, mean[k]) + _inner(phi.quadratic, steady.covariance[k])
         value += sum(_inner(phi.quadratic * mean[i], mean[k - i]) for i in range(k + 1))
         found.append(value + phi.constant - target if k == 0 else value)
@@ -146,10 +174,16 @@ def expand_transient(
 
     The chain starts from N(start_mean, start_covariance), a point where the covariance is None.
     """
+    return expand_decay(SteadyExpansion.of(series, observable), start_mean, start_covariance)
+
+
+def expand_decay(
+    steady: SteadyExpansion, start_mean: Matrix, start_covariance: Matrix | None = None
+) -> Expansion:
+    """`expand_transient` from a law that is already there."""
     if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
-        series, observable = _in_balls(series), _observable_in_balls(observable)
-    steady = _steady(series, observable)
-    phi, orders = steady.observable, range(series.orders)
+        steady = steady.in_balls()
+    phi, orders = steady.observable, range(steady.series.orders)
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0
     linear = [steady.poisson_linear[0]]
@@ -173,34 +207,18 @@ def expand_transient(
 def asymptotic_variance(series: AffineSeries, observable: Quadratic) -> Number:
     """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0.
 
-    It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), psi solving L psi = phi_0 -
-    phi.
+    It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), with L psi =
+    phi_0 - phi.
     """
-    steady = _steady(series, observable)
-    noise = series.covariance[0]
+    leading = AffineSeries(series.map[:1], series.shift[:1], series.covariance[:1])
+    steady = SteadyExpansion.of(leading, observable)
+    noise = steady.series.covariance[0]
     linear, form = steady.poisson_linear[0], steady.poisson_quadratic[0]
     spread = form * noise * form
     return _inner(linear, noise * linear) + 4 * _inner(spread, steady.covariance[0])
 
 
-def _steady(series: AffineSeries, observable: Quadratic) -> SteadyExpansion:
-    parts = [*series.map, *series.shift, *series.covariance, observable.linear, observable.quadratic]
-    if all(isinstance(part, fmpq_mat) for part in parts):
-        return SteadyExpansion(series, observable)
-    return SteadyExpansion(_in_balls(series), _observable_in_balls(observable))
-
-
-def _in_balls(series: AffineSeries) -> AffineSeries:
-    return AffineSeries(
-        *([arb_mat(m) for m in part] for part in (series.map, series.shift, series.covariance))
-    )
-
-
-def _observable_in_balls(phi: Quadratic) -> Quadratic:
-    return Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
-
-
-def _lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:
+def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:
     """S_k with sum_{i+j+l=k+1, (i,j) != 0} M_i S_l M_j^T = - sources_k."""
     equation = ContinuousLyapunov(maps[0], (*maps[1:], *sources))
     backs = transposed(maps)
