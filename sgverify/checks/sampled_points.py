@@ -9,13 +9,18 @@ import numpy as np
 
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Averages, Settings, fixed, horizon, sample
 
 LONGEST = 4_000
 """Steps that are sampled at most."""
 
 BURN_IN = 2
-"""A stationary average is taken over the last half: the start is forgotten at the rate of the diffusion."""
+"""A stationary average is taken over the last half of the steps."""
+
+FORGOTTEN = 1e-3
+"""How much of the start may be left when the average begins, rho^(steps before it); a test function of degree
+two then feels 1e-6 of it. A step size whose chain forgets more slowly gets no sampled point."""
 
 
 def with_sampled_points(subject: Subject, evidence: Sequence[Evidence], chains: int) -> list[Evidence]:
@@ -38,7 +43,9 @@ def with_sampled_points(subject: Subject, evidence: Sequence[Evidence], chains: 
 
 
 def _stationary(subject: Subject, item: Evidence, settings: Settings) -> list[Point]:
-    steps = [point.step for point in item.points if point.step is not None]
+    steps = _forgetful(subject, [point.step for point in item.points if point.step is not None])
+    if not steps:
+        return []
     averages = sample(
         subject.scheme,
         subject.target,
@@ -51,6 +58,11 @@ def _stationary(subject: Subject, item: Evidence, settings: Settings) -> list[Po
     return [
         _point(step, None, late[row], averages.diverged[row] is not None) for row, step in enumerate(steps)
     ]
+
+
+def _forgetful(subject: Subject, steps: list[float]) -> list[float]:
+    radii = spectral_radii(subject.scheme, subject.model.parameters, subject.eigenvalues, steps)
+    return [step for step, radius in zip(steps, radii, strict=True) if radius ** (LONGEST // BURN_IN) <= FORGOTTEN]
 
 
 def _finite(
