@@ -165,8 +165,7 @@ def _shared(run: _Run) -> dict[Expression, str]:
             waiting.extend(node.parts)
     outputs = dict(zip(reversed(run.returned), reversed(run.state), strict=True))
     shared = {node: outputs.get(node, "x") for node, times in uses.items() if times > 1 and not node.plain}
-    lost = {node: "x" for node in run.asked if not uses[node]}
-    return {**shared, **lost, **{node: "g" for node in run.asked if node in shared or node in lost}}
+    return shared | {node: "g" for node in run.asked if node in shared or not uses[node]}
 
 
 def _fresh_name(stem: str, taken: set[str]) -> str:
