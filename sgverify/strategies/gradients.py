@@ -1,0 +1,66 @@
+"""Gradient estimators that a target can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sgverify.configuration import GradientTable, TargetTable
+from sgverify.errors import ConfigurationError
+from sgverify.strategies.scalars import decimals
+from sgverify.strategies.precisions import precisions
+from sgverify.strategies.targets import dimension_of, size_of
+
+KINDS = ("full", "additive", "iid", "without-replacement", "reshuffle")
+NEED_DATA = ("iid", "without-replacement", "reshuffle")
+
+
+def gradients(*, target: TargetTable, kinds: Sequence[str] | None = None) -> SearchStrategy[GradientTable]:
+    """Gradient tables for `target`, of all kinds or of `kinds`, in the order in which they shrink.
+
+    A batch is smaller than the data, so that there is noise, and a divisor of their number for `reshuffle`; a
+    covariance of `additive` is a number, a diagonal (that may have a 0) or a matrix.
+
+    >>> from hypothesis import find
+    >>> from sgverify.configuration import TargetTable
+    >>> table = TargetTable(data=[0.0, 0.0, 1.0, 5.0])
+    >>> sorted({find(gradients(target=table, kinds=["reshuffle"]), lambda g: g.batch == n).batch for n in (1, 2)})
+    [1, 2]
+
+    Raises `ConfigurationError` where none of the kinds applies to the target.
+    """
+    size, dim = size_of(target), dimension_of(target)
+    wanted = KINDS if kinds is None else tuple(kinds)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise ConfigurationError(f"kinds={list(wanted)!r}: expected kinds among {', '.join(KINDS)}")
+    possible = [kind for kind in wanted if kind not in NEED_DATA or (size or 0) > 1]
+    if not possible:
+        raise ConfigurationError(
+            f"kinds={list(wanted)!r}: none applies to target.name={target.name!r} with {size or 'no'} data; expected full or "
+            "additive there; choose one of these or a target with data"
+        )
+    return st.one_of([_of_kind(kind, size or 0, dim) for kind in possible])
+
+
+def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
+    if kind == "full":
+        return st.just(GradientTable(kind="full"))
+    if kind == "additive":
+        return _covariances(dim).map(lambda value: GradientTable(kind="additive", covariance=value))
+    batches = [n for n in range(1, size) if kind != "reshuffle" or size % n == 0]
+    return st.sampled_from(batches).map(lambda n: GradientTable(kind=kind, batch=n))  # type: ignore[arg-type]
+
+
+def _covariances(dim: int) -> SearchStrategy[Any]:
+    number = decimals(low=0.1, high=9.0, places=1)
+    if dim == 1:
+        return number
+    flat = st.lists(decimals(low=0.0, high=9.0, places=1), min_size=dim, max_size=dim).filter(any)
+    return st.one_of(number, flat, precisions(dim=dim, shape="dense"))
+
+
+__all__ = ["gradients"]

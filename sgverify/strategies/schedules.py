@@ -1,0 +1,66 @@
+"""Schedules of step sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sgverify.configuration import ScheduleTable
+from sgverify.errors import ConfigurationError
+from sgverify.strategies.scalars import decimals
+
+KINDS = ("fixed", "horizon", "power")
+
+
+def schedules(
+    *, kinds: Sequence[str] = KINDS, alphas: SearchStrategy[float] | None = None, limit: float | None = None
+) -> SearchStrategy[ScheduleTable]:
+    """Schedule tables. Without `limit` the step is left open: half the stability limit, the library's default.
+
+    With a stability limit, `step` (for `fixed`) or `scale` is a fraction of it, three digits long. `alphas` draws
+    the exponent of a horizon or power schedule; it is left open where None is drawn.
+
+    >>> from hypothesis import find
+    >>> find(schedules(kinds=["power"]), lambda table: table.alpha is not None).model_dump(exclude_unset=True)
+    {'kind': 'power', 'alpha': 0.5}
+
+    Raises `ConfigurationError` for an empty domain.
+    """
+    if not kinds or not set(kinds) <= set(KINDS):
+        raise ConfigurationError(f"kinds={list(kinds)!r}: expected some of {', '.join(KINDS)}")
+    if limit is not None and not limit > 0:
+        raise ConfigurationError(f"limit={limit!r}: expected a positive stability limit")
+    return _schedules(tuple(kinds), alphas or exponents(), limit)
+
+
+def exponents(*, low: float = 0.05, high: float = 0.95) -> SearchStrategy[float]:
+    """Exponents alpha in (0, 1) of decreasing steps, the simple ones first.
+
+    >>> from hypothesis import find
+    >>> find(exponents(), lambda alpha: True)
+    0.5
+    """
+    if not 0 < low <= high < 1:
+        raise ConfigurationError(f"low={low!r}, high={high!r}: expected 0 < low <= high < 1")
+    simple = [alpha for alpha in (0.5, 0.25, 0.2, 0.75) if low <= alpha <= high]
+    anywhere = decimals(low=low, high=high)
+    return st.one_of(st.sampled_from(simple), anywhere) if simple else anywhere
+
+
+@st.composite
+def _schedules(draw: Any, kinds: tuple[str, ...], alphas: SearchStrategy[float], limit: float | None) -> ScheduleTable:
+    kind = draw(st.sampled_from(kinds))
+    given: dict[str, Any] = {"kind": kind}
+    if kind != "fixed" and draw(st.booleans()):
+        given["alpha"] = draw(alphas)
+    if limit is not None and math.isfinite(limit):
+        fraction = draw(st.sampled_from([0.5, 0.25, 0.75, 0.1, 0.9]))
+        given["step" if kind == "fixed" else "scale"] = float(f"{fraction * limit:.3g}")
+    return ScheduleTable(**given)
+
+
+__all__ = ["exponents", "schedules"]
