@@ -11,7 +11,8 @@ from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError, SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.bch import bch
-from sgverify.exact.series import LocalOrder
+from sgverify.exact.formula import formula
+from sgverify.exact.series import LocalOrder, local_order
 from sgverify.rates import Judgement
 
 CHECK = "local-order"
@@ -63,8 +64,8 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
 
 def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
     certificate: dict[str, Any] = {
-        "given_minibatch": order.order,
-        "averaged": order.averaged_order,
+        "given_minibatch": whole(order.order),
+        "averaged": whole(order.averaged_order),
         "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
         "defect_averaged": order.averaged.text if order.averaged else "none found",
         "proved_in_dimension": order.dim,
@@ -72,6 +73,8 @@ def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
     }
     if order.steps > 1:
         certificate["steps"] = order.steps
+    certificate["in_one_dimension"] = _in_one_dimension(subject)
+    certificate["formula"] = formula(subject.scheme)
     word = subject.scheme.word
     if word is not None and subject.alphabet is not None:
         certificate["alphabet"] = {
@@ -82,6 +85,20 @@ def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
         }
         certificate["bch"] = _bch(word.text, word.shares, subject.alphabet.proved)
     return certificate
+
+
+def whole(order: Fraction) -> int | float:
+    """An order as a number of JSON: whole wherever it is."""
+    return int(order) if order.denominator == 1 else float(order)
+
+
+def _in_one_dimension(subject: Subject) -> dict[str, str]:
+    """The leading defects of one degree of freedom, short enough to be read."""
+    order = local_order(subject.scheme, 1)
+    return {
+        "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
+        "defect_averaged": order.averaged.text if order.averaged else "none found",
+    }
 
 
 def _bch(text: str, shares: tuple[Fraction, ...], proved: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
+from sgverify.checks.local_order import whole
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
@@ -75,7 +76,7 @@ def noise_certificate(subject: Subject) -> dict[str, Any]:
     order = subject.order
     if isinstance(order, NotExpandableError):
         return {}
-    return {"local_order_given_minibatch": order.order, "local_order_averaged": order.averaged_order}
+    return {"local_order_given_minibatch": whole(order.order), "local_order_averaged": whole(order.averaged_order)}
 
 
 def _point(answers: Answers, step: float) -> Point:

@@ -1,0 +1,89 @@
+"""Every command and code block of the README is run."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+BLOCKS = FENCE.findall(README)
+CONSOLE = [line[2:] for language, text in BLOCKS if language == "console" for line in text.splitlines()]
+SHELL = [text.strip() for language, text in BLOCKS if language == "sh"]
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+SCHEME, FROM_PYTHON = PYTHON
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command in `folder`, with this interpreter's sgverify."""
+    assert command[0] == "sgverify"
+    return subprocess.run(
+        [sys.executable, "-m", "sgverify", *command[1:]], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the README's scheme file in it."""
+    (tmp_path / "mine.py").write_text(SCHEME, encoding="utf-8")
+    return tmp_path
+
+
+def test_all_blocks_are_of_a_kind_that_is_run():
+    assert {language for language, _ in BLOCKS} == {"sh", "console", "python"}
+    assert README.count("```") == 2 * len(BLOCKS)
+    assert len(SHELL) == 2 and len(CONSOLE) >= 5
+
+
+@pytest.mark.parametrize("line", CONSOLE)
+def test_console_line(line: str, folder: Path):
+    result = run(shlex.split(line), folder)
+    expected = 1 if "gradient.kind=iid" in line else 0  # minibatches violate the printed theorem 3, the page says
+    assert result.returncode == expected, result.stdout + result.stderr
+    assert result.stdout
+    assert "Traceback" not in result.stderr
+
+
+def test_the_forgotten_two_is_betrayed(folder: Path):
+    assert SCHEME.count("sqrt(2*T*h)") == 1
+    (folder / "mine.py").write_text(SCHEME.replace("sqrt(2*T*h)", "sqrt(T*h)"), encoding="utf-8")
+    result = run(["sgverify", "verify", "mine.py:heun", "--checks", "local-order"], folder)
+    assert result.returncode == 1
+    assert "violates" in result.stdout
+
+
+def test_the_loop_from_python_prints_a_verdict_a_line(capsys: pytest.CaptureFixture[str]):
+    exec(compile(FROM_PYTHON, "README.md", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("chen2015/theorem-4 violates 1") for line in lines)
+
+
+def test_the_first_command_ends_in_the_report(tmp_path: Path):
+    # What stands before the last && is installation; continuous integration runs the whole line.
+    last = SHELL[0].rpartition("&&")[2].strip()
+    assert last == ".venv/bin/sgverify report"
+    result = run(["sgverify", "report"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert {path.name for path in (tmp_path / "sgverify-report").iterdir()} == {
+        "index.html",
+        "junit.xml",
+        "report.json",
+        "report.md",
+    }
+
+
+def test_the_commands_are_those_of_continuous_integration():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for command in SHELL:
+        assert command in script
+
+
+def test_every_link_leads_somewhere():
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
