@@ -35,7 +35,10 @@ class Guide:
 
 @dataclass(frozen=True)
 class Curve:
-    """One scheme's points; `place` is its colour and marker, the same in the whole report."""
+    """One scheme's points; `place` is its colour and marker, the same in the whole report.
+
+    `corrected`: no printed claim was asked on these points, only corrected ones.
+    """
 
     scheme: str
     label: str
@@ -44,6 +47,7 @@ class Curve:
     guides: tuple[Guide, ...]
     found: str
     predicted: str
+    corrected: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,18 +90,22 @@ def _figures(
     if quantity != "stationary-bias" and schedule in SCHEDULES:
         title += f", {SCHEDULES[schedule]}"
     curves = _curves(items, places)
-    x = _axis(quantity)
-    chunks = [curves[start : start + MOST_CURVES] for start in range(0, len(curves), MOST_CURVES)]
-    return [
-        Figure(
-            f"{title} ({number} of {len(chunks)})" if len(chunks) > 1 else title,
-            group,
-            x,
-            quantity,
-            tuple(chunk),
-        )
-        for number, chunk in enumerate(chunks, start=1)
-    ]
+    drawn = []
+    for name, part in _parts(curves):
+        chunks = [part[start : start + MOST_CURVES] for start in range(0, len(part), MOST_CURVES)]
+        for number, chunk in enumerate(chunks, start=1):
+            counted = f" ({number} of {len(chunks)})" if len(chunks) > 1 else ""
+            drawn.append(Figure(f"{title}{name}{counted}", group, _axis(quantity), quantity, tuple(chunk)))
+    return drawn
+
+
+def _parts(curves: list[Curve]) -> list[tuple[str, list[Curve]]]:
+    """All together where they fit into one figure; else the corrected claims' own schedules apart."""
+    printed = [curve for curve in curves if not curve.corrected]
+    corrected = [curve for curve in curves if curve.corrected]
+    if len(curves) <= MOST_CURVES or not printed or not corrected:
+        return [("", curves)]
+    return [("", printed), (", alpha of the corrected claims", corrected)]
 
 
 def _curves(items: list[Evidence], places: dict[str, int]) -> list[Curve]:
@@ -115,6 +123,7 @@ def _curves(items: list[Evidence], places: dict[str, int]) -> list[Curve]:
             guides=_guides(same),
             found=found_text(same[0]),
             predicted=", ".join(dict.fromkeys(predicted_text(item) for item in same)),
+            corrected=all(_corrected(item) for item in same),
         )
         for (scheme, points), same in together.items()
     ]
@@ -135,10 +144,13 @@ def _guides(items: list[Evidence]) -> tuple[Guide, ...]:
     exponents: dict[float, bool] = {}
     for item in items:
         if item.predicted.exponent is not None:
-            card = claims().get(item.claim)
-            corrected = card is not None and card.corrects is not None
-            exponents.setdefault(float(item.predicted.exponent), corrected)
+            exponents.setdefault(float(item.predicted.exponent), _corrected(item))
     return tuple(Guide(exponent, corrected) for exponent, corrected in exponents.items())
+
+
+def _corrected(item: Evidence) -> bool:
+    card = claims().get(item.claim)
+    return card is not None and card.corrects is not None
 
 
 def _distinction(item: Evidence) -> str:

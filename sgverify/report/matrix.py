@@ -39,10 +39,11 @@ class Group:
 
     def answers(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
         """The cell with equal answers once: a proof is the same under every gradient that it was asked for."""
-        different = {
-            (e.check, e.verdict, e.refuted, e.method, e.found): e for e in reversed(self.cell(scheme, claim))
-        }
-        return tuple(reversed(different.values()))
+        different: dict[tuple[object, ...], Evidence] = {}
+        for item in self.cell(scheme, claim):
+            answer = (item.check, item.verdict, item.refuted, item.method, item.found)
+            different.setdefault(answer, item)
+        return tuple(different.values())
 
 
 def groups(evidence: Iterable[Evidence]) -> list[Group]:

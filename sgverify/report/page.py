@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from sgverify.claims import Claim, claims
+from sgverify.claims import claims
 from sgverify.evidence import Document, Evidence
 from sgverify.report.drawing import COLOURS
 from sgverify.report.figures import figures
@@ -21,11 +22,15 @@ from sgverify.report.wording import (
     SYMBOLS,
     claim_order,
     exponent_text,
+    found_text,
+    kind_text,
+    logarithm_text,
     number_text,
     outcome,
     predicted_text,
     rate_text,
     symbol,
+    vanishes,
     variable,
 )
 
@@ -41,16 +46,18 @@ def render_page(document: Document) -> str:
     evidence = document.evidence
     parts = groups(evidence)
     titles = {item.id: part.title for part in parts for item in part.evidence}
+    anchors = {part.title: f"group-{number}" for number, part in enumerate(parts, start=1)}
     return str(
         _template().render(
             document=document,
             counts=counts(evidence),
-            schemes=list(dict.fromkeys(item.scheme for item in evidence)),
+            schemes=_schemes(evidence),
             meanings=MEANINGS,
             symbols=SYMBOLS,
-            refuted=_together(item for item in evidence if outcome(item) == REFUTED),
-            violated=_together(item for item in evidence if outcome(item) == "violates"),
-            groups=[_group(part, number) for number, part in enumerate(parts, start=1)],
+            refuted=_together((item for item in evidence if outcome(item) == REFUTED), titles),
+            violated=_together((item for item in evidence if outcome(item) == "violates"), titles),
+            groups=[_group(part, anchors[part.title]) for part in parts],
+            anchors=anchors,
             figures=_drawn(evidence),
             claims=_claims(evidence),
             shown={item.claim for item in evidence},
@@ -61,15 +68,26 @@ def render_page(document: Document) -> str:
     )
 
 
-def rate_html(exponent: float | None, name: str) -> Any:
+def rate_html(exponent: float | Fraction | None, name: str) -> Any:
     """A power with its exponent raised: `h<sup>2</sup>`; an order as it is: `order 2`."""
     from markupsafe import Markup
 
-    if exponent is None:
-        return Markup("—")
-    if name == ORDER:
-        return rate_text(exponent, name)
+    if exponent is None or name == ORDER:
+        return Markup("{}").format(rate_text(exponent, name))
     return Markup("{}<sup>{}</sup>").format(name, exponent_text(exponent).replace("-", "−"))  # noqa: RUF001
+
+
+def found_html(evidence: Evidence) -> Any:
+    """What was found, as a formula; `zero` where the quantity vanishes."""
+    if vanishes(evidence):
+        return "zero"
+    return rate_html(evidence.found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
+
+
+def predicted_html(evidence: Evidence) -> Any:
+    """What the claim predicts, as a formula, with its kind."""
+    rate = rate_html(evidence.predicted.exponent, variable(evidence)) + logarithm_text(evidence, "predicted")
+    return rate + f" {kind_text(evidence)}" if kind_text(evidence) else rate
 
 
 @cache
@@ -87,18 +105,18 @@ def _template() -> Any:
         outcome=outcome,
         symbol=symbol,
         variable=variable,
-        predicted=predicted_text,
+        predicted_text=predicted_text,
         number=number_text,
         pretty=_pretty,
         short=_short,
     )
-    environment.globals.update(rate=rate_html)
+    environment.globals.update(rate=rate_html, found=found_html, predicted=predicted_html)
     return environment.get_template("page.html")
 
 
-def _group(part: Group, number: int) -> dict[str, Any]:
+def _group(part: Group, anchor: str) -> dict[str, Any]:
     return {
-        "anchor": f"group-{number}",
+        "anchor": anchor,
         "part": part,
         "rows": [(claim, [part.answers(scheme, claim) for scheme in part.schemes]) for claim in part.claims],
     }
@@ -130,18 +148,24 @@ def anchor(claim: str) -> str:
     return "claim-" + claim.replace("/", "-")
 
 
-def _together(evidence: Iterable[Evidence]) -> list[dict[str, Any]]:
-    """Evidence of one claim with one finding, in one row: the same result on many schemes is said once."""
-    rows: dict[tuple[str, str, Any, Any], list[Evidence]] = {}
+def _together(evidence: Iterable[Evidence], titles: dict[str, str]) -> list[dict[str, Any]]:
+    """Evidence of one claim with one finding in one row, each scheme once: the same result is said once."""
+    rows: dict[tuple[str, str, str, str], list[Evidence]] = {}
     for item in evidence:
-        key = (item.claim, item.check, item.predicted.exponent, item.found.exponent)
-        rows.setdefault(key, []).append(item)
+        rows.setdefault((item.claim, item.check, predicted_text(item), found_text(item)), []).append(item)
     ordered = sorted(rows.values(), key=lambda items: claim_order(items[0].claim))
-    return [{"first": items[0], "items": items, "card": _card(items[0])} for items in ordered]
+    return [
+        {
+            "first": items[0],
+            "schemes": [next(item for item in items if item.scheme == scheme) for scheme in _schemes(items)],
+            "titles": list(dict.fromkeys(titles[item.id] for item in items)),
+        }
+        for items in ordered
+    ]
 
 
-def _card(item: Evidence) -> Claim | None:
-    return claims().get(item.claim)
+def _schemes(evidence: Iterable[Evidence]) -> list[str]:
+    return list(dict.fromkeys(item.scheme for item in evidence))
 
 
 def _pretty(value: Any) -> str:

@@ -55,7 +55,6 @@ def _rendered(drawing: Drawing) -> str:
 
 def _body(text: str) -> str:
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     return re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL).strip()
 
 

@@ -65,20 +65,39 @@ def variable(evidence: Evidence) -> str:
     return "h" if evidence.check == "stationary-bias" else ORDER
 
 
+def logarithm_text(evidence: Evidence, side: str) -> str:
+    """The factor of log L that the check names in its certificate for `side`, "found" or "predicted"."""
+    named = evidence.certificate.get("logarithm")
+    power = named.get(side) if isinstance(named, Mapping) else None
+    return "" if not power else " log L" if power == 1 else f" log^{power} L"
+
+
+def vanishes(evidence: Evidence) -> bool:
+    """Whether the quantity was found to be identically zero: it conforms and has no exponent."""
+    return evidence.verdict == "conforms" and evidence.found.exponent is None and variable(evidence) != ORDER
+
+
+def kind_text(evidence: Evidence) -> str:
+    """`or faster` for an upper bound, `exactly` for a sharp prediction; empty where nothing is predicted."""
+    if evidence.predicted.exponent is None:
+        return ""
+    if evidence.predicted.kind == "sharp":
+        return "exactly"
+    return "or higher" if variable(evidence) == ORDER else "or faster"
+
+
 def predicted_text(evidence: Evidence) -> str:
     """The prediction with its kind: `h^2 or faster`, `h^1 exactly`."""
-    if evidence.predicted.exponent is None:
-        return "—"
     rate = rate_text(evidence.predicted.exponent, variable(evidence))
-    if evidence.predicted.kind == "sharp":
-        return f"{rate} exactly"
-    return f"{rate} or {'higher' if variable(evidence) == ORDER else 'faster'}"
+    return f"{rate}{logarithm_text(evidence, 'predicted')} {kind_text(evidence)}".rstrip()
 
 
 def found_text(evidence: Evidence) -> str:
-    """The exponent found, with its interval where that is wider than a point."""
+    """The exponent found, with its interval where that is wider than a point; `zero` where the quantity vanishes."""
+    if vanishes(evidence):
+        return "zero"
     found = evidence.found
-    text = rate_text(found.exponent, variable(evidence))
+    text = rate_text(found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
     if found.exponent is None or (found.low == found.exponent == found.high):
         return text
     if found.low is None and found.high is None:

@@ -58,10 +58,24 @@ def test_a_scheme_keeps_its_colour_and_no_curve_is_lost(evidence):
     assert len({figure.title for figure in drawn}) == 3
 
 
+def test_the_corrected_claims_own_schedules_are_set_apart_where_there_are_many(evidence):
+    printed = [dataclasses.replace(evidence[1], id="", scheme=f"s{number}") for number in range(5)]
+    other = evidence[1].points[1:]
+    corrected = [
+        dataclasses.replace(item, id="", claim="corrected/theorem-4", points=other) for item in printed
+    ]
+    drawn = figures([*printed, *corrected])
+    assert [[curve.corrected for curve in figure.curves] for figure in drawn] == [[False] * 5, [True] * 5]
+    assert "corrected" in drawn[1].title and "corrected" not in drawn[0].title
+    assert len(figures([*printed[:2], *corrected[:2]])) == 1
+
+
 def test_points_without_a_place_on_the_axis_and_other_checks_are_left_out(evidence):
     item = dataclasses.replace(evidence[1], check="bias")
     assert figures([item]) == []
-    assert figures([dataclasses.replace(evidence[1], check="agreement")]) == []
+    both = next(item for item in evidence if item.check == "bias")
+    assert len(figures([both])) == 1
+    assert figures([dataclasses.replace(both, check="agreement")]) == []
 
 
 def test_the_description_tells_what_was_found_and_predicted(evidence):
@@ -77,17 +91,22 @@ def test_guides_pass_through_the_end_that_the_claim_speaks_of_with_the_predicted
     import math
 
     for quantity, pick in (("stationary-bias", min), ("mse", max)):
-        figure = find(evidence, quantity, "Full")
-        figure = dataclasses.replace(figure, curves=figure.curves[2:3])
-        (curve,), (guide,) = figure.curves, figure.curves[0].guides
-        drawn = [line for line in lines(figure) if line.get_alpha() is not None]
-        assert len(drawn) == 1
-        (x0, x1), (y0, y1) = drawn[0].get_data()
-        assert math.log(y1 / y0) / math.log(x1 / x0) == pytest.approx(guide.exponent, abs=1e-9)
+        figure = find(evidence, quantity, "iid")
+        (curve,) = [curve for curve in figure.curves if curve.scheme == "second-a"]
         exact = [point for point in curve.points if point.kind == "exact"]
         anchor = pick(exact, key=lambda point: getattr(point, figure.x))
-        on_line = y0 * (getattr(anchor, figure.x) / x0) ** guide.exponent
-        assert on_line == pytest.approx(abs(anchor.value), rel=1e-9)
+        drawn = [
+            line
+            for line in lines(dataclasses.replace(figure, curves=(curve,)))
+            if line.get_alpha() is not None
+        ]
+        assert len(drawn) == len(curve.guides) >= 1
+        for line, guide in zip(drawn, curve.guides, strict=True):
+            (x0, x1), (y0, y1) = line.get_data()
+            assert math.log(y1 / y0) / math.log(x1 / x0) == pytest.approx(guide.exponent, abs=1e-9)
+            on_line = y0 * (getattr(anchor, figure.x) / x0) ** guide.exponent
+            assert on_line == pytest.approx(abs(anchor.value), rel=1e-9)
+            assert (line.get_linestyle() == ":") == guide.corrected
 
 
 def planted(*points):
@@ -156,6 +175,15 @@ def test_the_same_figure_gives_the_same_bytes_and_ids_of_its_own(evidence):
     targets = re.findall(r'(?:href="|url\()#([^")]+)', first)
     assert targets and set(targets) <= set(ids)
     assert "http" not in first and "<metadata" not in first
+
+
+def test_names_in_a_figure_are_text_and_never_markup(evidence):
+    (figure,) = figures([dataclasses.replace(evidence[1], scheme="a<b>&c")])
+    text = inline_svg(figure, "f1")
+    assert "<b>" not in text and text.count("a&lt;b&gt;&amp;c") >= 2
+    import xml.etree.ElementTree as ElementTree
+
+    ElementTree.fromstring(text)
 
 
 def test_there_is_a_colour_and_a_marker_for_each_place_on_light_and_dark():

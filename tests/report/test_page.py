@@ -144,6 +144,8 @@ def test_refuted_claims_and_violations_are_told_apart(text):
     refuted = text[text.index('<section id="refuted"') : text.index('<section id="violated"')]
     violated = text[text.index('<section id="violated"') : text.index('<section id="group-1"')]
     assert all(f">{scheme}</a>" in refuted for scheme in ("second-a", "second-b", "second-c", "second-d"))
+    names = re.findall(r">(second-[a-d])</a>", refuted)
+    assert names == ["second-a", "second-b", "second-c", "second-d"]
     assert ">second-b</a>" in violated and ">second-a</a>" not in violated
 
 

@@ -75,3 +75,18 @@ def test_a_huge_certificate_is_cut_with_a_note(evidence):
 
 def test_a_claim_without_a_card_is_explained_too(evidence):
     assert "own/claim" in explain(dataclasses.replace(evidence[0], claim="own/claim"))
+
+
+def test_a_quantity_that_vanishes_is_zero_and_not_a_gap(evidence):
+    item = next(item for item in evidence if item.scheme == "second-a" and item.found.exponent is None)
+    assert found_text(item) == "zero"
+    assert found_text(dataclasses.replace(item, verdict="inconclusive")) == "—"
+    assert found_text(dataclasses.replace(item, check="agreement")) == "—"
+
+
+def test_a_logarithm_is_part_of_the_rate(evidence):
+    item = next(item for item in evidence if item.check == "bias")
+    item = dataclasses.replace(item, certificate={"logarithm": {"found": 1, "predicted": 0}})
+    assert found_text(item).endswith(" log L") and "log" not in predicted_text(item)
+    item = dataclasses.replace(item, certificate={"logarithm": {"found": 0, "predicted": 2}})
+    assert " log^2 L or faster" in predicted_text(item) and "log" not in found_text(item)
