@@ -17,7 +17,6 @@ from sgverify.exact.answers import Answers
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
-from sgverify.schemes import exact
 
 LENGTHS = [10**k for k in range(2, 11)]
 POWER_LENGTHS = [10**k for k in range(2, 7)]
@@ -45,11 +44,17 @@ def alpha_of(subject: Subject, claim: Claim, quantity: str) -> Fraction:
     if schedule.kind == "fixed":
         return Fraction(0)
     if schedule.alpha is not None:
-        return Fraction(exact(schedule.alpha))  # type: ignore[arg-type]
+        return _fraction(schedule.alpha)
     best = claim.best_alpha(quantity, subject.facts(schedule.kind, None))
     if best is None:
         raise ConfigurationError(f"schedule.alpha: {claim.id} names no best exponent; give one, e.g. schedule.alpha=0.33")
     return best
+
+
+def _fraction(alpha: float) -> Fraction:
+    """The simple fraction that has this float, so that 0.3333333333333333 is 1/3; else the decimal it prints as."""
+    simple = Fraction(alpha).limit_denominator(100)
+    return simple if float(simple) == alpha else Fraction(repr(alpha))
 
 
 def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:

@@ -25,12 +25,12 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
 
     The verdict comes from the expansion of phi_h - phi_bar at h = 0; the points illustrate it.
     """
-    steps = default_steps(subject)
-    subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     try:
         answers = exact_answers(subject)
     except NoExactRung as reason:
         return unsettled(subject, claim, CHECK, str(reason))
+    steps = default_steps(subject)
+    subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = [_point(answers, step) for step in steps]
     prediction = claim.predict(CHECK, subject.facts("fixed", None))
     what = f"the stationary bias of {subject.observable}"

@@ -59,10 +59,10 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         sys.modules.pop(name, None)
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit too: a file that exits must not end the command as if all were well
         sys.modules.pop(name, None)
         raise UserError(f"scheme={reference!r}: {_place(error, path)} raised {type(error).__name__}: {error}") from None
     finally:
@@ -73,14 +73,14 @@ def _from_file(path: Path, reference: str) -> ModuleType:
 def _from_module(name: str, reference: str) -> ModuleType:
     try:
         return importlib.import_module(name)
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         raise
     except ModuleNotFoundError as error:
         raise UserError(
             f"scheme={reference!r}: no module {error.name!r}; expected module:attribute, path/to/file.py:attribute or a "
             "catalogue name (see `sgverify list schemes`)"
         ) from None
-    except Exception as error:
+    except BaseException as error:
         raise UserError(f"scheme={reference!r}: importing {name} raised {type(error).__name__}: {error}") from None
 
 
