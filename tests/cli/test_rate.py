@@ -1,0 +1,121 @@
+"""`sgverify rate`: one question, one piece of evidence, against the printed claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgverify.evidence import validate
+from tests.cli.conftest import Call
+
+
+def found(call: Call, *words: str) -> dict:
+    answer = call("rate", *words, "--json", "-")
+    validate(answer.document)
+    (item,) = answer.evidence
+    assert answer.code == {"conforms": 0, "violates": 1, "inconclusive": 3}[item["verdict"]]
+    return item
+
+
+@pytest.mark.parametrize(
+    ("scheme", "quantity", "settings", "claim"),
+    [
+        ("sghmc-aboba", "stationary-bias", (), "chen2015/theorem-4"),
+        ("sghmc-aboba", "bias", (), "chen2015/theorem-2"),
+        ("sghmc-aboba", "mse", (), "chen2015/theorem-3"),
+        ("sghmc-aboba", "bias", ("schedule.kind=power",), "chen2015/theorem-5"),
+        ("sghmc-aboba", "mse", ("schedule.kind=power",), "chen2015/theorem-5"),
+        ("sghmc-aboba", "local-order", (), "chen2015/lemma-8"),
+        ("mine.py:aboba", "local-order", (), "chen2015/lemma-8"),
+        ("sghmc-euler", "local-order", (), "chen2015/lemma-12"),
+        ("sgld-euler", "local-order", (), "chen2015/lemma-12"),
+        ("sghmc-chen-abo", "local-order", (), "sgverify/stated-order"),
+        ("mine.py:heun", "local-order", (), "sgverify/stated-order"),
+        # Its letters do not split the dynamics, so that lemma 8 does not speak of it.
+        ("mine.py:wrong", "local-order", (), "sgverify/stated-order"),
+    ],
+)
+def test_the_claim_that_a_quantity_is_held_against(
+    call: Call, scheme: str, quantity: str, settings: tuple[str, ...], claim: str
+) -> None:
+    options = [word for setting in settings for word in ("--set", setting)]
+    item = found(call, scheme, "--quantity", quantity, *options)
+    assert (item["claim"], item["check"]) == (claim, quantity)
+    assert not item["refuted"] or claim != "sgverify/stated-order"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "quantity", "exponent"),
+    [
+        ("sghmc-aboba", "stationary-bias", 2),
+        ("sghmc-euler-explicit", "stationary-bias", 1),
+        ("sghmc-aboba", "bias", -2 / 3),
+        ("sghmc-aboba", "mse", -4 / 5),
+        ("sghmc-euler-explicit", "bias", -1 / 2),
+        ("sghmc-euler-explicit", "mse", -2 / 3),
+        ("sgld-euler", "local-order", 1),
+    ],
+)
+def test_exponents_with_their_signs(call: Call, scheme: str, quantity: str, exponent: float) -> None:
+    item = found(call, scheme, "--quantity", quantity)
+    assert item["found"] == {"exponent": exponent, "low": exponent, "high": exponent}
+    assert (item["predicted"]["exponent"], item["verdict"]) == (exponent, "conforms")
+    assert item["method"] == ("proof" if quantity == "local-order" else "exact")
+
+
+def test_noise_against_the_printed_claim_violates_and_exits_with_one(call: Call) -> None:
+    item = found(call, "sghmc-aboba", "--quantity", "bias", "--set", "gradient.kind=iid")
+    assert (item["claim"], item["verdict"]) == ("chen2015/theorem-2", "violates")
+    assert item["found"]["exponent"] == -1 / 3
+
+
+def test_lengths_steps_and_relative_error_of_the_points(call: Call) -> None:
+    item = found(call, "sghmc-aboba", "--quantity", "mse", "--set", "sweep.lengths=[100,1000000000000]")
+    assert [point["length"] for point in item["points"]] == [100, 10**12]
+    for point in item["points"]:
+        assert point["standard_error"] == 0
+        assert point["error_bound"] <= 1e-6 * point["value"]
+    item = found(call, "sghmc-aboba", "--quantity", "bias")
+    assert [point["length"] for point in item["points"]] == [10**k for k in range(2, 11)]
+    steps = [point["step"] for point in item["points"]]
+    # h = C L^(-1/3); both are rounded once.
+    assert all(
+        abs(step * length ** (1 / 3) / (steps[0] * 100 ** (1 / 3)) - 1) < 1e-14
+        for step, length in zip(steps, (10**k for k in range(2, 11)), strict=True)
+    )
+    item = found(call, "sghmc-aboba", "--quantity", "stationary-bias", "--set", "schedule.step=0.03125")
+    assert [point["step"] for point in item["points"]] == [2.0**-k for k in range(5, 10)]
+    assert all(point["length"] is None for point in item["points"])
+
+
+def test_biases_are_signed(call: Call) -> None:
+    """Euler's invariant variance is too large; BAOAB's p^2 is too small."""
+
+    def signs(*words: str) -> set[bool]:
+        return {
+            point["value"] > 0 for point in found(call, *words, "--quantity", "stationary-bias")["points"]
+        }
+
+    assert signs("sgld-euler") == {True}
+    assert signs("sghmc-baoab", "--set", "test_function=p**2") == {False}
+
+
+def test_an_identically_zero_bias_conforms_without_exponent(call: Call) -> None:
+    item = found(call, "sghmc-baoab", "--quantity", "stationary-bias")
+    assert (item["verdict"], item["found"]["exponent"]) == ("conforms", None)
+    assert "identically zero" in item["reason"]
+    assert all(point["value"] == 0 for point in item["points"])
+
+
+def test_the_highest_rung_is_the_default(call: Call) -> None:
+    words = ("sghmc-aboba", "--quantity", "bias")
+    assert found(call, *words)["points"] == found(call, *words, "--method", "exact")["points"]
+
+
+def test_replay_command_answers_the_same(call: Call) -> None:
+    item = found(
+        call, "mine.py:heun", "--quantity", "mse", "--set", "friction=3", "--set", "gradient.kind=iid"
+    )
+    words = item["replay"].split()
+    assert words[:2] == ["sgverify", "rate"]
+    again = found(call, *words[2:])
+    assert {**again, "seconds": 0} == {**item, "seconds": 0}

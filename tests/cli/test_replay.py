@@ -1,0 +1,88 @@
+"""`sgverify replay`: stored evidence computed anew."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sgverify.evidence import canonical
+from tests.cli.conftest import Call
+
+SHORT = ("--set", "steps=100", "--set", "chains=16", "--set", "seed=7")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "mine.py:aboba", *SHORT, "--set", "gradient.kind=iid"),
+        ("verify", "mine.py:wrong", *SHORT, "--set", "friction=3"),
+        (
+            "rate",
+            "mine.py:heun",
+            "--quantity",
+            "bias",
+            "--set",
+            "gradient.kind=iid",
+            "--set",
+            "schedule.alpha=0.4",
+            "--set",
+            "schedule.kind=horizon",
+        ),
+        ("rate", "sghmc-aboba", "--quantity", "local-order"),
+    ],
+)
+def test_a_file_comes_out_the_same(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
+    first = call(*words, "--json", "e.json")
+    again = call("replay", "e.json", "--json", "-")
+    stored = json.loads((tmp_path / "e.json").read_text())
+    assert again.code == first.code
+    assert canonical(again.document) == canonical(stored)
+    notes = again.err.splitlines()
+    assert notes == [f"{item['id']}: the same" for item in stored["evidence"]]
+
+
+def test_one_piece_by_its_id(call: Call, tmp_path: Path) -> None:
+    call("verify", "mine.py:wrong", *SHORT, "--json", "e.json")
+    stored = json.loads((tmp_path / "e.json").read_text())["evidence"]
+    assert len({item["id"] for item in stored}) == len(stored) > 2
+    for item in (stored[0], stored[-1]):
+        answer = call("replay", f"e.json#{item['id']}", "--json", "-")
+        (again,) = answer.evidence
+        assert {**again, "seconds": 0} == {**item, "seconds": 0}
+        assert answer.code == {"conforms": 0, "violates": 1}[item["verdict"]]
+        assert answer.err == f"{item['id']}: the same\n"
+
+
+def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
+    call("verify", "mine.py:aboba", "--checks", "stationary-bias", "--json", "e.json")
+    document = json.loads((tmp_path / "e.json").read_text())
+    document["evidence"][0]["points"][0]["value"] *= 1 + 1e-15
+    (tmp_path / "e.json").write_text(json.dumps(document))
+    answer = call("replay", "e.json")
+    assert "DIFFERENT" in answer.err
+    assert answer.code == 0
+    mine = (tmp_path / "mine.py").read_text()
+    (tmp_path / "mine.py").write_text(mine.replace("sqrt(2*D*T*t)*noise()", "sqrt(3*D*T*t)*noise()"))
+    answer = call("replay", "e.json")
+    assert "DIFFERENT" in answer.err
+    assert answer.code == 1
+
+
+def test_every_replay_command_gives_its_evidence(call: Call, tmp_path: Path) -> None:
+    options = (
+        "--set",
+        "gradient.kind=iid",
+        "--set",
+        "test_function=theta**2 + theta",
+        "--set",
+        "sweep.lengths=[100,1000]",
+    )
+    some = ("--checks", "stationary-bias,agreement,chen2015/theorem-3,chen2015/remark-10")
+    for item in call("verify", "mine.py:aboba", *SHORT, *options, *some, "--json", "-").evidence:
+        program, *words = shlex.split(item["replay"])
+        assert program == "sgverify"
+        again = [other for other in call(*words, "--json", "-").evidence if other["id"] == item["id"]]
+        assert [{**other, "seconds": 0} for other in again] == [{**item, "seconds": 0}]

@@ -1,0 +1,103 @@
+"""`sgverify report`: four files in a folder, and an exit code that a finding does not change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sgverify.checks.suites import SUITES, Case
+from sgverify.evidence import validate
+from tests.cli.conftest import Call
+
+FILES = {"report.json", "index.html", "report.md", "junit.xml"}
+
+GOOD = (
+    Case("sghmc-aboba", ("gradient.kind=iid",), ("stationary-bias",)),
+    Case("sghmc-aboba", ("steps=100",), ("local-order",)),
+)
+BAD = (*GOOD, Case("mine.py:wrong", (), ("local-order",)))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A suite of three cases in place of the paper's; returns the efforts that were asked for."""
+    efforts: list[str] = []
+
+    def suite(effort: str) -> list[Case]:
+        efforts.append(effort)
+        return list(BAD)
+
+    monkeypatch.setitem(SUITES, "chen2015", suite)
+    return efforts
+
+
+def test_four_files_and_exit_zero_whatever_was_found(call: Call, tmp_path: Path, small: list[str]) -> None:
+    answer = call("report", "--out", "deep/folder")
+    folder = tmp_path / "deep" / "folder"
+    assert answer.code == 0
+    assert {path.name for path in folder.iterdir()} == FILES
+    document = json.loads((folder / "report.json").read_text())
+    validate(document)
+    assert {item["verdict"] for item in document["evidence"]} == {"conforms", "violates"}
+    assert "index.html" in answer.out
+    page = (folder / "index.html").read_text()
+    assert page.count("<svg") >= 1 and "http://" not in page.replace("http://www.w3.org", "")
+    assert document["evidence"][0]["claim"] in page
+    assert document["evidence"][0]["claim"] in (folder / "report.md").read_text()
+    suites = ElementTree.parse(folder / "junit.xml").getroot()
+    assert len(list(suites.iter("testcase"))) == len(document["evidence"])
+    # The scheme's own violation fails; the refuted printed theorem does not.
+    assert (
+        len(list(suites.iter("failure")))
+        == sum(item["verdict"] == "violates" and not item["refuted"] for item in document["evidence"])
+        == 1
+    )
+
+
+def test_the_default_folder_is_one_that_git_does_not_track(
+    call: Call, tmp_path: Path, small: list[str]
+) -> None:
+    assert call("report").code == 0
+    assert {path.name for path in (tmp_path / "sgverify-report").iterdir()} == FILES
+    ignored = (Path(__file__).parents[2] / ".gitignore").read_text().split()
+    assert any(line.strip("/") == "sgverify-report" for line in ignored)
+
+
+def test_strict_exits_like_verify(call: Call, small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("report", "--strict").code == 1
+    monkeypatch.setitem(SUITES, "chen2015", lambda effort: list(GOOD))
+    assert call("report", "--strict").code == 0
+
+
+def test_quick_and_full(call: Call, small: list[str]) -> None:
+    for options in ((), ("--quick",), ("--full",), ("--suite", "chen2015")):
+        assert call("report", *options).code == 0
+    assert small == ["default", "quick", "full", "default"]
+
+
+def test_what_is_done_is_written_after_an_interrupt(
+    call: Call, tmp_path: Path, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Case.run
+
+    def stopped(case: Case) -> list:
+        if case.scheme == "mine.py:wrong":
+            raise KeyboardInterrupt
+        return plain(case)
+
+    monkeypatch.setattr(Case, "run", stopped)
+    answer = call("report")
+    assert answer.code == 130
+    assert "interrupted" in answer.err
+    document = json.loads((tmp_path / "sgverify-report" / "report.json").read_text())
+    assert {item["scheme"] for item in document["evidence"]} == {"sghmc-aboba"}
+
+
+def test_a_report_can_be_replayed(call: Call, small: list[str]) -> None:
+    call("report")
+    answer = call("replay", "sgverify-report/report.json")
+    assert answer.code == 1
+    assert "DIFFERENT" not in answer.err and answer.err.count("the same") == 4

@@ -1,0 +1,226 @@
+"""`sgverify verify`: the example file of the contract, its options, and what goes to which stream."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sgverify.evidence import canonical, schema, validate
+from tests.cli.conftest import Call
+
+# The agreement check samples; a short run keeps it in the test without its time.
+SHORT = ("--set", "steps=300", "--set", "chains=64")
+# Two checks that are settled in milliseconds.
+QUICK = ("--checks", "local-order,stationary-bias")
+
+
+@pytest.mark.parametrize(("scheme", "code"), [("heun", 0), ("aboba", 0), ("wrong", 1)])
+def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) -> None:
+    answer = call("verify", f"mine.py:{scheme}", *SHORT, "--json", "-")
+    assert (answer.code, answer.err) == (code, "")
+    document = answer.document
+    validate(document)
+    assert document["schema"] == "sgverify/evidence/1"
+    pairs = [(item["claim"], item["check"]) for item in document["evidence"]]
+    assert len(set(pairs)) == len(pairs)
+    assert {item["scheme"] for item in document["evidence"]} == {f"mine.py:{scheme}"}
+    counted = [item for item in document["evidence"] if not item["refuted"]]
+    assert {"violates"} <= {item["verdict"] for item in counted} or code == 0
+    assert {"stationary-bias", "bias", "mse", "local-order", "agreement"} <= {
+        item["check"] for item in counted
+    }
+
+
+def test_what_the_example_schemes_turn_out_to_be(call: Call) -> None:
+    found = {}
+    for scheme in ("heun", "aboba", "wrong"):
+        for item in call("verify", f"mine.py:{scheme}", *QUICK, "--json", "-").evidence:
+            found[scheme, item["check"]] = (item["found"]["exponent"], item["verdict"], item["method"])
+    assert found == {
+        ("heun", "local-order"): (2, "conforms", "proof"),
+        ("heun", "stationary-bias"): (2, "conforms", "exact"),
+        ("aboba", "local-order"): (2, "conforms", "proof"),
+        ("aboba", "stationary-bias"): (2, "conforms", "exact"),
+        ("wrong", "local-order"): (0, "violates", "proof"),
+        ("wrong", "stationary-bias"): (0, "violates", "exact"),
+    }
+
+
+def test_an_unstated_order_is_only_measured(call: Call, tmp_path: Path) -> None:
+    text = (tmp_path / "mine.py").read_text().replace("@scheme(langevin, order=1)", "@scheme(langevin)")
+    (tmp_path / "bare.py").write_text(text)
+    answer = call("verify", "bare.py:heun", "--checks", "local-order", "--json", "-")
+    assert answer.code == 0
+    assert answer.evidence[0]["found"]["exponent"] == 2
+
+
+def test_a_module_attribute_is_a_scheme_too(call: Call) -> None:
+    reference = "sgverify.schemes.catalogue.euler:sgld_euler"
+    answer = call("verify", reference, "--checks", "local-order", "--json", "-")
+    assert (answer.code, answer.evidence[0]["scheme"]) == (0, reference)
+
+
+def test_the_result_is_on_stdout_and_nothing_else_is(call: Call) -> None:
+    answer = call("verify", "mine.py:aboba", *QUICK)
+    assert answer.code == 0
+    assert answer.err == ""
+    lines = answer.out.splitlines()
+    assert len(lines) == 2
+    assert all("mine.py:aboba" in line and "conforms" in line for line in lines)
+
+
+def test_json_alone_on_stdout_and_in_a_file(call: Call, tmp_path: Path) -> None:
+    alone = call("verify", "mine.py:aboba", *QUICK, "--json", "-")
+    place = tmp_path / "answer.json"
+    both = call("verify", "mine.py:aboba", *QUICK, "--json", str(place))
+    assert "conforms" in both.out
+    written = json.loads(place.read_text())
+    assert canonical(written) == canonical(alone.document)
+    assert (
+        written["provenance"]["command"] == f"sgverify verify mine.py:aboba {' '.join(QUICK)} --json {place}"
+    )
+
+
+def test_every_document_follows_the_published_schema(call: Call) -> None:
+    document = call("verify", "mine.py:wrong", *QUICK, "--json", "-").document
+    validate(document)
+    assert set(schema()["properties"]) >= {"schema", "provenance", "evidence"}
+    keys = {
+        "id",
+        "scheme",
+        "claim",
+        "check",
+        "refuted",
+        "configuration",
+        "method",
+        "predicted",
+        "found",
+        "points",
+    }
+    keys |= {"verdict", "sharp", "reason", "certificate", "replay", "seconds"}
+    assert all(set(item) == keys for item in document["evidence"])
+    item = next(item for item in document["evidence"] if item["check"] == "local-order")
+    assert item["points"] == []
+    assert {"given_minibatch", "averaged"} <= set(item["certificate"])
+
+
+def test_explain_shows_statement_certificate_and_replay(call: Call) -> None:
+    short = call("verify", "mine.py:aboba", *QUICK)
+    long = call("verify", "mine.py:aboba", *QUICK, "--explain")
+    assert len(long.out) > 2 * len(short.out)
+    for word in ("invariant law", "replay      sgverify verify mine.py:aboba", "stationary_bias"):
+        assert word in long.out
+
+
+def test_configuration_file_and_settings_over_it(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('friction = 3.0\ntemperature = 0.5\n[target]\nname = "gaussian"\n')
+    (tmp_path / "c.json").write_text('{"friction": 3, "temperature": 0.5, "target": {"name": "gaussian"}}')
+    words = ("verify", "mine.py:aboba", "--checks", "stationary-bias", "--json", "-")
+    plain = call(*words, "--config", "c.toml")
+    same = call(*words, "--config", "c.json")
+    assert canonical(plain.document) == canonical(same.document)
+    assert plain.evidence[0]["configuration"]["friction"] == 3
+    over = call(*words, "--set", "friction=5", "--config", "c.toml", "--set", "friction=4")
+    assert over.evidence[0]["configuration"]["friction"] == 4
+    assert over.evidence[0]["configuration"]["temperature"] == 0.5
+
+
+def test_settings_are_toml_values_or_bare_strings(call: Call) -> None:
+    answer = call(
+        "verify",
+        "mine.py:aboba",
+        "--checks",
+        "stationary-bias",
+        "--json",
+        "-",
+        "--set",
+        "sweep.steps=[0.01,0.02]",
+        "--set",
+        "gradient.kind=iid",
+        "--set",
+        'start_momentum="stationary"',
+    )
+    configuration = answer.evidence[0]["configuration"]
+    assert configuration["sweep"]["steps"] == [0.01, 0.02]
+    assert (configuration["gradient"]["kind"], configuration["start_momentum"]) == ("iid", "stationary")
+    assert [point["step"] for point in answer.evidence[0]["points"]] == [0.01, 0.02]
+
+
+def test_checks_takes_checks_and_claims(call: Call) -> None:
+    by_check = call("verify", "mine.py:aboba", "--checks", "bias", "--json", "-").evidence
+    assert {item["check"] for item in by_check} == {"bias"}
+    assert {"chen2015/theorem-2", "chen2015/theorem-5", "chen2015/remark-9"} <= {
+        item["claim"] for item in by_check
+    }
+    by_claim = call("verify", "mine.py:aboba", "--checks", "chen2015/theorem-5", "--json", "-").evidence
+    assert {(item["claim"], item["check"]) for item in by_claim} == {
+        ("chen2015/theorem-5", "bias"),
+        ("chen2015/theorem-5", "mse"),
+    }
+
+
+def test_a_claim_of_others_is_not_applicable_and_neutral(call: Call) -> None:
+    answer = call("verify", "mine.py:heun", "--checks", "chen2015/lemma-8", "--json", "-")
+    assert answer.code == 0
+    assert [item["verdict"] for item in answer.evidence] == ["not-applicable"]
+    assert answer.evidence[0]["reason"]
+
+
+def test_a_refuted_printed_claim_does_not_count(call: Call) -> None:
+    answer = call(
+        "verify", "mine.py:aboba", "--checks", "stationary-bias", "--set", "gradient.kind=iid", "--json", "-"
+    )
+    printed, corrected = answer.evidence
+    assert answer.code == 0
+    assert (printed["claim"], printed["verdict"], printed["refuted"]) == (
+        "chen2015/theorem-4",
+        "violates",
+        True,
+    )
+    assert (corrected["claim"], corrected["verdict"], corrected["refuted"]) == (
+        "corrected/theorem-4",
+        "conforms",
+        False,
+    )
+    assert (printed["predicted"]["exponent"], printed["found"]["exponent"]) == (2, 1)
+
+
+def test_an_unsettled_scheme_exits_with_three(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "waves.py").write_text(
+        "from sgverify import scheme, sqrt\nfrom sgverify.schemes import langevin\n@scheme(langevin, order=1)\n"
+        "def bent(theta, *, h, grad, noise, T):\n"
+        "    return theta - h*grad(theta) + sqrt(2*T*h)*noise() + h*h*theta*theta\n"
+    )
+    answer = call("verify", "waves.py:bent", "--json", "-")
+    verdicts = {item["verdict"] for item in answer.evidence}
+    assert answer.code == 3
+    assert "inconclusive" in verdicts and "violates" not in verdicts
+    reasons = [item["reason"] for item in answer.evidence if item["verdict"] == "inconclusive"]
+    assert all("product of two state-dependent quantities" in reason for reason in reasons)
+    # What violates outranks what is unsettled.
+    (tmp_path / "waves.py").write_text((tmp_path / "waves.py").read_text().replace("order=1", "order=2"))
+    assert call("verify", "waves.py:bent").code == 1
+
+
+def test_two_runs_give_the_same_bits(call: Call) -> None:
+    words = ("verify", "mine.py:aboba", *SHORT, "--set", "gradient.kind=iid", "--json", "-")
+    first, second = call(*words), call(*words)
+    assert canonical(first.document) == canonical(second.document)
+    other = call(*words[:-2], "--set", "seed=1", "--json", "-")
+    assert canonical(other.document) != canonical(first.document)
+
+
+def test_no_colour_off_a_terminal_nor_against_no_color(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = call("verify", "mine.py:aboba", *QUICK).out
+    assert "\x1b[" not in plain
+    # Where stdout is a terminal click keeps colours; the test makes it believe so.
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda stream=None, color=None: color is False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = call("verify", "mine.py:aboba", *QUICK).out
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert call("verify", "mine.py:aboba", *QUICK).out == plain
