@@ -14,7 +14,7 @@ from typing import Any
 
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.field import Scalar
-from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
+from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -33,7 +33,7 @@ class Affine:
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, Affine):
-            other = Affine({("ones", 0): (other,)})
+            other = Affine({("ones", 0): (_exact(other),)})
         blocks = dict(self.blocks)
         for base, polynomial in other.blocks.items():
             blocks[base] = _add(blocks[base], polynomial) if base in blocks else polynomial
@@ -56,14 +56,16 @@ class Affine:
     def __mul__(self, other: Any) -> Affine:
         if isinstance(other, Affine):
             raise NotAffineError("a product of two state-dependent quantities")
-        return self._map(lambda c: c * other)
+        factor = _exact(other)
+        return self._map(lambda c: c * factor)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Affine:
         if isinstance(other, Affine):
             raise NotAffineError("a quotient by a state-dependent quantity")
-        return self._map(lambda c: c / other)
+        divisor = _exact(other)
+        return self._map(lambda c: c / divisor)
 
     def __rtruediv__(self, other: Any) -> Affine:
         raise NotAffineError("a quotient by a state-dependent quantity")
@@ -79,6 +81,11 @@ class Affine:
     def times_precision(self) -> Affine:
         """P times the vector."""
         return Affine({base: (0, *polynomial) for base, polynomial in self.blocks.items()})
+
+
+def _exact(value: Any) -> Any:
+    """A literal as the exact number that it is: 1/3 in int arithmetic, or 0.1 times a fraction, would be a float."""
+    return exact(value) if isinstance(value, int | float) else value
 
 
 def _add(left: Polynomial, right: Polynomial) -> Polynomial:

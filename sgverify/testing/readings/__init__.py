@@ -1,0 +1,1 @@
+"""How the shipped readings take one injected step, for the conformance suite."""

@@ -1,0 +1,74 @@
+"""The sampled reading of one injected step: torch tensors, the sampler's constants and its gradient estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradients import Estimator, MinibatchEstimator
+from sgverify.testing.case import Case
+
+
+def torch_step(case: Case, *, dtype: torch.dtype = torch.float64, hoist: bool = True) -> dict[str, Sequence[float]]:
+    """The state after the step, as floats; `hoist=False` visits the data by autograd at every gradient."""
+    clock = Clock()
+    numbers = {"h": case.step, "D": case.friction, "T": case.temperature}
+    given: dict[str, Any] = {name: Constant(np.array([[value]]), clock) for name, value in numbers.items()}
+    draws = iter(case.draws)
+    given["noise"] = lambda: Chains(_tensor(next(draws), dtype))
+    given["grad"] = _estimator(case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype).of_step(0)
+    state = tuple(Chains(_tensor(case.state[name], dtype)) for name in case.scheme.state)
+    with torch.no_grad():
+        values = case.scheme.step(state, dim=case.target.dim, **given)
+    results = {}
+    for name, value in zip(case.scheme.state, values, strict=True):
+        if value.tensor.dtype != dtype:
+            raise AssertionError(f"{name} became {value.tensor.dtype}; expected {dtype}")
+        results[name] = value.tensor.reshape(-1).to(torch.float64).tolist()
+    return results
+
+
+class _Given:
+    """Minibatches that were written down."""
+
+    def __init__(self, minibatches: Sequence[Sequence[int]]) -> None:
+        self._drawn = torch.tensor(minibatches, dtype=torch.int64)[:, :, None, None]
+
+    def block(self, first: int, count: int) -> Tensor:
+        return self._drawn[first : first + count]
+
+
+class _Shifted(Estimator):
+    """The full gradient and a vector that was written down for each evaluation."""
+
+    def __init__(self, potential: Potential, shifts: Sequence[Tensor]) -> None:
+        super().__init__(potential)
+        self._shifts = shifts
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        return self.potential.full(theta) + self._shifts[evaluation]
+
+
+def _estimator(case: Case, potential: Potential, dtype: torch.dtype) -> Estimator:
+    if case.gradient.kind == "additive":
+        return _Shifted(potential, [_tensor(shift, dtype) for shift in case.shifts])
+    if not case.minibatches:
+        return Estimator(potential)
+    count = len(case.minibatches)
+    estimator = MinibatchEstimator(potential, _Given(case.minibatches), batch=case.gradient.batch, per_step=count)
+    estimator.prepare(0, 1)
+    return estimator
+
+
+def _tensor(values: Sequence[float], dtype: torch.dtype) -> Tensor:
+    return torch.tensor(values, dtype=dtype)[None, None, :]
+
+
+__all__ = ["torch_step"]
