@@ -24,7 +24,9 @@ def draw(report: Path, picture: Path) -> None:
         for item in read_evidence(report).evidence
         if item.claim == CLAIM and item.configuration["test_function"] == "theta**2"
     }
-    mpl.rcParams.update({"svg.hashsalt": "sgverify", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    mpl.rcParams.update(
+        {"svg.hashsalt": "sgverify", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    )
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), sharey=True, layout="constrained")
     for axis, (kind, title) in zip(axes, PANELS, strict=True):
         for scheme in SCHEMES:
@@ -45,7 +47,14 @@ def curve(axis: plt.Axes, item: Evidence) -> None:
     for point in item.points:
         if point.kind == "sampled" and point.value and abs(point.value) > 3 * (point.standard_error or 0):
             axis.errorbar(
-                point.step, abs(point.value), 3 * point.standard_error, fmt="D", ms=5, mfc="none", capsize=3, color=colour
+                point.step,
+                abs(point.value),
+                3 * point.standard_error,
+                fmt="D",
+                ms=5,
+                mfc="none",
+                capsize=3,
+                color=colour,
             )
 
 

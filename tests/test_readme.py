@@ -22,7 +22,11 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """The command in `folder`, with this interpreter's sgverify."""
     assert command[0] == "sgverify"
     return subprocess.run(
-        [sys.executable, "-m", "sgverify", *command[1:]], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "sgverify", *command[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -42,7 +46,9 @@ def test_all_blocks_are_of_a_kind_that_is_run():
 @pytest.mark.parametrize("line", CONSOLE)
 def test_console_line(line: str, folder: Path):
     result = run(shlex.split(line), folder)
-    expected = 1 if "gradient.kind=iid" in line else 0  # minibatches violate the printed theorem 3, the page says
+    expected = (
+        1 if "gradient.kind=iid" in line else 0
+    )  # minibatches violate the printed theorem 3, the page says
     assert result.returncode == expected, result.stdout + result.stderr
     assert result.stdout
     assert "Traceback" not in result.stderr

@@ -64,7 +64,13 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         Point(step=step, length=length, value=float(values.mean()), standard_error=spread, kind="sampled"),
     ]
     return make_evidence(
-        subject, claim, CHECK, method="monte-carlo", judgement=judgement, points=points, certificate=certificate
+        subject,
+        claim,
+        CHECK,
+        method="monte-carlo",
+        judgement=judgement,
+        points=points,
+        certificate=certificate,
     )
 
 

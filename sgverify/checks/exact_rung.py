@@ -17,7 +17,9 @@ class NoExactRung(Exception):
 def exact_answers(subject: Subject) -> Answers:
     """The exact answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
     if not subject.affine:
-        raise NoExactRung(f"no exact law: {_why_not_affine(subject)}; sampling this scheme's rates is not available")
+        raise NoExactRung(
+            f"no exact law: {_why_not_affine(subject)}; sampling this scheme's rates is not available"
+        )
     why = unreached(subject.model)
     if why:
         raise NoExactRung(f"no exact law: {why}; sampling its rates is not available")

@@ -13,8 +13,8 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.answers import Answers
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
+from sgverify.exact.answers import Answers
 from sgverify.exact.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 
@@ -47,7 +47,9 @@ def alpha_of(subject: Subject, claim: Claim, quantity: str) -> Fraction:
         return _fraction(schedule.alpha)
     best = claim.best_alpha(quantity, subject.facts(schedule.kind, None))
     if best is None:
-        raise ConfigurationError(f"schedule.alpha: {claim.id} names no best exponent; give one, e.g. schedule.alpha=0.33")
+        raise ConfigurationError(
+            f"schedule.alpha: {claim.id} names no best exponent; give one, e.g. schedule.alpha=0.33"
+        )
     return best
 
 
@@ -64,7 +66,9 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     try:
         answers = exact_answers(subject)
         if quantity != "bias" and not answers.has_mean_square_error:
-            raise NoExactRung(f"no exact mean square error: {_why_no_mse(subject)}; sampling it is not available")
+            raise NoExactRung(
+                f"no exact mean square error: {_why_no_mse(subject)}; sampling it is not available"
+            )
         values = _values(answers, quantity)
         points = _points(subject, values, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
@@ -76,7 +80,9 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
         return unsettled(subject, claim, quantity, why)
-    name = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}[quantity]
+    name = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}[
+        quantity
+    ]
     what = f"{name} of {subject.observable} at {_schedule_text(schedule, alpha)}"
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     return make_evidence(
@@ -104,20 +110,30 @@ def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alph
         if quantity == "bias":
             return decreasing_bias(bias, alpha)
         mse = decreasing_mse(bias, answers.variance, alpha)
-        return mse if quantity == "mse" else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
+        return (
+            mse
+            if quantity == "mse"
+            else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
+        )
     if quantity == "bias":
         return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
     mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
     if quantity == "mse":
         return mse
     slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
-    return max((r for r in (mse, slower) if r.exponent is not None), key=lambda r: r.exponent or 0, default=Rate(None))
+    return max(
+        (r for r in (mse, slower) if r.exponent is not None),
+        key=lambda r: r.exponent or 0,
+        default=Rate(None),
+    )
 
 
 def _why_no_mse(subject: Subject) -> str:
     if subject.noise.exchangeable:
         return "under reshuffling the exact rung reaches the bias and the stationary law"
-    return f"the chain has {subject.model.size} coordinates, more than the exact rung's mean square errors reach"
+    return (
+        f"the chain has {subject.model.size} coordinates, more than the exact rung's mean square errors reach"
+    )
 
 
 def _values(answers: Answers, quantity: str) -> Callable[[StepSize, int], Certified]:
@@ -137,7 +153,10 @@ def _points(
     else:
         steps = [subject.scale * float(length) ** -float(alpha) for length in lengths]
         sizes = [horizon_step(subject.scale, alpha, length) for length in lengths]
-    subject.check_stable(sorted(set(steps), reverse=True), "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha")
+    subject.check_stable(
+        sorted(set(steps), reverse=True),
+        "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha",
+    )
     points = []
     for step, size, length in zip(steps, sizes, lengths, strict=True):
         found = values(size, length)
@@ -157,7 +176,11 @@ def _certificate(
 ) -> dict[str, Any]:
     certificate = expansion_certificate(answers)
     certificate.update(noise_certificate(subject))
-    certificate["schedule"] = {"kind": schedule, "alpha": alpha, "scale": subject.step if schedule == "fixed" else subject.scale}
+    certificate["schedule"] = {
+        "kind": schedule,
+        "alpha": alpha,
+        "scale": subject.step if schedule == "fixed" else subject.scale,
+    }
     certificate["transient"] = {f"h^{j - 1}/L": text for j, text in enumerate(answers.transient.texts)}
     certificate["asymptotic_variance"] = answers.variance
     certificate["logarithm"] = {"found": found.logarithm, "predicted": prediction.logarithm}
@@ -165,4 +188,6 @@ def _certificate(
 
 
 def _schedule_text(schedule: str, alpha: Fraction) -> str:
-    return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[schedule]
+    return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[
+        schedule
+    ]

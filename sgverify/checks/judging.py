@@ -96,7 +96,10 @@ def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
     facts = subject.facts(schedule, None)
     if claim.schedule in ("horizon", "power"):
         if claim.schedule != schedule:
-            return False, f"{claim.id} speaks of the {claim.schedule} schedule, and schedule.kind={schedule!r} was chosen"
+            return (
+                False,
+                f"{claim.id} speaks of the {claim.schedule} schedule, and schedule.kind={schedule!r} was chosen",
+            )
         try:
             facts["schedule.alpha"] = alpha_of(subject, claim, quantity)
         except (ValueError, ConfigurationError) as error:

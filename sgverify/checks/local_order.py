@@ -27,7 +27,12 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
     """
     order = subject.order
     if isinstance(order, NotExpandableError):
-        return unsettled(subject, claim, CHECK, f"the step has no power series in sqrt(h) that could be read: it uses {order}")
+        return unsettled(
+            subject,
+            claim,
+            CHECK,
+            f"the step has no power series in sqrt(h) that could be read: it uses {order}",
+        )
     facts = subject.facts("fixed", None)
     if claim.id == STATED:
         facts["K"] = subject.scheme.order or 1
@@ -50,12 +55,20 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
     what = f"local order {at_least}{found} given the minibatch"
     wanted = f"{predicted}"
     if stated:
-        wanted = f"{predicted}, the order that the scheme states" if claimed else f"{predicted}, the least of an integrator"
-    averaged = "" if order.averaged_order == found else f"; averaged over minibatches it is {order.averaged_order}"
+        wanted = (
+            f"{predicted}, the order that the scheme states"
+            if claimed
+            else f"{predicted}, the least of an integrator"
+        )
+    averaged = (
+        "" if order.averaged_order == found else f"; averaged over minibatches it is {order.averaged_order}"
+    )
     if found < predicted:
         assert order.given_minibatch is not None
         return Judgement(
-            "violates", False, f"{what}, not {wanted}: P_h and exp(hL) differ at h^{order.given_minibatch.power}{averaged}"
+            "violates",
+            False,
+            f"{what}, not {wanted}: P_h and exp(hL) differ at h^{order.given_minibatch.power}{averaged}",
         )
     sharp = found == predicted and order.given_minibatch is not None
     relation = "exactly" if sharp else "more than"

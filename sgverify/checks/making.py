@@ -44,6 +44,8 @@ def make_evidence(
     )
 
 
-def unsettled(subject: Subject, claim: Claim, check: str, reason: str, verdict: str = "inconclusive") -> Evidence:
+def unsettled(
+    subject: Subject, claim: Claim, check: str, reason: str, verdict: str = "inconclusive"
+) -> Evidence:
     """Evidence that says why nothing was settled."""
     return make_evidence(subject, claim, check, method="exact", judgement=Judgement(verdict, False, reason))

@@ -51,7 +51,8 @@ def rate(
     **overrides: Any,
 ) -> Evidence:
     """One rate against the printed claim: theorem-4 (stationary bias), theorem-2 (bias), theorem-3 (mse),
-    theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the scheme's own order."""
+    theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the scheme's own order.
+    """
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity", str(quantity), QUANTITIES)
     if method is not None and method not in METHODS:
@@ -106,7 +107,9 @@ def make_subject(scheme: Scheme | str, configuration: Configuration) -> Subject:
     if isinstance(scheme, Scheme):
         return Subject(scheme, configuration, scheme.reference or scheme.name)
     if not isinstance(scheme, str):
-        raise UserError(f"scheme={scheme!r}: expected a Scheme or a reference such as 'sghmc-aboba' or 'mine.py:heun'")
+        raise UserError(
+            f"scheme={scheme!r}: expected a Scheme or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
+        )
     return Subject(load_scheme(scheme), configuration, scheme)
 
 

@@ -27,7 +27,9 @@ class Check:
     def function(self) -> Callable[[Subject, Claim], Evidence]:
         """The function that `place` names."""
         module, _, attribute = self.place.partition(":")
-        function: Callable[[Subject, Claim], Evidence] = getattr(import_module(f"sgverify.checks.{module}"), attribute)
+        function: Callable[[Subject, Claim], Evidence] = getattr(
+            import_module(f"sgverify.checks.{module}"), attribute
+        )
         return function
 
     @property

@@ -62,7 +62,9 @@ def _stationary(subject: Subject, item: Evidence, settings: Settings) -> list[Po
 
 def _forgetful(subject: Subject, steps: list[float]) -> list[float]:
     radii = spectral_radii(subject.scheme, subject.model.parameters, subject.eigenvalues, steps)
-    return [step for step, radius in zip(steps, radii, strict=True) if radius ** (LONGEST // BURN_IN) <= FORGOTTEN]
+    return [
+        step for step, radius in zip(steps, radii, strict=True) if radius ** (LONGEST // BURN_IN) <= FORGOTTEN
+    ]
 
 
 def _finite(
@@ -71,10 +73,17 @@ def _finite(
     settings: Settings,
     sweeps: dict[tuple[str, tuple[tuple[float, int], ...]], Averages],
 ) -> list[Point]:
-    rows = [(p.step, p.length) for p in item.points if p.step is not None and p.length is not None and p.length <= LONGEST]
+    rows = [
+        (p.step, p.length)
+        for p in item.points
+        if p.step is not None and p.length is not None and p.length <= LONGEST
+    ]
     if not rows:
         return []
-    alpha, scale = float(_fraction(item.certificate["schedule"]["alpha"])), item.certificate["schedule"]["scale"]
+    alpha, scale = (
+        float(_fraction(item.certificate["schedule"]["alpha"])),
+        item.certificate["schedule"]["scale"],
+    )
     key = ("horizon", tuple(rows))
     if key not in sweeps:
         sweeps[key] = sample(
@@ -95,9 +104,13 @@ def _finite(
 
 def _point(step: float, length: int | None, values: np.ndarray, diverged: bool) -> Point:
     if diverged:
-        return Point(step=step, length=length, value=None, kind="sampled", diverged=True, note="the chains diverged")
+        return Point(
+            step=step, length=length, value=None, kind="sampled", diverged=True, note="the chains diverged"
+        )
     spread = float(np.std(values, ddof=1)) / len(values) ** 0.5
-    return Point(step=step, length=length, value=float(np.mean(values)), standard_error=spread, kind="sampled")
+    return Point(
+        step=step, length=length, value=float(np.mean(values)), standard_error=spread, kind="sampled"
+    )
 
 
 def _fraction(text: str | int | float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
@@ -11,10 +12,9 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.answers import Answers
 from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.answers import Answers
 from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
-from fractions import Fraction
 
 CHECK = "stationary-bias"
 HALVINGS = 5
@@ -41,7 +41,10 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
         return _from_vanishing_steps(subject, claim, answers, points, why_no_expansion(error))
     if found is None:
         return unsettled(
-            subject, claim, CHECK, f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
+            subject,
+            claim,
+            CHECK,
+            f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
         )
     certificate.update(noise_certificate(subject))
     return make_evidence(
@@ -76,7 +79,10 @@ def noise_certificate(subject: Subject) -> dict[str, Any]:
     order = subject.order
     if isinstance(order, NotExpandableError):
         return {}
-    return {"local_order_given_minibatch": whole(order.order), "local_order_averaged": whole(order.averaged_order)}
+    return {
+        "local_order_given_minibatch": whole(order.order),
+        "local_order_averaged": whole(order.averaged_order),
+    }
 
 
 def _point(answers: Answers, step: float) -> Point:
@@ -84,7 +90,9 @@ def _point(answers: Answers, step: float) -> Point:
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 
-def _from_vanishing_steps(subject: Subject, claim: Claim, answers: Answers, points: list[Point], why: str) -> Evidence:
+def _from_vanishing_steps(
+    subject: Subject, claim: Claim, answers: Answers, points: list[Point], why: str
+) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
     tiny = [points[-1].step * 2.0**-k for k in (20, 21, 22) if points[-1].step]
     subject.check_stable(tiny, "schedule.step")
@@ -92,13 +100,23 @@ def _from_vanishing_steps(subject: Subject, claim: Claim, answers: Answers, poin
     last, before = biases[-1], biases[-2]
     if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
         return unsettled(subject, claim, CHECK, why)
-    certificate = {"bias_at": {f"h={s:.3g}": b.value for s, b in zip(tiny, biases, strict=True)}, "no_expansion": why}
+    certificate = {
+        "bias_at": {f"h={s:.3g}": b.value for s, b in zip(tiny, biases, strict=True)},
+        "no_expansion": why,
+    }
     reason = (
         f"the stationary bias of {subject.observable} does not vanish with h: it is {last.value:.6g} at h={tiny[-1]:.3g} and "
         f"{before.value:.6g} at twice that; {why}"
     )
     prediction = claim.predict(CHECK, subject.facts("fixed", None))
     return make_evidence(
-        subject, claim, CHECK, method="exact", judgement=Judgement("violates", False, reason), prediction=prediction,
-        found=Fraction(0), points=points, certificate=certificate,
+        subject,
+        claim,
+        CHECK,
+        method="exact",
+        judgement=Judgement("violates", False, reason),
+        prediction=prediction,
+        found=Fraction(0),
+        points=points,
+        certificate=certificate,
     )

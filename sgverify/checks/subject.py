@@ -9,7 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from sgverify.configuration import Configuration, load_configuration, settings_of
-from sgverify.errors import ConfigurationError, DefinitionError, InstabilityError, NotAffineError, NotExpandableError
+from sgverify.errors import (
+    ConfigurationError,
+    DefinitionError,
+    InstabilityError,
+    NotAffineError,
+    NotExpandableError,
+)
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit

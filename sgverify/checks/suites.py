@@ -67,10 +67,13 @@ def chen2015(effort: str) -> list[Case]:
             for scheme in SCHEMES
         ]
     kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
-    cases += [Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic]
+    cases += [
+        Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic
+    ]
     for kind in ("without-replacement", "reshuffle"):
         cases += [
-            Case(scheme, (f"gradient.kind={kind}",), ("stationary-bias",)) for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
+            Case(scheme, (f"gradient.kind={kind}",), ("stationary-bias",))
+            for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
         ]
     return cases
 

@@ -37,15 +37,23 @@ def symmetric_words(alphabet: Alphabet) -> list[Scheme]:
 def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     word = subject.scheme.word
     if word is None:
-        return unsettled(subject, claim, quantity, f"{subject.reference} is not a splitting word", "not-applicable")
+        return unsettled(
+            subject, claim, quantity, f"{subject.reference} is not a splitting word", "not-applicable"
+        )
     prediction = claim.predict(quantity, subject.facts("fixed", None))
     try:
         mine = local_order(subject.scheme, DIMENSION)
-        others = {scheme.word.text: local_order(scheme, DIMENSION) for scheme in symmetric_words(word.alphabet) if scheme.word}
+        others = {
+            scheme.word.text: local_order(scheme, DIMENSION)
+            for scheme in symmetric_words(word.alphabet)
+            if scheme.word
+        }
     except NotExpandableError as error:
         return unsettled(subject, claim, quantity, f"a word has no power series: it uses {error}")
     orders = {text: order.order for text, order in others.items()}
-    defects = {text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()}
+    defects = {
+        text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()
+    }
     own = mine.given_minibatch.text if mine.given_minibatch else "0"
     if quantity == "order-equivalence":
         different = sorted(text for text, order in orders.items() if order != mine.order)
@@ -57,11 +65,23 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         says = "one leading error"
     if different:
         judgement = Judgement(
-            "violates", False, f"{', '.join(different)} and {word.text} do not share {says}: their steps differ at h^{found + 1}"
+            "violates",
+            False,
+            f"{', '.join(different)} and {word.text} do not share {says}: their steps differ at h^{found + 1}",
         )
     else:
         judgement = Judgement("conforms", True, f"{', '.join(orders)} and {word.text} share {says}")
     return make_evidence(
-        subject, claim, quantity, method="proof", judgement=judgement, prediction=prediction, found=found,
-        certificate={"orders": orders, "leading_defects": {**defects, word.text: own}, "proved_in_dimension": DIMENSION},
+        subject,
+        claim,
+        quantity,
+        method="proof",
+        judgement=judgement,
+        prediction=prediction,
+        found=found,
+        certificate={
+            "orders": orders,
+            "leading_defects": {**defects, word.text: own},
+            "proved_in_dimension": DIMENSION,
+        },
     )

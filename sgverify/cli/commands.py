@@ -14,7 +14,9 @@ from sgverify.cli.stored import read_one
 from sgverify.errors import ConfigurationError
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
-SET = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins.")
+SET = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins."
+)
 
 
 def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -36,7 +38,12 @@ JSON = click.option(
 @click.option("--explain", is_flag=True, help="Show statement, certificate and replay command of each.")
 @JSON
 def verify(
-    scheme: str, config: str | None, settings: tuple[str, ...], checks: str | None, explain: bool, json_path: str | None
+    scheme: str,
+    config: str | None,
+    settings: tuple[str, ...],
+    checks: str | None,
+    explain: bool,
+    json_path: str | None,
 ) -> int:
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
     from sgverify.checks import judge, make_subject
@@ -51,13 +58,20 @@ def verify(
 
 @click.command()
 @click.argument("scheme")
-@click.option("--quantity", required=True, metavar="stationary-bias|bias|mse|local-order", help="What is asked for.")
+@click.option(
+    "--quantity", required=True, metavar="stationary-bias|bias|mse|local-order", help="What is asked for."
+)
 @click.option("--method", metavar="exact|monte-carlo", help="The rung; by default the highest there is.")
 @CONFIG
 @SET
 @JSON
 def rate(
-    scheme: str, quantity: str, method: str | None, config: str | None, settings: tuple[str, ...], json_path: str | None
+    scheme: str,
+    quantity: str,
+    method: str | None,
+    config: str | None,
+    settings: tuple[str, ...],
+    json_path: str | None,
 ) -> int:
     """Measure one rate of SCHEME and hold it against the printed claim."""
     from sgverify.checks import rate as ask
@@ -70,7 +84,9 @@ def rate(
 
 @click.command()
 @click.argument("word")
-@click.option("--coefficients", metavar="1/2,1,1/2", help="One share of the step per letter; default: equal shares.")
+@click.option(
+    "--coefficients", metavar="1/2,1,1/2", help="One share of the step per letter; default: equal shares."
+)
 @click.option("--degree", type=int, metavar="N", help="How far to look for the leading error.")
 @JSON
 def bch(word: str, coefficients: str | None, degree: int | None, json_path: str | None) -> int:
@@ -91,7 +107,9 @@ def bch(word: str, coefficients: str | None, degree: int | None, json_path: str 
     if json_path:
         output.show_json(document, json_path)
     if json_path != "-":
-        click.echo(f"{result.word}: order {'exact' if result.order is None else result.order}; {result.reason}")
+        click.echo(
+            f"{result.word}: order {'exact' if result.order is None else result.order}; {result.reason}"
+        )
         for term in result.leading:
             click.echo(f"  {term}")
     return 0
@@ -114,8 +132,12 @@ def list_(kind: str, json_path: str | None) -> int:
 
 @click.command()
 @click.option("--suite", default="chen2015", show_default=True, help="The paper whose claims are settled.")
-@click.option("--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the report goes.")
-@click.option("--quick/--full", "quick", default=None, help="Exact rungs alone, or more samples than by default.")
+@click.option(
+    "--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the report goes."
+)
+@click.option(
+    "--quick/--full", "quick", default=None, help="Exact rungs alone, or more samples than by default."
+)
 @click.option("--strict", is_flag=True, help="Exit like verify instead of 0.")
 def report(suite: str, folder: str, quick: bool | None, strict: bool) -> int:
     """Settle every claim of a paper and write report.json, index.html, report.md and junit.xml."""
@@ -148,5 +170,7 @@ def _ids(text: str | None) -> list[str]:
         return []
     ids = [part.strip() for part in text.split(",") if part.strip()]
     if not ids:
-        raise ConfigurationError(f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all")
+        raise ConfigurationError(
+            f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
+        )
     return ids

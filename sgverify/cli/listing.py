@@ -32,7 +32,13 @@ def _schemes() -> list[dict[str, str]]:
     rows = [_row(scheme.name, scheme.summary, scheme.source) for scheme in NAMED.values()]
     for prefix, alphabet in ALPHABETS.items():
         letters = ", ".join(alphabet.letters)
-        rows.append(_row(f"{prefix}-WORD", f"Any word over the letters {letters} of {alphabet.name}.", f"alphabet {alphabet.name}"))
+        rows.append(
+            _row(
+                f"{prefix}-WORD",
+                f"Any word over the letters {letters} of {alphabet.name}.",
+                f"alphabet {alphabet.name}",
+            )
+        )
     return rows
 
 

@@ -39,7 +39,10 @@ def show(evidence: Sequence[Evidence], json_path: str | None, long: bool, watch:
         write_evidence(json_path, evidence, watch.provenance())
     if json_path != "-":
         for item in evidence:
-            click.echo(click.style(explain(item) if long else summarise(item), fg=_colour(item)), color=_colour_wanted())
+            click.echo(
+                click.style(explain(item) if long else summarise(item), fg=_colour(item)),
+                color=_colour_wanted(),
+            )
     return exit_code(evidence)
 
 
@@ -59,10 +62,17 @@ def progress(title: str) -> Iterator[Any]:
     if not console.is_terminal:
         yield None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=None)
-        yield lambda text, done, total: bar.update(task, description=text or title, completed=done, total=total)
+        yield lambda text, done, total: bar.update(
+            task, description=text or title, completed=done, total=total
+        )
 
 
 def _colour(item: Evidence) -> str:

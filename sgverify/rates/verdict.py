@@ -20,10 +20,14 @@ class Judgement:
 def judge_step_rate(found: Rate, predicted: Fraction, what: str) -> Judgement:
     """A rate in h: at least as fast means an exponent at least as large. A zero conforms."""
     if found.exponent is None:
-        return Judgement("conforms", False, f"{what} is identically zero, which is faster than any power of h")
+        return Judgement(
+            "conforms", False, f"{what} is identically zero, which is faster than any power of h"
+        )
     if found.exponent < predicted:
         return Judgement(
-            "violates", False, f"{what} is of order h^{found.exponent} as h -> 0, not of order h^{predicted} as predicted"
+            "violates",
+            False,
+            f"{what} is of order h^{found.exponent} as h -> 0, not of order h^{predicted} as predicted",
         )
     sharp = found.exponent == predicted
     relation = "exactly as predicted" if sharp else f"faster than the predicted h^{predicted}"
@@ -37,22 +41,32 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     """
     assert predicted.exponent is not None
     if found.exponent is None:
-        return Judgement("conforms", False, f"{what} is identically zero, which is faster than any power of L")
+        return Judgement(
+            "conforms", False, f"{what} is identically zero, which is faster than any power of L"
+        )
     law = _law(found)
     slower = found.exponent > predicted.exponent or (
         found.exponent == predicted.exponent and (strict or found.logarithm > predicted.logarithm)
     )
     if slower and found.at_most:
-        return Judgement("inconclusive", False, f"{what} is known to decay like {law} or faster; predicted: {_law(predicted)}")
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{what} is known to decay like {law} or faster; predicted: {_law(predicted)}",
+        )
     if slower:
         wanted = f"faster than {_law(predicted)}" if strict else _law(predicted)
         return Judgement("violates", False, f"{what} decays like {law}, not like {wanted} as predicted")
     if found.at_most:
-        return Judgement("conforms", False, f"{what} decays like {law} or faster; predicted: {_law(predicted)}")
+        return Judgement(
+            "conforms", False, f"{what} decays like {law} or faster; predicted: {_law(predicted)}"
+        )
     sharp = not strict and (found.exponent, found.logarithm) == (predicted.exponent, predicted.logarithm)
     if sharp:
         return Judgement("conforms", True, f"{what} decays like {law}, exactly as predicted")
-    return Judgement("conforms", False, f"{what} decays like {law}, faster than the predicted {_law(predicted)}")
+    return Judgement(
+        "conforms", False, f"{what} decays like {law}, faster than the predicted {_law(predicted)}"
+    )
 
 
 def _law(rate: Rate) -> str:

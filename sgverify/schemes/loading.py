@@ -48,7 +48,9 @@ def load_scheme(reference: str) -> Scheme:
 
 def _from_file(path: Path, reference: str) -> ModuleType:
     if not path.is_file():
-        raise UserError(f"scheme={reference!r}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path")
+        raise UserError(
+            f"scheme={reference!r}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path"
+        )
     # The name depends on the place, so that two files of one name do not meet.
     name = f"sgverify_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -62,9 +64,13 @@ def _from_file(path: Path, reference: str) -> ModuleType:
     except (UserError, KeyboardInterrupt):
         sys.modules.pop(name, None)
         raise
-    except BaseException as error:  # SystemExit too: a file that exits must not end the command as if all were well
+    except (
+        BaseException
+    ) as error:  # SystemExit too: a file that exits must not end the command as if all were well
         sys.modules.pop(name, None)
-        raise UserError(f"scheme={reference!r}: {_place(error, path)} raised {type(error).__name__}: {error}") from None
+        raise UserError(
+            f"scheme={reference!r}: {_place(error, path)} raised {type(error).__name__}: {error}"
+        ) from None
     finally:
         sys.path.pop(0)
     return module
@@ -81,7 +87,9 @@ def _from_module(name: str, reference: str) -> ModuleType:
             "catalogue name (see `sgverify list schemes`)"
         ) from None
     except BaseException as error:
-        raise UserError(f"scheme={reference!r}: importing {name} raised {type(error).__name__}: {error}") from None
+        raise UserError(
+            f"scheme={reference!r}: importing {name} raised {type(error).__name__}: {error}"
+        ) from None
 
 
 def _place(error: BaseException, path: Path) -> str:

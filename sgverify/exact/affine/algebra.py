@@ -35,7 +35,12 @@ def block(polynomial: Polynomial | None, powers: Sequence[Any], entry: Entry) ->
 
 
 def stacked(
-    step: Step, names: Sequence[str], columns: Sequence[Base], powers: Sequence[Any], entry: Entry, make: Callable[..., Any]
+    step: Step,
+    names: Sequence[str],
+    columns: Sequence[Base],
+    powers: Sequence[Any],
+    entry: Entry,
+    make: Callable[..., Any],
 ) -> Any:
     """The matrix whose (name, base) blocks are the step's; `make(rows)` builds the matrix from its entries."""
     dim = powers[0].nrows()

@@ -76,7 +76,9 @@ class Affine:
         raise NotAffineError("a power of a state-dependent quantity")
 
     def _map(self, function: Callable[[Any], Any]) -> Affine:
-        return Affine({base: tuple(function(c) for c in polynomial) for base, polynomial in self.blocks.items()})
+        return Affine(
+            {base: tuple(function(c) for c in polynomial) for base, polynomial in self.blocks.items()}
+        )
 
     def times_precision(self) -> Affine:
         """P times the vector."""
@@ -165,7 +167,9 @@ def read_affine(scheme: Scheme, ingredients: dict[str, Any], *, each_evaluation:
     one noise per minibatch. Raises `NotAffineError` where the step is not affine.
     """
     if any(shape != "vector" for shape in scheme.shapes.values()):
-        raise NotAffineError(f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest")
+        raise NotAffineError(
+            f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest"
+        )
     run = _Run(each_evaluation)
     state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
     given = {**ingredients, "grad": _Gradient(run, 0), "noise": run.noise}

@@ -43,7 +43,9 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
 def rational(value: Fraction | Surd) -> fmpq | arb:
     """A number as flint's rational, or as a ball where it has roots."""
     if isinstance(value, Surd):
-        return sum((arb(fmpq(r.numerator, r.denominator)) * arb(q).sqrt() for q, r in value.terms.items()), arb(0))
+        return sum(
+            (arb(fmpq(r.numerator, r.denominator)) * arb(q).sqrt() for q, r in value.terms.items()), arb(0)
+        )
     return fmpq(value.numerator, value.denominator)
 
 

@@ -106,7 +106,9 @@ def _covariance(value: Any, dim: int) -> fmpq_mat:
     else:
         rows = value
     if len(rows) != dim or any(len(row) != dim for row in rows):
-        raise ConfigurationError(f"gradient.covariance={value!r}: expected a number or a {dim} x {dim} matrix")
+        raise ConfigurationError(
+            f"gradient.covariance={value!r}: expected a number or a {dim} x {dim} matrix"
+        )
     entries = [[_fmpq(v) for v in row] for row in rows]
     if any(entries[i][j] != entries[j][i] for i in range(dim) for j in range(i)):
         raise ConfigurationError(f"gradient.covariance={value!r}: not symmetric; a covariance is")

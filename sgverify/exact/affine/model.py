@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
@@ -92,7 +92,8 @@ class Model:
     def injections(self, step: arb) -> tuple[list[arb_mat], arb_mat]:
         """The blocks B_g of the minibatch noises in order of use, and the covariance of the drawn noise."""
         read = read_affine(
-            self.scheme, {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}}
+            self.scheme,
+            {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}},
         )
         powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
         names = list(self.scheme.state)
@@ -144,9 +145,8 @@ class Model:
         for k in range(read.gradients):
             found = []
             for j in range(2 * orders + 1):
-                block = _matrix(
-                    stacked(read, names, [("gradient", k)], powers, lambda c, j=j: coefficient(ring, c, j), list)
-                )
+                entry = partial(_coefficient_at, ring, j)
+                block = _matrix(stacked(read, names, [("gradient", k)], powers, entry, list))
                 if j % 2 or not j:
                     self._refuse_odd(j, block)
                 else:
@@ -157,7 +157,9 @@ class Model:
     def _read_series(self, orders: int) -> tuple[Any, Step, list[Any]]:
         ring = number_ring(2 * orders + 4)
         given: dict[str, Any] = {name: constant(ring, value) for name, value in self._given.items()}
-        read = read_affine(self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation)
+        read = read_affine(
+            self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation
+        )
         dim = self.target.dim
         precision = fmpq_mat([[_fmpq(v) for v in row] for row in self.target.precision])
         unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
@@ -167,7 +169,9 @@ class Model:
         if any(_nonzero(matrix) for matrix in matrices):
             raise NotExpandableError(f"`{self.scheme.name}` has the power s^{power} of s = sqrt(h)")
 
-    def _covariance_coefficient(self, read: Step, ring: Any, powers: list[Any], names: list[str], power: int) -> Any:
+    def _covariance_coefficient(
+        self, read: Step, ring: Any, powers: list[Any], names: list[str], power: int
+    ) -> Any:
         dim = self.target.dim
         rows: list[list[Any]] = [[0] * self.size for _ in range(self.size)]
         v = self.noise.covariance
@@ -203,7 +207,9 @@ class Model:
         for name in self.scheme.dynamics.state:
             if name == "theta":
                 means += [
-                    ball.number(m) + ball.number(self.start) * (temperature * ball.number(self.target.covariance[i][i])).sqrt()
+                    ball.number(m)
+                    + ball.number(self.start)
+                    * (temperature * ball.number(self.target.covariance[i][i])).sqrt()
                     for i, m in enumerate(self.target.mean)
                 ]
             else:
@@ -278,6 +284,10 @@ def horizon_step(scale: float | Fraction, alpha: Fraction, length: int) -> StepS
     return lambda: ball.number(factor) / arb(length) ** ball.number(power)
 
 
+def _coefficient_at(ring: Any, power: int, value: Any) -> Any:
+    return coefficient(ring, value, power)
+
+
 def _fmpq(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
@@ -324,5 +334,3 @@ def _alike(matrices: list[Any]) -> list[Any]:
     if all(isinstance(m, fmpq_mat) for m in matrices):
         return matrices
     return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]
-
-

@@ -17,7 +17,9 @@ GRID = 400
 BISECTIONS = 60
 
 
-def spectral_radii(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], steps: Any) -> Any:
+def spectral_radii(
+    scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], steps: Any
+) -> Any:
     """The spectral radius of M for each step size: float64, shape (steps,).
 
     The blocks of M are polynomials in the precision, so M splits over the precision's eigenvalues.

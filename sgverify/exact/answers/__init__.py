@@ -10,7 +10,15 @@ from sgverify.exact.answers.quadratic import QuadraticAnswers
 
 Answers = QuadraticAnswers | EpochAnswers | PolynomialAnswers
 
-__all__ = ["Answers", "Coefficients", "EpochAnswers", "PolynomialAnswers", "QuadraticAnswers", "answers_for", "unreached"]
+__all__ = [
+    "Answers",
+    "Coefficients",
+    "EpochAnswers",
+    "PolynomialAnswers",
+    "QuadraticAnswers",
+    "answers_for",
+    "unreached",
+]
 
 
 def unreached(model: Model) -> str | None:
@@ -23,7 +31,9 @@ def unreached(model: Model) -> str | None:
     if model.size > LARGEST:
         return f"the test function {model.observable} has degree {degree}; beyond one dimension at most 2 is reached"
     if degree > HIGHEST_DEGREE:
-        return f"the test function {model.observable} has degree {degree}; at most {HIGHEST_DEGREE} is reached"
+        return (
+            f"the test function {model.observable} has degree {degree}; at most {HIGHEST_DEGREE} is reached"
+        )
     return None
 
 

@@ -52,5 +52,9 @@ def _text(value: Any) -> str:
     """A fraction in full where it is short, else its decimal value."""
     if isinstance(value, fmpq):
         text = str(value)
-        return text if len(text) <= 40 else f"{float(arb(value).mid())!r} (exact fraction of {len(text)} characters)"
+        return (
+            text
+            if len(text) <= 40
+            else f"{float(arb(value).mid())!r} (exact fraction of {len(text)} characters)"
+        )
     return value.str(15)

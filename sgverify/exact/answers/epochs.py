@@ -76,7 +76,12 @@ class EpochAnswers(QuadraticAnswers):
             truth = to_fmpq(self.model.truth)
             return Coefficients.of(
                 expand_epoch(
-                    self.series, self._noise_series[1], self.steps, self.exact_observable, truth, position=self.steps
+                    self.series,
+                    self._noise_series[1],
+                    self.steps,
+                    self.exact_observable,
+                    truth,
+                    position=self.steps,
                 )
             )
 
@@ -96,15 +101,18 @@ class EpochAnswers(QuadraticAnswers):
         noise = self.model.noise
         with flint.ctx.workprec(EXPANSION_BITS):
             drawn = list(self.model.series(ORDERS).covariance)
-            return epoch_noise_series(drawn, self.model.gradient_series(ORDERS), noise.covariance, noise.across)
+            return epoch_noise_series(
+                drawn, self.model.gradient_series(ORDERS), noise.covariance, noise.across
+            )
 
     def _problem_at(self, step: StepSize) -> Callable[[int], EpochProblem]:
-        noise = self.model.noise
+        own_block, two_blocks = self.model.noise.covariance, self.model.noise.across
+        assert own_block is not None and two_blocks is not None
 
         def at(bits: int) -> EpochProblem:
             problem = self.model.problem_at(step)(bits)
             injections, drawn = self.model.injections(step())
-            own, other = arb_mat(noise.covariance), arb_mat(noise.across)
+            own, other = arb_mat(own_block), arb_mat(two_blocks)
             within, across = epoch_noise(drawn, injections, own, other)
             chain = problem.chain
             noisy = AffineChain(chain.map, chain.shift, within, chain.start_mean, chain.start_covariance)

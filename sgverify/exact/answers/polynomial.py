@@ -82,10 +82,15 @@ class PolynomialAnswers:
         for block in self.model.gradient_series(ORDERS):
             columns = [[fmpq(0), *(m[i, 0] for m in block)] for i in range(self.model.size)]
             for powers in _indices(self.model.size, 3, degree):
-                term = [fmpq(self.model.noise.scalar_cumulants.get(sum(powers), fmpq(0)))] + [fmpq(0)] * ORDERS
+                term = [fmpq(self.model.noise.scalar_cumulants.get(sum(powers), fmpq(0)))] + [
+                    fmpq(0)
+                ] * ORDERS
                 for column, times in zip(columns, powers, strict=True):
                     for _ in range(times):
-                        term = [sum((term[i] * column[k - i] for i in range(k + 1)), fmpq(0)) for k in range(ORDERS + 1)]
+                        term = [
+                            sum((term[i] * column[k - i] for i in range(k + 1)), fmpq(0))
+                            for k in range(ORDERS + 1)
+                        ]
                 before = found.get(powers, [fmpq(0)] * ORDERS)
                 found[powers] = [a + b for a, b in zip(before, term[1:], strict=True)]
         return found
@@ -126,5 +131,3 @@ class PolynomialAnswers:
 
 def _indices(size: int, lowest: int, highest: int) -> list[tuple[int, ...]]:
     return [powers for powers in product(range(highest + 1), repeat=size) if lowest <= sum(powers) <= highest]
-
-

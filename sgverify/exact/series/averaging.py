@@ -55,7 +55,10 @@ def print_moments(moments: Moments, dim: int) -> str:
     texts = []
     for family in moments:
         names = [potential_label(index, dim).replace("U", "W") for index in family]
-        factors = [f"({name})^{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+        factors = [
+            f"({name})^{names.count(name)}" if names.count(name) > 1 else name
+            for name in dict.fromkeys(names)
+        ]
         texts.append(f"E[{' '.join(factors)}]")
     return " ".join(texts)
 
@@ -66,7 +69,10 @@ def _average(value: fmpq_mpoly, ring: Ring) -> dict[Moments, fmpq_mpoly]:
         for moments, chosen, weight in _choices(exponents, ring):
             kept = sums.setdefault(moments, {})
             kept[chosen] = kept.get(chosen, 0) + factor * weight
-    made = {moments: ring.context.from_dict({k: c for k, c in kept.items() if c}) for moments, kept in sums.items()}
+    made = {
+        moments: ring.context.from_dict({k: c for k, c in kept.items() if c})
+        for moments, kept in sums.items()
+    }
     return {moments: polynomial for moments, polynomial in made.items() if polynomial}
 
 
@@ -74,7 +80,11 @@ def _choices(exponents: tuple[int, ...], ring: Ring) -> Iterator[tuple[Moments, 
     """Every way to read some factors U_a of a monomial as noise W_a, none or at least two per minibatch."""
     per_batch = []
     for m in range(ring.minibatches):
-        present = [(a, exponents[ring.position("U", m, a)]) for a in ring.derivatives if exponents[ring.position("U", m, a)]]
+        present = [
+            (a, exponents[ring.position("U", m, a)])
+            for a in ring.derivatives
+            if exponents[ring.position("U", m, a)]
+        ]
         options = []
         for taken in product(*(range(e + 1) for _, e in present)):
             if sum(taken) == 1:
@@ -92,11 +102,12 @@ def _choices(exponents: tuple[int, ...], ring: Ring) -> Iterator[tuple[Moments, 
         for m in range(ring.minibatches):
             for a in ring.derivatives:
                 chosen[ring.position("U", m, a)] = 0
-        weight, families = 1, []
-        for family, left, factor in combination:
+        weight = 1
+        families: list[Family] = []
+        for chosen_family, left, factor in combination:
             weight *= factor
-            if family:
-                families.append(family)
+            if chosen_family:
+                families.append(chosen_family)
             for a, e in left:
                 chosen[ring.position("U", 0, a)] += e
         yield tuple(sorted(families)), tuple(chosen), weight

@@ -83,9 +83,11 @@ class Gradient:
         self._minibatch = minibatch
 
     def fresh(self) -> Gradient:
+        """The gradient of another minibatch."""
         return Gradient(self._reading, self._reading.next_minibatch())
 
     def __call__(self, position: Vector) -> Vector:
+        """grad U(position) to the cap of the ring."""
         ring = self._reading.ring
         shifts = []
         for i, entry in enumerate(position.entries):
@@ -149,7 +151,9 @@ class Reading:
     def ingredients(self, clock: str = "h") -> dict[str, Any]:
         """h (or t) = s^2, the parameters as symbols, and this step's noise and gradient."""
         ring = self.ring
-        parameters = {name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters}
+        parameters = {
+            name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters
+        }
         return {
             clock: Series(ring, {2: ring.one}, EXACT),
             "grad": Gradient(self, self._minibatch),
@@ -162,7 +166,9 @@ class Reading:
         """One draw: a vector of new symbols z."""
         k = self._draws
         self._draws += 1
-        return Vector([Series(self.ring, {0: self.ring.generator("z", k, i)}, EXACT) for i in range(self.ring.dim)])
+        return Vector(
+            [Series(self.ring, {0: self.ring.generator("z", k, i)}, EXACT) for i in range(self.ring.dim)]
+        )
 
     def next_minibatch(self) -> int:
         """Open another minibatch and return its number."""

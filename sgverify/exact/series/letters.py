@@ -44,8 +44,19 @@ def prove_alphabet(alphabet: Alphabet, dim: int = 2, degree: int = 4) -> Alphabe
     """
     cap = 2 * degree + 3
     dynamics = alphabet.dynamics
-    ring = Ring(dim, dynamics.shapes, dynamics.parameters, depth=cap + 1, draws=DRAWS_PER_LETTER, minibatches=1, cap=cap)
-    names = [f"{name}{i + 1}" if dim > 1 and ring.shapes[name] == "vector" else name for name, i in ring.coordinates]
+    ring = Ring(
+        dim,
+        dynamics.shapes,
+        dynamics.parameters,
+        depth=cap + 1,
+        draws=DRAWS_PER_LETTER,
+        minibatches=1,
+        cap=cap,
+    )
+    names = [
+        f"{name}{i + 1}" if dim > 1 and ring.shapes[name] == "vector" else name
+        for name, i in ring.coordinates
+    ]
     operators: dict[str, Operator] = {}
     faults: list[str] = []
     for symbol, letter in alphabet.letters.items():

@@ -115,5 +115,7 @@ def _flat(values: tuple[Any, ...], ring: Ring) -> list[fmpq_mpoly]:
             entries: list[Any] = list(value.entries)
         else:
             entries = [value] * (ring.dim if shape == "vector" else 1)
-        flat += [entry.coefficient(0) if isinstance(entry, Series) else ring.constant(entry) for entry in entries]
+        flat += [
+            entry.coefficient(0) if isinstance(entry, Series) else ring.constant(entry) for entry in entries
+        ]
     return flat

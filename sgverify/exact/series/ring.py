@@ -1,5 +1,6 @@
 """The coefficient ring of the power-series reading: polynomials in the state, in the derivatives of U,
-in the noise draws and in the square roots of the parameters, over the rationals."""
+in the noise draws and in the square roots of the parameters, over the rationals.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,15 @@ class Ring:
     """
 
     def __init__(
-        self, dim: int, shapes: dict[str, str], parameters: Iterable[str], *, depth: int, draws: int, minibatches: int, cap: int
+        self,
+        dim: int,
+        shapes: dict[str, str],
+        parameters: Iterable[str],
+        *,
+        depth: int,
+        draws: int,
+        minibatches: int,
+        cap: int,
     ) -> None:
         self.dim = dim
         self.cap = cap
@@ -46,7 +55,11 @@ class Ring:
         names = [self._label(name, i) for name, i in self.coordinates]
         self._at: dict[Any, int] = {coordinate: k for k, coordinate in enumerate(self.coordinates)}
         for key, name in [
-            *((("U", m, a), f"U{m}_{'_'.join(map(str, a))}") for m in range(self.minibatches) for a in self.derivatives),
+            *(
+                (("U", m, a), f"U{m}_{'_'.join(map(str, a))}")
+                for m in range(self.minibatches)
+                for a in self.derivatives
+            ),
             *((("root", name), f"root_{name}") for name in self.parameters),
             *((("slot", k), f"slot_{k}") for k in range(SLOTS)),
             *((("z", k, i), f"z{k}_{i}") for k in range(draws) for i in range(dim)),
@@ -97,7 +110,9 @@ class Ring:
         if key not in self._slots:
             number = next(self._free)
             if number >= SLOTS:
-                raise NotExpandableError(f"the definition needs more than {SLOTS} different roots; {text} is one too many")
+                raise NotExpandableError(
+                    f"the definition needs more than {SLOTS} different roots; {text} is one too many"
+                )
             self._slots[key] = number
             self._slot_text[number] = text
             if square is not None:

@@ -9,7 +9,7 @@ from flint import fmpq_mpoly
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.ring import Ring
-from sgverify.schemes import Surd, dot, exp, expm1, sqrt
+from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
 
 Scalars = int | float | Fraction | Surd
 
@@ -40,7 +40,9 @@ class Series:
     def coefficient(self, k: int) -> fmpq_mpoly:
         """c_k. Asking beyond the order is a fault of the truncation, never a zero."""
         if k >= self.order:
-            raise NotExpandableError(f"the coefficient of s^{k} was lost to a square root or quotient (known to s^{self.order})")
+            raise NotExpandableError(
+                f"the coefficient of s^{k} was lost to a square root or quotient (known to s^{self.order})"
+            )
         return self.terms.get(k, self.ring.zero)
 
     def lift(self, value: Any) -> Series | None:
@@ -102,6 +104,9 @@ class Series:
         return result
 
     def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Scalars) and not isinstance(other, bool) and other != 0:
+            # The reciprocal of a root is a number again, which division in the ring would not find.
+            return self * (1 / exact(other))
         right = self.lift(other)
         return NotImplemented if right is None else _divide(self, right)
 
@@ -121,7 +126,9 @@ def _divide(left: Series, right: Series) -> Series:
     valuation = right.valuation
     lead = right.terms[valuation]
     # left/right = (left / lead) * 1/(1 + x), x = right/(lead s^v) - 1.
-    tail = _over(Series(right.ring, {k: c for k, c in right.terms.items() if k != valuation}, right.order), lead)
+    tail = _over(
+        Series(right.ring, {k: c for k, c in right.terms.items() if k != valuation}, right.order), lead
+    )
     tail = tail.shifted(-valuation)
     quotient = _over(left, lead)
     if left.valuation < valuation and left.terms:
@@ -207,4 +214,3 @@ def _binomial_half(k: int) -> Fraction:
 @dot.register
 def _(left: Series, right: Any) -> Any:
     return left * right
-

@@ -92,11 +92,8 @@ def _entries(value: Any, count: int) -> list[Any]:
 
 
 def _moments(ring: Ring, increments: list[Series], degree: int) -> dict[Index, Series]:
-    if any(increment.valuation == 0 for increment in increments):
-        # The step does not tend to the identity: first and second moments at s^0 already show it.
-        highest = 2
-    else:
-        highest = degree
+    # A step that does not tend to the identity shows it in its first and second moments at s^0.
+    highest = 2 if any(increment.valuation == 0 for increment in increments) else degree
     count = len(increments)
     moments: dict[Index, Series] = {}
     level = {(0,) * count: Series(ring, {0: ring.one}, EXACT)}
