@@ -14,6 +14,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import Answers
+from sgverify.exact.posterior import posterior_formula
 from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
 
 CHECK = "stationary-bias"
@@ -47,6 +48,9 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
             f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
         )
     certificate.update(noise_certificate(subject))
+    if subject.target.dim == 1:
+        formula = posterior_formula(subject.target.name, subject.observable)
+        certificate["posterior_average_formula"] = str(formula)
     return make_evidence(
         subject,
         claim,
