@@ -1,0 +1,115 @@
+"""Chains whose step changes: their averages as polynomials in fractions, and the arrays for the package."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from sgverify.exact.block_recursion import Array
+from sgverify.exact.varying import StepArrays, VaryingProblem
+from tests.exact.affine_chains import PlainChain, Polynomial
+
+
+def dyadic(chain: PlainChain) -> PlainChain:
+    """The chain with its numbers rounded to eighths, which float64 holds, and noise of odds 2:1:1."""
+
+    def eighth(x: Fraction) -> Fraction:
+        return Fraction(round(8 * x), 8)
+
+    first, second = ([eighth(x) for x in atom] for atom in chain.atoms[:2])
+    # The odds centre the noise with this third atom.
+    third = [-(2 * a + b) for a, b in zip(first, second, strict=True)]
+    return replace(
+        chain,
+        map=[[eighth(x) for x in row] for row in chain.map],
+        shift=[eighth(x) for x in chain.shift],
+        atoms=[first, second, third],
+        weights=[Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)],
+        start=[eighth(x) for x in chain.start],
+        start_covariance=chain.start_covariance
+        and [[eighth(x) for x in row] for row in chain.start_covariance],
+        constant=eighth(chain.constant),
+        linear=[eighth(x) for x in chain.linear],
+        quadratic=[[eighth(x) for x in row] for row in chain.quadratic],
+        target=eighth(chain.target),
+    )
+
+
+def at_step(chain: PlainChain, h: Fraction) -> PlainChain:
+    """M = 1 + h (map - 1), c = h shift, xi = h g."""
+    unit = [[Fraction(int(i == j)) for j in range(chain.size)] for i in range(chain.size)]
+    return replace(
+        chain,
+        map=[
+            [u + h * (m - u) for u, m in zip(*rows, strict=True)]
+            for rows in zip(unit, chain.map, strict=True)
+        ],
+        shift=[h * x for x in chain.shift],
+        atoms=[[h * x for x in atom] for atom in chain.atoms],
+    )
+
+
+def varying(chain: PlainChain) -> VaryingProblem:
+    n = chain.size
+    slots = [
+        np.array(list(itertools.product(range(n), repeat=r))).reshape((n,) * r + (r,)) for r in (2, 3, 4)
+    ]
+    tensors = [
+        np.apply_along_axis(lambda s: float(chain.cumulant(*(int(i) for i in s))), -1, x) for x in slots
+    ]
+    floats = np.vectorize(float, otypes=[float])
+    base, shift = floats(np.array(chain.map)) - np.eye(n), floats(np.array(chain.shift))
+
+    def arrays(h: Array) -> StepArrays:
+        return StepArrays(
+            np.eye(n)[:, :, None] + base[:, :, None] * h,
+            shift[:, None] * h,
+            tensors[0][:, :, None] * h**2,
+            np.eye(n)[:, :, None] * h,
+        )
+
+    spread = chain.start_covariance or [[Fraction(0)] * n for _ in range(n)]
+    return VaryingProblem(
+        arrays=arrays,
+        start_mean=floats(np.array(chain.start)),
+        start_covariance=floats(np.array(spread)),
+        constant=float(chain.constant),
+        linear=floats(np.array(chain.linear)),
+        quadratic=floats(np.array(chain.quadratic)),
+        target=float(chain.target),
+        third=tensors[1],
+        fourth=tensors[2],
+    )
+
+
+def plain_averages(
+    chain: PlainChain, steps: list[Fraction], weights: list[Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Bias and mean square error by pulling sums and their squares back through every step."""
+    f: Polynomial = dict(chain.phi())
+    f[(0,) * chain.size] = f.get((0,) * chain.size, Fraction(0)) - chain.target
+    later: Polynomial = {}
+    square: Polynomial = {}
+    for h, w in reversed(list(zip(steps, weights, strict=True))):
+        here = {key: w * value for key, value in f.items()}
+        square = added(square, added(times(here, here), times(here, {k: 2 * v for k, v in later.items()})))
+        later = added(later, here)
+        step = at_step(chain, h)
+        later, square = step.step_back(later), step.step_back(square)
+    total = sum(weights, Fraction(0))
+    return chain.start_average(later) / total, chain.start_average(square) / total**2
+
+
+def added(left: Polynomial, right: Polynomial) -> Polynomial:
+    return {key: left.get(key, Fraction(0)) + right.get(key, Fraction(0)) for key in {*left, *right}}
+
+
+def times(left: Polynomial, right: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for (a, x), (b, y) in itertools.product(left.items(), right.items()):
+        key = tuple(i + j for i, j in zip(a, b, strict=True))
+        total[key] = total.get(key, Fraction(0)) + x * y
+    return total
