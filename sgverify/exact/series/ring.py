@@ -131,6 +131,8 @@ class Ring:
         terms = value.to_dict()
         if len(terms) == 1:
             (exponents, factor), *_ = terms.items()
+            if factor < 0 and all(e % 2 == 0 for e in exponents):
+                raise NotExpandableError(f"the square root of {self.text(value)}, which is negative")
             if all(e % 2 == 0 for e in exponents) and factor > 0:
                 root = self.constant(sqrt_of_rational(Fraction(int(factor.p), int(factor.q))))
                 return root * self.context.from_dict({tuple(e // 2 for e in exponents): 1})

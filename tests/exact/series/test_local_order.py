@@ -1,0 +1,245 @@
+"""Local orders: pinned for the catalogue, with the minibatch given and averaged over."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from sgverify import dynamics, exp, scheme, sqrt
+from sgverify.errors import NotExpandableError
+from sgverify.exact.formula import plant
+from sgverify.exact.series import local_order
+from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.transition import transition_of
+from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin
+from tests.exact.series.schemes import (
+    THERMOSTAT,
+    WITHOUT_DIM,
+    euler_of_two_minibatches,
+    heun,
+    heun_of_two_minibatches,
+)
+
+# Computed by this package and held against brute force in test_against_brute_force.py: (given, averaged).
+PINNED = {
+    "sgld-euler": (1, 1),
+    "sghmc-euler": (1, 1),
+    "sghmc-euler-explicit": (1, 1),
+    "sghmc-aboba": (2, 1),
+    "sghmc-baoab": (2, 1),
+    "sghmc-obabo": (2, 1),
+    "sghmc-oabao": (2, 1),
+}
+
+
+def orders(item, dim=1):
+    found = local_order(item, dim)
+    assert found.dim == dim
+    return found.order, found.averaged_order
+
+
+@pytest.mark.parametrize("dim", [1, 2])
+@pytest.mark.parametrize("name", NAMED)
+def test_the_catalogue(name: str, dim: int) -> None:
+    assert orders(NAMED[name], dim) == PINNED[name]
+
+
+@pytest.mark.parametrize(
+    ("word", "order"), [("ABO", 1), ("OBA", 1), ("BAOAB", 2), ("OABAO", 2), ("ABOOBA", 2), ("ABOAB", 1)]
+)
+@pytest.mark.parametrize("alphabet", ["sghmc-chen", "sghmc-md"])
+def test_words(alphabet: str, word: str, order: int) -> None:
+    assert orders(find_scheme(f"{alphabet}-{word}"))[0] == order
+
+
+def test_the_claimed_order_is_not_asked() -> None:
+    assert orders(NAMED["sghmc-aboba"].named("x", order=7))[0] == 2
+
+
+def test_shares_that_are_no_palindrome_lose_an_order() -> None:
+    half = Fraction(1, 2)
+    for name, text in (("sghmc-chen", "ABOBA"), ("sghmc-md", "ABOBA")):
+        word = ALPHABETS[name].word
+        assert orders(word(text, coefficients=[half, half, 1, half, half]))[0] == 2
+        assert orders(word(text, coefficients=[Fraction(1, 3), half, 1, half, Fraction(2, 3)]))[0] == 1
+        # Negative shares run a flow backwards; without a draw in that letter it stays a flow.
+        assert orders(word(text, coefficients=[Fraction(-1), half, 1, half, Fraction(2)]))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "now", "order"),
+    [
+        ("sgld-euler", "sqrt(2*T*h)", "sqrt(2*T*h)*(1 + h)", 1),
+        ("sgld-euler", "sqrt(2*T*h)", "sqrt(2*T)*h", 0),
+        ("sgld-euler", "sqrt(2*T*h)", "sqrt(3*T*h)", 0),
+        ("sgld-euler", "theta - h*grad(theta)", "theta + h*grad(theta)", 0),
+        ("sghmc-euler-explicit", "h*D*p", "h*p", 0),
+        ("sghmc-euler-explicit", "p - h*grad(theta)", "p - h*grad(theta - h*h*p)", 1),
+    ],
+)
+def test_planted_bugs_and_harmless_edits(name: str, was: str, now: str, order: int) -> None:
+    assert orders(plant(NAMED[name], was, now))[0] == order
+
+
+def test_a_thermostat_in_two_dimensions() -> None:
+    assert orders(THERMOSTAT.word("ABOBA"), 2) == (2, 1)
+    # Without its 1/dim it passes in one dimension only.
+    assert orders(WITHOUT_DIM.word("ABOBA"), 1) == (2, 1)
+    assert orders(WITHOUT_DIM.word("ABOBA"), 2) == (0, 0)
+
+
+def test_defects_as_text() -> None:
+    found = local_order(NAMED["sgld-euler"], 1)
+    assert found.given_minibatch is not None and found.averaged is not None
+    assert found.given_minibatch.text == "h^2 ( [-(1/2) U' U'' + (1/2) U''' T] d_theta + [U'' T] d_theta^2 )"
+    assert found.averaged.text == found.given_minibatch.text + " + E[(W')^2] * ( h^2 ( [1/2] d_theta^2 ) )"
+    aboba = local_order(NAMED["sghmc-aboba"], 1)
+    assert aboba.averaged is not None and aboba.averaged.text == "E[(W')^2] * ( h^2 ( [1/2] d_p^2 ) )"
+    assert aboba.given_minibatch is not None and aboba.given_minibatch.power == 3
+    assert " D" in aboba.given_minibatch.text and "d_p" in aboba.given_minibatch.text
+
+
+@pytest.mark.parametrize(
+    ("item", "given", "noise"),
+    [
+        # One minibatch in both gradients keeps E W'^2 / 2; two of them halve it and lose E W' W''.
+        (heun, 2, "E[(W')^2] * ( h^2 ( [1/2] d_theta^2 ) ) + E[W' W''] * ( h^2 ( [1/2] d_theta ) )"),
+        (heun_of_two_minibatches, 2, "E[(W')^2] * ( h^2 ( [1/4] d_theta^2 ) )"),
+        (euler_of_two_minibatches, 1, "E[(W')^2] * ( h^2 ( [1/4] d_theta^2 ) )"),
+    ],
+)
+def test_fresh_minibatches(item, given: int, noise: str) -> None:
+    found = local_order(item, 1)
+    assert found.averaged is not None
+    assert (found.order, found.averaged_order) == (given, 1)
+    assert found.averaged.text.endswith(noise)
+    assert (found.averaged.text == noise) is (given == 2)
+
+
+def memory_scheme(remembered):
+    """Adams-Bashforth: theta - h (3/2 g_n - 1/2 g_(n-1)), the memory started as it stays."""
+
+    @scheme(langevin, memory={"before": lambda theta, *, grad: grad(theta)})
+    def adams(theta, before, *, h, grad, noise, T):
+        now = grad(theta)
+        return theta - h * (3 * now / 2 - before / 2) + sqrt(2 * T * h) * noise(), remembered(now)
+
+    return adams
+
+
+def test_memory_is_expanded_over_two_steps() -> None:
+    found = local_order(memory_scheme(lambda now: now), 1)
+    assert (found.steps, found.order) == (2, 1)
+    # The first step cannot see what the memory of the first step will do to the second.
+    assert local_order(memory_scheme(lambda now: 2 * now), 1).order == 0
+    assert local_order(heun, 1).steps == 1
+
+
+@dynamics(theta="vector")
+def diffusion(theta, *, T):
+    return 0 * theta, T
+
+
+@dynamics(theta="vector")
+def relaxation(theta, *, D, T):
+    return -D * theta, T
+
+
+def test_exact_flows_have_no_defect() -> None:
+    @scheme(diffusion)
+    def brownian(theta, *, h, noise, T):
+        return theta + sqrt(2 * T * h) * noise()
+
+    @scheme(relaxation)
+    def ornstein_uhlenbeck(theta, *, h, noise, D, T):
+        return exp(-D * h) * theta + sqrt(T / D * (1 - exp(-2 * D * h))) * noise()
+
+    found = local_order(brownian, 2)
+    assert (found.given_minibatch, found.averaged) == (None, None)
+    assert found.order == found.examined == 4
+    # E (sqrt(2T) sqrt(h) z)^8 / 8! = (T h)^4 105 2^4 / 8! = (T h)^4 / 4!: moments beyond the fourth are taken.
+    ring = Ring(1, diffusion.shapes, diffusion.parameters, depth=1, draws=1, minibatches=1, cap=9)
+    (term,) = transition_of(brownian, ring, 8).at(8).items()
+    assert term == ((8,), ring.generator("root", "T") ** 8 * ring.constant(Fraction(1, 24)))
+    with pytest.raises(NotExpandableError):
+        # T / D is no polynomial in sqrt(T), sqrt(D).
+        local_order(ornstein_uhlenbeck, 1)
+
+
+def test_a_wrong_moment_beyond_the_fourth_is_seen() -> None:
+    """The product of two draws has the mean and variance of one; its fourth moment is 9 instead of 3."""
+
+    @scheme(diffusion)
+    def product(theta, *, h, noise, T):
+        return theta + sqrt(2 * T * h) * noise() * noise()
+
+    found = local_order(product, 1)
+    assert found.given_minibatch is not None
+    assert (found.order, set(found.given_minibatch.operator)) == (1, {(4,)})
+
+
+def kicked(**changed):
+    values = {
+        "drift": lambda theta, h, grad: h * grad(theta),
+        "amplitude": lambda theta, h, T: sqrt(2 * T * h),
+    }
+    values.update(changed)
+
+    @scheme(langevin)
+    def step(theta, *, h, grad, noise, T):
+        return theta - values["drift"](theta, h, grad) + values["amplitude"](theta, h, T) * noise()
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"amplitude": lambda theta, h, T: sqrt(2 * T * h * theta)}, "square root"),
+        ({"amplitude": lambda theta, h, T: sqrt(2 * T * h) / (h - h)}, "division by zero"),
+        ({"amplitude": lambda theta, h, T: sqrt(2 * T * h) / theta}, "not a polynomial"),
+        ({"amplitude": lambda theta, h, T: sqrt(sqrt(h) * T)}, "odd power"),
+        ({"amplitude": lambda theta, h, T: T / h}, "vanishes with h"),
+        ({"amplitude": lambda theta, h, T: sqrt(2 * T * h + h**2)}, r"1\) / \(2 T\)"),
+        ({"amplitude": lambda theta, h, T: sqrt(-2 * T * h)}, "which is negative"),
+        ({"drift": lambda theta, h, grad: h * exp(theta)}, "depends on the state"),
+        ({"drift": lambda theta, h, grad: h * grad(2 * theta)}, "does not tend to theta"),
+        ({"drift": lambda theta, h, grad: h * grad(theta) / (1 + theta)}, "not a polynomial"),
+    ],
+)
+def test_what_has_no_series_is_refused(changed: dict, says: str) -> None:
+    with pytest.raises(NotExpandableError, match=says):
+        local_order(kicked(**changed), 1)
+
+
+@pytest.mark.parametrize(
+    ("amplitude", "order"),
+    [
+        (lambda theta, h, T: sqrt(2 * T * h) / sqrt(1 + h), 1),
+        (lambda theta, h, T: sqrt(2 * h) * sqrt(T), 1),
+        (lambda theta, h, T: sqrt(3) * sqrt(2 * T * h / 3), 1),
+        (lambda theta, h, T: sqrt(6 * T * h) / sqrt(2), 0),
+        (lambda theta, h, T: sqrt(h) * sqrt(2 * T + 1), 0),
+        (lambda theta, h, T: sqrt(2 * T * h * exp(-h * theta)), 1),
+        (lambda theta, h, T: 2 * sqrt(h * T) * (1 - sqrt(h)), 0),
+    ],
+)
+def test_roots_that_are_no_polynomials(amplitude, order: int) -> None:
+    """Roots of numbers and of parameters are opaque, and their squares are carried out."""
+    assert local_order(kicked(amplitude=amplitude), 1).order == order
+
+
+def test_a_draw_cannot_flow_backwards() -> None:
+    """Formally E (sqrt(-t) z)^2 = -t would be the flow of a negative time; no code can draw it."""
+    shares = [Fraction(3, 2), Fraction(1, 2), 1, Fraction(1, 2), Fraction(-1, 2)]
+    with pytest.raises(NotExpandableError, match="which is negative"):
+        local_order(ALPHABETS["sghmc-chen"].word("OABAO", coefficients=shares), 1)
+
+
+def test_a_step_that_forgets_h() -> None:
+    @scheme(kinetic)
+    def forgot(theta, p, *, h, grad, noise, D, T):
+        return theta + h * p, p - h * grad(theta) - D * p + sqrt(2 * D * T * h) * noise()
+
+    assert local_order(forgot, 1).order == -1
