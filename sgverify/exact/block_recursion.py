@@ -56,7 +56,7 @@ class Blocks:
         return total
 
     def forward(self, vector: Array, matrix: Array, vectors: Array, matrices: Array) -> Path:
-        """x, X from x_0 = vector (n), X_0 = matrix (n, n); d = vectors (n, s, B), D = matrices (n, n, s, B)."""
+        """x, X from x_0 = vector, X_0 = matrix, with d = vectors (n, s, B), D = matrices (n, n, s, B)."""
         n, steps, blocks = self._shape
         x, y = np.zeros((n, blocks)), np.zeros((n, n, blocks))
         for j in range(steps):

@@ -30,7 +30,8 @@ from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array, block_shape, blocked
 from sgverify.exact.chain import components
-from sgverify.exact.varying_run import Run, Skew
+from sgverify.exact.step_variance import Skew
+from sgverify.exact.varying_run import Run
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def power_steps(scale: float, alpha: float, length: int) -> Array:
 def varying_bias(problem: VaryingProblem, steps: Array, *, weights: Array | None = None) -> Certified:
     """E phi~ - target for the step sizes h_1..h_L."""
     bias, error = 0.0, 0.0
-    for run in _runs(problem, steps, weights):
+    for run in independent_runs(problem, steps, weights):
         bias, error = bias + run.bias, error + run.bias_error
     return _certified(bias, error)
 
@@ -87,14 +88,14 @@ def varying_mean_square_error(
 ) -> Certified:
     """E (phi~ - target)^2 for the step sizes h_1..h_L."""
     bias, bias_error, variance, variance_error = 0.0, 0.0, 0.0, 0.0
-    for run in _runs(problem, steps, weights):
+    for run in independent_runs(problem, steps, weights):
         bias, bias_error = bias + run.bias, bias_error + run.bias_error
         variance, variance_error = variance + run.variance, variance_error + run.variance_error
     error = (2 * abs(bias) + bias_error) * bias_error + variance_error
     return _certified(bias * bias + variance, error)
 
 
-def _runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Iterator[Run]:
+def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Iterator[Run]:
     """The independent parts that phi looks at, with the arrays laid out in blocks."""
     sizes = _checked_steps(steps)
     shape = block_shape(len(sizes))
@@ -105,7 +106,6 @@ def _runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Itera
         x.reshape(*x.shape[:-1], *shape) for x in (arrays.map, arrays.shift, arrays.covariance)
     )
     maps, shifts, noise = (np.where(padded, 0.0, x) for x in (maps, shifts, noise))
-    maps[:, :, padded] += np.eye(len(maps))[:, :, None]
     skew = _skew(problem, arrays.injection, padded, shape)
     constant, target = problem.constant, problem.target
     groups = _groups(problem, maps, noise, skew)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 from flint import arb, arb_mat
 
 from sgverify.errors import ConfigurationError, InstabilityError
-from sgverify.exact.ball import inner, number
 from sgverify.exact.block_recursion import Array, block_shape
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
 from sgverify.exact.ergodic import ergodic_bias
@@ -26,7 +23,7 @@ from sgverify.exact.varying import (
     varying_mean_square_error,
 )
 from tests.exact.affine_chains import random_chain
-from tests.exact.varying_chains import at_step, dyadic, plain_averages, varying
+from tests.exact.varying_chains import at_step, dyadic, kinetic, plain_averages, varying
 
 CONTRACT = 1e-6
 
@@ -74,125 +71,6 @@ def test_equal_steps_are_the_fixed_step_engine(size: int, seed: int, length: int
         truth = exact(at_step(chain, h).problem_at, length)
         assert abs(found.value - truth.value) <= found.error_bound + truth.error_bound
         assert found.relative_error <= 1e-9
-
-
-def kinetic(seed: int) -> VaryingProblem:
-    """Two coupled oscillators with friction, skewed noise: four variables, entries as a caller would compute them."""
-    h_ = np.array([[3.0, 0.7], [0.7, 1.3]])
-    draw = np.random.default_rng(seed)
-
-    def arrays(h: Array) -> StepArrays:
-        unit, decay = np.eye(2)[:, :, None], np.exp(-2.0 * h)
-        pull = h_[:, :, None] * h
-        top = np.concatenate([unit - h * pull, unit * (h * decay)], axis=1)
-        low = np.concatenate([-pull, unit * decay], axis=1)
-        b = np.concatenate([unit * h**2, unit * h], axis=0)
-        q = np.einsum("iak,jak->ijk", b, b) * (4 / h + 0.5)
-        return StepArrays(np.concatenate([top, low], axis=0), np.zeros((4, len(h))), q, b)
-
-    third, fourth = np.zeros((2, 2, 2)), np.zeros((2, 2, 2, 2))
-    third[0, 0, 0], third[1, 1, 1], fourth[0, 0, 0, 0] = 0.3, -0.2, 0.1
-    form = draw.normal(size=(4, 4))
-    return VaryingProblem(
-        arrays,
-        draw.normal(size=4),
-        np.eye(4) / 3,
-        0.25,
-        draw.normal(size=4),
-        form + form.T,
-        0.5,
-        third,
-        fourth,
-    )
-
-
-def in_balls(problem: VaryingProblem, sizes: Array) -> tuple[arb, arb]:
-    """The recursions of the module one step at a time, from the same entries, without rounding."""
-    arrays = problem.arrays(sizes)
-    length = len(sizes)
-
-    def mat(x: Array) -> arb_mat:
-        return arb_mat(np.atleast_2d(x).tolist())
-
-    maps, noises = ([mat(x[:, :, l]) for l in range(length)] for x in (arrays.map, arrays.covariance))
-    form, linear = mat(problem.quadratic), mat(problem.linear).transpose()
-    mean, spread = mat(problem.start_mean).transpose(), mat(problem.start_covariance)
-    start = mean, spread
-    means, spreads, total, weight = [], [], arb(0), arb(0)
-    for l in range(length):
-        mean = maps[l] * mean + mat(arrays.shift[:, l]).transpose()
-        spread = maps[l] * spread * maps[l].transpose() + noises[l]
-        means.append(mean)
-        spreads.append(spread)
-        w = number(float(sizes[l]))
-        weight += w
-        total += w * (number(problem.constant) + inner(linear + form * mean, mean) + inner(form, spread))
-    bias = total / weight - number(problem.target)
-    variance, g, e = arb(0), linear * 0, form * 0
-    third = arb_mat(problem.third.reshape(len(problem.third), -1).tolist())
-    fourth = arb_mat(problem.fourth.reshape(len(problem.fourth), -1).tolist())
-    for l in reversed(range(length)):
-        w = number(float(sizes[l]))
-        g, e = g + (linear + form * means[l] * 2) * w, e + form * w
-        q = noises[l]
-        b = mat(arrays.injection[:, :, l])
-        a, f = b.transpose() * g, b.transpose() * e * b
-        variance += inner(g, q * g) + 4 * (e * q * e * spreads[l]).trace() - 2 * (e * q * e * q).trace()
-        size = len(problem.third)
-        variance += 2 * inner(a, third * arb_mat(size * size, 1, f.entries()))
-        flat = arb_mat(1, size**4, fourth.entries())
-        outer = arb_mat(size**4, 1, [x * y for x in f.entries() for y in f.entries()])
-        variance += (flat * outer)[0, 0]
-        g, e = maps[l].transpose() * g, maps[l].transpose() * e * maps[l]
-    variance += inner(g, start[1] * g) + 2 * (e * start[1] * e * start[1]).trace()
-    return bias, bias * bias + variance / (weight * weight)
-
-
-@pytest.mark.parametrize("length", [3, 500])
-def test_the_bound_covers_the_rounding(length: int) -> None:
-    problem = kinetic(3)
-    sizes = power_steps(0.3, 1 / 3, length)
-    with flint.ctx.workprec(300):
-        for compute, exact in zip(
-            (varying_bias, varying_mean_square_error), in_balls(problem, sizes), strict=True
-        ):
-            found = compute(problem, sizes)
-            gap = abs(arb(found.value) - exact)
-            # It holds, and is not so wide as to hold anything.
-            assert gap < found.error_bound < 1e-10 * abs(found.value)
-
-
-def test_the_bound_covers_errors_of_the_entries() -> None:
-    problem = kinetic(4)
-    sizes = power_steps(0.3, 1 / 3, 300)
-
-    def off(x: Array) -> Array:
-        # All one way, so that the steps add up.
-        return x * (1 + 0.9e-9)
-
-    def moved(h: Array) -> StepArrays:
-        exact = problem.arrays(h)
-        return StepArrays(*(off(x) for x in (exact.map, exact.shift, exact.covariance, exact.injection)))
-
-    for compute in (varying_bias, varying_mean_square_error):
-        declared = compute(replace(problem, arrays=moved, entry_error=1e-9), sizes)
-        exact = compute(problem, sizes)
-        gap = abs(declared.value - exact.value)
-        assert 1e3 * exact.error_bound < gap < declared.error_bound < 1e-5 * abs(exact.value)
-
-
-def test_a_ruined_seam_shows_in_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong product of a block must widen the bound beyond what it broke."""
-    problem, sizes = kinetic(5), power_steps(0.3, 1 / 3, 400)
-    exact = [compute(problem, sizes).value for compute in (varying_bias, varying_mean_square_error)]
-    from sgverify.exact import block_recursion
-
-    whole = block_recursion.Blocks.products.func  # type: ignore[attr-defined]
-    ruined = property(lambda self: whole(self) * (1 + 1e-6))
-    monkeypatch.setattr(block_recursion.Blocks, "products", ruined)
-    for compute, value in zip((varying_bias, varying_mean_square_error), exact, strict=True):
-        found = compute(problem, sizes)
-        assert 1e-9 * abs(value) < abs(found.value - value) < found.error_bound
 
 
 def test_uncoupled_coordinates_come_apart() -> None:

@@ -113,3 +113,33 @@ def times(left: Polynomial, right: Polynomial) -> Polynomial:
         key = tuple(i + j for i, j in zip(a, b, strict=True))
         total[key] = total.get(key, Fraction(0)) + x * y
     return total
+
+
+def kinetic(seed: int) -> VaryingProblem:
+    """Two coupled oscillators with friction and skewed noise, with entries as a caller computes them."""
+    h_ = np.array([[3.0, 0.7], [0.7, 1.3]])
+    draw = np.random.default_rng(seed)
+
+    def arrays(h: Array) -> StepArrays:
+        unit, decay = np.eye(2)[:, :, None], np.exp(-2.0 * h)
+        pull = h_[:, :, None] * h
+        top = np.concatenate([unit - h * pull, unit * (h * decay)], axis=1)
+        low = np.concatenate([-pull, unit * decay], axis=1)
+        b = np.concatenate([unit * h**2, unit * h], axis=0)
+        q = np.einsum("iak,jak->ijk", b, b) * (4 / h + 0.5)
+        return StepArrays(np.concatenate([top, low], axis=0), np.zeros((4, len(h))), q, b)
+
+    third, fourth = np.zeros((2, 2, 2)), np.zeros((2, 2, 2, 2))
+    third[0, 0, 0], third[1, 1, 1], fourth[0, 0, 0, 0] = 0.3, -0.2, 0.1
+    form = draw.normal(size=(4, 4))
+    return VaryingProblem(
+        arrays,
+        draw.normal(size=4),
+        np.eye(4) / 3,
+        0.25,
+        draw.normal(size=4),
+        form + form.T,
+        0.5,
+        third,
+        fourth,
+    )
