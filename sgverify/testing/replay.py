@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import note
+from hypothesis import currently_in_test_context, note
 
 from sgverify.checks import Subject
 from sgverify.configuration import Configuration
@@ -20,8 +20,9 @@ def replay_command(reference: str, configuration: Configuration, claim: str) -> 
 
 
 def note_replay(reference: str, configuration: Configuration, claim: str) -> None:
-    """Have hypothesis print that command with the example, should it fail."""
-    note(f"replay: {replay_command(reference, configuration, claim)}")
+    """Have hypothesis print that command with the example, should it fail; outside of one, do nothing."""
+    if currently_in_test_context():
+        note(f"replay: {replay_command(reference, configuration, claim)}")
 
 
 __all__ = ["note_replay", "replay_command"]

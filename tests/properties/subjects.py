@@ -1,0 +1,84 @@
+"""Subjects of the properties: schemes of a pool, so that each local order is proved once, under any configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sgverify.checks import Subject
+from sgverify.checks.judging import run_check
+from sgverify.claims import find_claim
+from sgverify.configuration import Configuration
+from sgverify.evidence import Evidence
+from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
+from sgverify.schemes import Scheme
+from sgverify.schemes.loading import load_scheme
+from sgverify.strategies import configurations
+from sgverify.testing import note_replay
+
+EULER = ("sgld-euler", "sghmc-euler", "sghmc-euler-explicit")
+SYMMETRIC = (
+    "sghmc-aboba",
+    "sghmc-baoab",
+    "sghmc-obabo",
+    "sghmc-oabao",
+    "sghmc-chen-boaob",
+    "sghmc-chen-oabao",
+    "sghmc-md-aboba",
+    "sgverify.strategies.spelled:chen2015 ABOAOBA 1/3,1/2,1/2,1/3,1/2,1/2,1/3",
+    "sgverify.strategies.spelled:molecular BAOAOAB 1/2,1/4,1/2,1/2,1/2,1/4,1/2",
+    "sgverify.strategies.spelled:kinetic/drift|friction+kick|noise CBABC",
+    "sgverify.strategies.spelled:kinetic/drift+friction|noise|kick CABAC",
+    "sgverify.strategies.spelled:kinetic/drift+noise|friction|kick CBABC",
+)
+"""Second order by theory: palindromes over exact letters."""
+FIRST = (
+    "sghmc-chen-abo",
+    "sghmc-md-bao",
+    "sgverify.strategies.spelled:chen2015 ABOA 1/3,1,1,2/3",
+    "sgverify.strategies.spelled:kinetic/drift|friction+noise+kick AB",
+)
+POOL = (*EULER, *SYMMETRIC, *FIRST)
+
+
+@lru_cache(maxsize=256)
+def scheme_of(reference: str) -> Scheme:
+    return load_scheme(reference)
+
+
+@lru_cache(maxsize=256)
+def order_of(reference: str) -> LocalOrder:
+    return local_order(scheme_of(reference), 2)
+
+
+@lru_cache(maxsize=256)
+def alphabet_of(reference: str) -> AlphabetProof | None:
+    word = scheme_of(reference).word
+    return None if word is None else prove_alphabet(word.alphabet, 2)
+
+
+def subject_of(reference: str, configuration: Configuration) -> Subject:
+    """A subject that takes what does not depend on its configuration from the pool."""
+    subject = Subject(scheme_of(reference), configuration, reference)
+    vars(subject).update(order=order_of(reference), alphabet=alphabet_of(reference))
+    return subject
+
+
+def subjects(references: Sequence[str] = POOL, **options: Any) -> SearchStrategy[Subject]:
+    """Subjects over `references`; the options are those of `configurations`."""
+    return st.sampled_from(references).flatmap(
+        lambda reference: configurations(scheme=scheme_of(reference), **options).map(
+            lambda configuration: subject_of(reference, configuration)
+        )
+    )
+
+
+def judged(subject: Subject, claim: str, quantity: str) -> Evidence:
+    """The evidence of one check, with the command that replays it on show should the example fail."""
+    note_replay(subject.reference, subject.configuration, claim)
+    return run_check(subject, find_claim(claim), quantity)

@@ -1,0 +1,155 @@
+"""Theorem 4 and its correction: the order of the invariant law, on generated schemes and configurations."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from flint import arb, fmpq, fmpq_mat
+from hypothesis import event, given, settings
+
+from sgverify.checks import Subject
+from sgverify.checks.judging import judge_pair
+from sgverify.claims import find_claim
+from sgverify.exact.answers import answers_for
+from sgverify.targets.constants import read_precision
+from tests.properties.expansions import assert_expands, bias_coefficients, exact_coefficients
+from tests.properties.subjects import FIRST, POOL, SYMMETRIC, judged, subjects
+
+FRESH = ("additive", "iid", "without-replacement")
+
+
+def limit_of(subject: Subject) -> float:
+    return 2 * subject.default_step
+
+
+def leading_of(subject: Subject) -> int | None:
+    coefficients = answers_for(subject.model).expansion.values
+    return next((j for j, b in enumerate(coefficients) if b), None)
+
+
+@settings(max_examples=200)
+@given(subjects(dims=[1, 2, 3], kinds=["full"]))
+def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
+    evidence = judged(subject, "chen2015/theorem-4", "stationary-bias")
+    assert evidence.verdict == "conforms" and evidence.method == "exact"
+    leading = leading_of(subject)
+    assert evidence.found.exponent == leading
+    assert leading is None or leading >= subject.order.order
+
+
+@settings(max_examples=200)
+@given(subjects(dims=[1, 2, 3]))
+def test_exact_values_follow_the_expansion(subject: Subject) -> None:
+    event(subject.configuration.gradient.kind)
+    answers = answers_for(subject.model)
+    assert_expands(lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject))
+
+
+@settings(max_examples=100)
+@given(subjects([r for r in POOL if "+noise" not in r], dims=[1], degree=4, lowest=3))
+def test_exact_values_follow_the_expansion_to_degree_four(subject: Subject) -> None:
+    if subject.noise.exchangeable:
+        return
+    answers = answers_for(subject.model)
+    assert_expands(lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject))
+
+
+@settings(max_examples=200)
+@given(subjects(SYMMETRIC, dims=[1, 2, 3], kinds=FRESH, lowest=2))
+def test_fresh_gradient_noise_refutes_theorem_4_where_the_test_function_sees_it(subject: Subject) -> None:
+    first = exact_coefficients(answers_for(subject.model))[1]
+    due = first_order_bias(subject)
+    assert first == due if isinstance(first, fmpq) else first.contains(arb(due))
+    evidence = judged(subject, "chen2015/theorem-4", "stationary-bias")
+    if due:
+        assert (evidence.verdict, evidence.found.exponent) == ("violates", Fraction(1))
+        printed, corrected = judge_pair(subject, find_claim("chen2015/theorem-4"), "stationary-bias")
+        assert printed.refuted
+        assert (corrected.claim, corrected.verdict) == ("corrected/theorem-4", "conforms")
+    else:
+        event("the test function does not see the noise")
+        assert evidence.verdict == "conforms"
+
+
+@settings(max_examples=200)
+@given(subjects(dims=[1, 2, 3]))
+def test_the_corrected_theorem_4_holds(subject: Subject) -> None:
+    event(subject.configuration.gradient.kind)
+    evidence = judged(subject, "corrected/theorem-4", "stationary-bias")
+    assert evidence.verdict == "conforms", evidence.reason
+
+
+@settings(max_examples=100)
+@given(subjects((*FIRST, "sgld-euler", "sghmc-euler"), dims=[1, 2]))
+def test_first_order_schemes_keep_theorem_4(subject: Subject) -> None:
+    assert judged(subject, "chen2015/theorem-4", "stationary-bias").verdict == "conforms"
+
+
+def first_order_bias(subject: Subject) -> fmpq:
+    """tr(A S) with F S + S F^T + V = 0, F = ((0, I), (-P, -D I)): what p-noise of covariance h V adds to the law.
+
+    V from the data themselves: y_i = -N R (x_i - xbar), Cov y / n for iid batches, times (N - n)/(N - 1)
+    without replacement; an `additive` estimator draws at every kick, which leaves V sum c_i^2.
+    """
+    configuration, target = subject.configuration, subject.target
+    d = target.dim
+    precision = fmpq_mat([[to_fmpq(x) for x in row] for row in target.precision])
+    friction = to_fmpq(Fraction(repr(configuration.friction)))
+    drift = [[fmpq(0)] * (2 * d) for _ in range(2 * d)]
+    for i in range(d):
+        drift[i][d + i] = fmpq(1)
+        drift[d + i][d + i] = -friction
+        for j in range(d):
+            drift[d + i][j] = -precision[i, j]
+    noise = gradient_covariance(subject)
+    source = [[fmpq(0)] * (2 * d) for _ in range(2 * d)]
+    for i in range(d):
+        for j in range(d):
+            source[d + i][d + j] = noise[i][j]
+    n = 2 * d
+    system = [[fmpq(0)] * (n * n) for _ in range(n * n)]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                system[i * n + j][k * n + j] += drift[i][k]
+                system[i * n + j][i * n + k] += drift[j][k]
+    right = fmpq_mat(n * n, 1, [-source[i][j] for i in range(n) for j in range(n)])
+    law = fmpq_mat(system).solve(right)
+    _, _, form = subject.observable.quadratic_form()
+    return sum((to_fmpq(form[i][j]) * law[i * n + j, 0] for i in range(len(form)) for j in range(len(form))), fmpq(0))
+
+
+def gradient_covariance(subject: Subject) -> list[list[fmpq]]:
+    table, target, d = subject.configuration.gradient, subject.target, subject.target.dim
+    if table.kind == "additive":
+        value: Any = table.covariance
+        if not isinstance(value, list):
+            value = [value] * d
+        if not isinstance(value[0], list):
+            value = [[x if i == j else 0.0 for j in range(d)] for i, x in enumerate(value)]
+        word = subject.scheme.word
+        assert word is not None
+        kicks = [
+            share
+            for letter, share in zip(word.text, word.shares, strict=True)
+            if "grad" in word.alphabet.letters[letter].declaration.ingredients
+        ]
+        factor = to_fmpq(sum((share * share for share in kicks), Fraction(0)))
+        return [[to_fmpq(Fraction(repr(x))) * factor for x in row] for row in value]
+    assert target.data is not None
+    data = [[Fraction(repr(float(x))) if False else Fraction(float(x)) for x in row] for row in target.data]
+    size, batch = len(data), table.batch
+    noise = read_precision("noise_precision", subject.configuration.target.noise_precision or 1, d).rows
+    centre = [sum(column) / size for column in zip(*data, strict=True)]
+    pulls = [
+        [-size * sum(r * (x - m) for r, x, m in zip(line, row, centre, strict=True)) for line in noise] for row in data
+    ]
+    factor = Fraction(1, size * batch)
+    if table.kind == "without-replacement":
+        factor *= Fraction(size - batch, size - 1)
+    return [[to_fmpq(factor * sum(y[i] * y[j] for y in pulls)) for j in range(d)] for i in range(d)]
+
+
+def to_fmpq(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
