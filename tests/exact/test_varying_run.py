@@ -11,7 +11,7 @@ import pytest
 from flint import arb, arb_mat
 
 from sgverify.exact.ball import inner, number
-from sgverify.exact.block_recursion import Array
+from sgverify.exact.block_recursion import Array, Blocks
 from sgverify.exact.varying import (
     StepArrays,
     VaryingProblem,
@@ -163,3 +163,21 @@ def test_the_bound_of_the_variance_alone() -> None:
     exact = varying_mean_square_error(problem, sizes)
     declared = varying_mean_square_error(replace(problem, arrays=moved, entry_error=1e-9), sizes)
     assert 1e3 * exact.error_bound < abs(declared.value - exact.value) < declared.error_bound
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_what_one_direction_breaks_is_in_the_bound_of_the_variance(
+    monkeypatch: pytest.MonkeyPatch, direction: str
+) -> None:
+    sizes = power_steps(0.3, 1 / 3, 400)
+    exact = next(iter(independent_runs(kinetic(8), sizes, None))).variance
+    whole = getattr(Blocks, direction)
+
+    def ruined(self: Blocks, *given: Array) -> object:
+        other = Blocks(self.maps)
+        other.__dict__["products"] = self.products * (1 + 1e-6)
+        return whole(other, *given)
+
+    monkeypatch.setattr(Blocks, direction, ruined)
+    run = next(iter(independent_runs(kinetic(8), sizes, None)))
+    assert 1e-9 * exact < abs(run.variance - exact) < run.variance_error
