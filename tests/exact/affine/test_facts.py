@@ -35,14 +35,14 @@ def order(scheme, **settings):
 @pytest.mark.parametrize("friction", [0.5, 2.0, 31.0])
 def test_orders_of_the_stationary_bias(friction: float) -> None:
     """Items 1 to 3."""
-    for scheme, theta, momentum in (
+    for name, theta, momentum in (
         ("sghmc-aboba", 2, 2),
         ("sghmc-euler-explicit", 1, 1),
         ("sghmc-euler", 2, 1),
         ("sghmc-baoab", None, 2),
     ):
-        assert order(scheme, friction=friction) == theta
-        assert order(scheme, friction=friction, test_function="p**2") == momentum
+        assert order(name, friction=friction) == theta
+        assert order(name, friction=friction, test_function="p**2") == momentum
     assert order("sgld-euler") == 1
 
 
@@ -71,10 +71,10 @@ def test_minibatches_make_every_scheme_first_order(kind: str) -> None:
     """Item 4: exponent 1 for all, with one leading coefficient for all kinetic schemes of order two."""
     gradient = {"kind": kind, "batch": 10}
     leading = set()
-    for scheme in (*WORDS, *NAMED):
-        found = bias(scheme, gradient=gradient)
-        assert found.exact and found.values[0] == 0 and found.values[1] != 0, scheme
-        if scheme in WORDS:
+    for name in (*WORDS, *NAMED):
+        found = bias(name, gradient=gradient)
+        assert found.exact and found.values[0] == 0 and found.values[1] != 0, name
+        if name in WORDS:
             leading.add(found.texts[1])
     assert len(leading) == 1
     assert bias("sghmc-euler-explicit", gradient=gradient).texts[1] not in leading

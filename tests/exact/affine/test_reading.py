@@ -22,7 +22,7 @@ H, D, T = 0.125, 1.5, 0.75
 PRECISION = [[2.0, 0.5, 0.25], [0.5, 1.0, 0.125], [0.25, 0.125, 3.0]]
 MEAN = [0.5, -1.0, 2.0]
 P, MU = np.array(PRECISION), np.array(MEAN)
-I = np.eye(3)  # noqa: E741
+I = np.eye(3)
 # Dyadic inputs; each side rounds a handful of operations of size about 1.
 TOLERANCE = 1e-14
 
@@ -174,7 +174,7 @@ def test_blocks_against_running_the_step(item) -> None:
 
 
 def test_minibatch_noise_joins_the_covariance() -> None:
-    m, c, q = chain_of("sgld-euler")
+    m, _, q = chain_of("sgld-euler")
     noisy = chain_of(
         "sgld-euler",
         gradient={"kind": "additive", "covariance": [[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.25]]},
