@@ -20,10 +20,14 @@ def exact_answers(subject: Subject) -> Answers:
         raise NoExactRung(
             f"no exact law: {_why_not_affine(subject)}; sampling this scheme's rates is not available"
         )
+    if "answers" in subject.shared:
+        known: Answers = subject.shared["answers"]
+        return known
     why = unreached(subject.model)
     if why:
         raise NoExactRung(f"no exact law: {why}; sampling its rates is not available")
-    return answers_for(subject.model)
+    answers = subject.shared["answers"] = answers_for(subject.model)
+    return answers
 
 
 def expansion_certificate(answers: Answers) -> dict[str, Any]:

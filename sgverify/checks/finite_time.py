@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
+from sgverify.checks.decreasing import power_points
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.stationary_bias import noise_certificate
 from sgverify.checks.subject import Subject
@@ -19,8 +20,6 @@ from sgverify.exact.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 
 LENGTHS = [10**k for k in range(2, 11)]
-POWER_LENGTHS = [10**k for k in range(2, 7)]
-LONGEST_POWER = 10**6
 
 
 def check_bias(subject: Subject, claim: Claim) -> Evidence:
@@ -69,8 +68,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
             raise NoExactRung(
                 f"no exact mean square error: {_why_no_mse(subject)}; sampling it is not available"
             )
-        values = _values(answers, quantity)
-        points = _points(subject, values, schedule, alpha)
+        points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
     except NoExactRung as reason:
         return unsettled(subject, claim, quantity, str(reason))
@@ -136,16 +134,13 @@ def _why_no_mse(subject: Subject) -> str:
     )
 
 
-def _values(answers: Answers, quantity: str) -> Callable[[StepSize, int], Certified]:
-    return answers.mean_square_error if quantity == "mse" else answers.bias
-
-
 def _points(
-    subject: Subject, values: Callable[[StepSize, int], Certified], schedule: str, alpha: Fraction
+    subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction
 ) -> Sequence[Point]:
+    """The exact values behind the rate; for consistency those of the bias."""
     lengths = subject.configuration.sweep.lengths
     if schedule == "power":
-        return _power_points(subject, values, lengths or POWER_LENGTHS, alpha)
+        return power_points(subject, answers, quantity, alpha, lengths)
     lengths = lengths or LENGTHS
     if schedule == "fixed":
         steps = [subject.step] * len(lengths)
@@ -157,18 +152,12 @@ def _points(
         sorted(set(steps), reverse=True),
         "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha",
     )
+    values = answers.mean_square_error if quantity == "mse" else answers.bias
     points = []
     for step, size, length in zip(steps, sizes, lengths, strict=True):
         found = values(size, length)
         points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
     return points
-
-
-def _power_points(
-    subject: Subject, values: Callable[[StepSize, int], Certified], lengths: list[int], alpha: Fraction
-) -> Sequence[Point]:
-    del subject, values, lengths, alpha
-    return []
 
 
 def _certificate(
@@ -181,6 +170,8 @@ def _certificate(
         "alpha": alpha,
         "scale": subject.step if schedule == "fixed" else subject.scale,
     }
+    if schedule == "power" and answers.why_no_decreasing_steps:
+        certificate["no_points"] = answers.why_no_decreasing_steps
     certificate["transient"] = {f"h^{j - 1}/L": text for j, text in enumerate(answers.transient.texts)}
     certificate["asymptotic_variance"] = answers.variance
     certificate["logarithm"] = {"found": found.logarithm, "predicted": prediction.logarithm}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -33,11 +33,15 @@ DEFAULT_OF_VECTORS = "theta[0]**2"
 
 @dataclass(frozen=True)
 class Subject:
-    """A scheme under a configuration. `reference` is how a command line names the scheme."""
+    """A scheme under a configuration. `reference` is how a command line names the scheme.
+
+    `shared` keeps expensive exact values; subjects that differ in their schedule alone have it in common.
+    """
 
     scheme: Scheme
     configuration: Configuration
     reference: str
+    shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def target(self) -> Target:
@@ -139,7 +143,7 @@ class Subject:
         """The same subject with the kind of schedule chosen; what was derived already is kept."""
         tree = self.configuration.model_dump(exclude_unset=True)
         tree["schedule"] = {**tree.get("schedule", {}), "kind": kind}
-        other = Subject(self.scheme, load_configuration(tree), self.reference)
+        other = Subject(self.scheme, load_configuration(tree), self.reference, self.shared)
         kept = {name: value for name, value in vars(self).items() if name != "configuration"}
         vars(other).update(kept)
         return other

@@ -29,7 +29,12 @@ SCHEMES = (
 PROVED = ("local-order", "order-equivalence", "constant-equivalence")
 """Checks whose answer no configuration changes; they are run once per scheme."""
 
-EXACT = ("stationary-bias", "bias", "mse", "consistency")
+DECREASING = {
+    "quick": "sweep.lengths=[100, 1000, 10000]",
+    "default": "sweep.lengths=[100, 1000, 10000, 100000]",
+    "full": "sweep.lengths=[100, 1000, 10000, 100000, 1000000]",
+}
+"""Lengths of the decreasing schedules, which are computed step by step."""
 
 SAMPLED = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab")
 """The schemes whose exact curves are overlaid with sampled points."""
@@ -61,11 +66,20 @@ def chen2015(effort: str) -> list[Case]:
     chains = {"quick": 0, "default": 128, "full": 1024}[effort]
     sampled = ("agreement",) if chains else ()
     cases = []
-    for kind, checks in (("full", PROVED + EXACT), ("iid", EXACT)):
-        cases += [
-            Case(scheme, (f"gradient.kind={kind}",), checks + sampled, chains if scheme in SAMPLED else 0)
-            for scheme in SCHEMES
-        ]
+    for kind in ("full", "iid"):
+        gradient = f"gradient.kind={kind}"
+        proved = PROVED if kind == "full" else ()
+        for scheme in SCHEMES:
+            shown = chains if scheme in SAMPLED else 0
+            cases += [
+                Case(scheme, (gradient,), (*proved, "stationary-bias", *sampled), shown),
+                Case(scheme, (gradient, "schedule.kind=horizon"), ("bias", "mse"), shown),
+                Case(
+                    scheme,
+                    (gradient, "schedule.kind=power", DECREASING[effort]),
+                    ("bias", "mse", "consistency"),
+                ),
+            ]
     kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
     cases += [
         Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic

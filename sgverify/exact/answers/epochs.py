@@ -30,6 +30,11 @@ class EpochAnswers(QuadraticAnswers):
         """The mean square error of dependent minibatches is not computed."""
         return False
 
+    @property
+    def why_no_decreasing_steps(self) -> str | None:
+        """Decreasing steps are not computed for dependent minibatches."""
+        return "under reshuffling, sums over a decreasing schedule are not computed"
+
     def stationary_bias(self, step: StepSize) -> Certified:
         """phi_h - phi_bar, averaged over the positions of the epoch."""
         return epoch_stationary_bias(self._problem_at(step))

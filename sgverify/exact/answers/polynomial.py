@@ -36,6 +36,14 @@ class PolynomialAnswers:
     variance = None
     """sigma_0^2 is not computed here; it is positive for every test function that is not constant."""
 
+    why_no_decreasing_steps = "sums over a decreasing schedule are computed for test functions of degree <= 2"
+
+    def decreasing_bias(self, scale: float, alpha: float, length: int) -> Certified:
+        """Not computed for polynomials of higher degree."""
+        raise NotImplementedError(self.why_no_decreasing_steps)
+
+    decreasing_mean_square_error = decreasing_bias
+
     def stationary_bias(self, step: StepSize) -> Certified:
         """phi_h - phi_bar at this step size."""
         return stationary_bias(lifted(self._problem_at(step)))

@@ -12,12 +12,17 @@ import flint
 from flint import fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.affine.varying_model import varying_problem
 from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float, to_fmpq
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
 from sgverify.exact.mse import mean_square_error
+from sgverify.exact.varying import VaryingProblem, power_steps, varying_bias, varying_mean_square_error
+
+LARGEST_VARYING = 4
+"""Coordinates for which a recursion over a million different steps is run: two dimensions with momentum."""
 
 LARGEST_MEAN_SQUARE = 10
 """Coordinates for which the mean square error is computed: its fourth-order tensors have n^4 entries."""
@@ -45,6 +50,25 @@ class QuadraticAnswers:
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
         """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
         return mean_square_error(self.model.problem_at(step), length)
+
+    @property
+    def why_no_decreasing_steps(self) -> str | None:
+        """Why sums over a decreasing schedule are not computed; None where they are."""
+        if self.model.size > LARGEST_VARYING:
+            return f"the chain has {self.model.size} coordinates, more than the {LARGEST_VARYING} of a decreasing schedule"
+        return None
+
+    def decreasing_bias(self, scale: float, alpha: float, length: int) -> Certified:
+        """E phi_tilde - phi_bar for the weighted average at h_l = scale l^-alpha."""
+        return varying_bias(self._varying, power_steps(scale, alpha, length))
+
+    def decreasing_mean_square_error(self, scale: float, alpha: float, length: int) -> Certified:
+        """E (phi_tilde - phi_bar)^2 for the weighted average at h_l = scale l^-alpha."""
+        return varying_mean_square_error(self._varying, power_steps(scale, alpha, length))
+
+    @cached_property
+    def _varying(self) -> VaryingProblem:
+        return varying_problem(self.model)
 
     @cached_property
     def series(self) -> AffineSeries:
