@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, arb_mat
-from numpy.typing import NDArray
 
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.exact.ball import Certified
@@ -99,23 +98,23 @@ def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | Non
     """The independent parts that phi looks at, with the arrays laid out in blocks."""
     sizes = _checked_steps(steps)
     shape = block_shape(len(sizes))
-    padded = blocked(np.zeros(len(sizes)), *shape, 1.0) > 0
-    share = blocked(sizes if weights is None else np.asarray(weights, dtype=np.float64), *shape, 0.0)
+    # The steps that fill up the last block come after all others and weigh nothing: their noise does no harm.
+    share = blocked(sizes if weights is None else _checked_weights(weights, len(sizes)), *shape, 0.0)
     arrays = problem.arrays(blocked(sizes, *shape, sizes[-1]).ravel())
     maps, shifts, noise = (
         x.reshape(*x.shape[:-1], *shape) for x in (arrays.map, arrays.shift, arrays.covariance)
     )
-    maps, shifts, noise = (np.where(padded, 0.0, x) for x in (maps, shifts, noise))
-    skew = _skew(problem, arrays.injection, padded, shape)
+    skew = _skew(problem, arrays.injection, shape)
     constant, target = problem.constant, problem.target
     groups = _groups(problem, maps, noise, skew)
     seen = [g for g in groups if problem.linear[g].any() or problem.quadratic[np.ix_(g, g)].any()]
     for group in seen or groups[:1]:
         block = np.ix_(group, group)
+        whole = len(group) == len(maps)
         run = Run(
-            maps=np.ascontiguousarray(maps[block]),
-            shifts=shifts[group],
-            covariances=np.ascontiguousarray(noise[block]),
+            maps=maps if whole else maps[block],
+            shifts=shifts if whole else shifts[group],
+            covariances=noise if whole else noise[block],
             weights=share,
             start_mean=problem.start_mean[group],
             start_covariance=problem.start_covariance[block],
@@ -123,7 +122,7 @@ def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | Non
             linear=problem.linear[group],
             quadratic=problem.quadratic[block],
             target=target,
-            skew=None if skew is None else Skew(skew.injection[group], skew.third, skew.fourth),
+            skew=skew if skew is None or whole else Skew(skew.injection[group], skew.third, skew.fourth),
             entry_error=problem.entry_error,
         )
         constant = target = 0.0
@@ -143,15 +142,13 @@ def _groups(problem: VaryingProblem, maps: Array, noise: Array, skew: Skew | Non
     return components(len(maps), [arb_mat(np.asarray(c, dtype=float).tolist()) for c in couplings])
 
 
-def _skew(
-    problem: VaryingProblem, injection: Array | None, padded: NDArray[np.bool_], shape: tuple[int, int]
-) -> Skew | None:
+def _skew(problem: VaryingProblem, injection: Array | None, shape: tuple[int, int]) -> Skew | None:
     if injection is None or (problem.third is None and problem.fourth is None):
         return None
     q = injection.shape[1]
     third = np.zeros((q,) * 3) if problem.third is None else problem.third
     fourth = np.zeros((q,) * 4) if problem.fourth is None else problem.fourth
-    return Skew(np.where(padded, 0.0, injection.reshape(*injection.shape[:-1], *shape)), third, fourth)
+    return Skew(injection.reshape(*injection.shape[:-1], *shape), third, fourth)
 
 
 def _checked_steps(steps: Sequence[float] | Array) -> Array:
@@ -159,6 +156,15 @@ def _checked_steps(steps: Sequence[float] | Array) -> Array:
     if sizes.ndim != 1 or len(sizes) == 0 or not (np.isfinite(sizes).all() and (sizes > 0).all()):
         raise ConfigurationError(f"steps={steps!r}: step sizes are a non-empty list of positive numbers")
     return sizes
+
+
+def _checked_weights(weights: Sequence[float] | Array, length: int) -> Array:
+    shares = np.asarray(weights, dtype=np.float64)
+    if shares.shape != (length,) or not (np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
+        raise ConfigurationError(
+            f"weights={weights!r}: one number of at least 0 for each of the {length} steps, not all of them 0"
+        )
+    return shares
 
 
 def _certified(value: float, error: float) -> Certified:

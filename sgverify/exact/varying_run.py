@@ -165,4 +165,5 @@ class Run:
 
 
 def _weighted(left: Array, right: Array) -> float:
-    return float((np.abs(left) * np.abs(right)).sum())
+    products = left * right
+    return float(np.abs(products, out=products).sum())

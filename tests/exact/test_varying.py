@@ -133,6 +133,12 @@ def test_step_sizes_are_positive(steps: list[float]) -> None:
         varying_bias(kinetic(1), np.array(steps))
 
 
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, float("inf")]])
+def test_weights_belong_to_steps(weights: list[float]) -> None:
+    with pytest.raises(ConfigurationError, match="weights="):
+        varying_bias(kinetic(1), np.array([0.1, 0.05]), weights=np.array(weights))
+
+
 def test_moments_that_overflow_are_refused() -> None:
     problem = kinetic(1)
     with pytest.raises(InstabilityError, match="stability limit"), np.errstate(all="ignore"):
