@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
 from sgverify.checks.decreasing import power_points
+from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.stationary_bias import noise_certificate
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
+from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.answers import Answers
-from sgverify.exact.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 
 LENGTHS = [10**k for k in range(2, 11)]

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.philox import Stream
-from sgverify.samplers.variates import indices, uniforms
+from sgverify.samplers.variates import indices
 from sgverify.targets import Target
 
-# Floyd's algorithm takes n^2/2 comparisons, sorting keys about this many times N: the cheaper one is taken.
-_SORTING = 200
+# Up to this n, comparing the data of a minibatch with one another is quicker than a table of all data.
+_COMPARED = 32
 
 
 class Minibatches(Protocol):
@@ -40,36 +40,36 @@ class Iid:
 
 
 class WithoutReplacement:
-    """A subset of n data, all subsets equally likely, fresh for every minibatch."""
+    """A subset of n data, all subsets equally likely, fresh for every minibatch.
+
+    Floyd's algorithm: for j = N-n, ..., N-1 take a random t in 0..j, or j itself where t is already taken.
+    Source: Bentley and Floyd 1987, "A sample of brilliance".
+    """
 
     def __init__(self, stream: Stream, size: int, batch: int) -> None:
         self._stream, self._size, self._batch = stream, size, batch
 
     def block(self, first: int, count: int) -> Tensor:
         """See `Minibatches`."""
-        few = self._batch * self._batch <= _SORTING * self._size
-        return self._floyd(first, count) if few else self._sorted(first, count)
-
-    def _floyd(self, first: int, count: int) -> Tensor:
-        """Floyd's algorithm: for j = N-n, ..., N-1 take a t in 0..j, or j itself where t is already taken.
-
-        Source: Bentley and Floyd 1987, "A sample of brilliance".
-        """
         n, low = self._batch, self._size - self._batch
         bounds = torch.arange(low + 1, self._size + 1, device=self._stream.chains.device).repeat(count)
         drawn = indices(self._stream, first * n, count * n, bounds[:, None, None]).unflatten(0, (count, n))
-        for k in range(1, n):
-            taken = (drawn[:, :k] == drawn[:, k : k + 1]).any(1)
-            drawn[:, k].masked_fill_(taken, low + k)
+        if n <= _COMPARED:
+            for k in range(1, n):
+                taken = (drawn[:, :k] == drawn[:, k : k + 1]).any(1)
+                drawn[:, k].masked_fill_(taken, low + k)
+        else:
+            for batch in drawn.unbind():
+                self._look_up(batch)
         return drawn
 
-    def _sorted(self, first: int, count: int) -> Tensor:
-        """The data whose random keys are the n smallest."""
-        pieces = []
-        for minibatch in range(first, first + count):
-            keys = uniforms(self._stream, minibatch * self._size, self._size)
-            pieces.append(keys.argsort(dim=0, stable=True)[: self._batch])
-        return torch.stack(pieces)
+    def _look_up(self, batch: Tensor) -> None:
+        """The same for one minibatch, in place, by a table of what is taken."""
+        taken = torch.zeros((self._size, *batch.shape[1:]), dtype=torch.bool, device=batch.device)
+        for k in range(self._batch):
+            chosen = batch[k : k + 1]
+            chosen.masked_fill_(taken.gather(0, chosen), self._size - self._batch + k)
+            taken.scatter_(0, chosen, True)
 
 
 class Reshuffle:

@@ -43,11 +43,13 @@ def test_arithmetic_is_that_of_float64() -> None:
         assert found.value.tolist() == [expected]
 
 
-def test_what_was_made_is_remembered() -> None:
-    h, T = constant(0.1, 0.3), constant(0.7)
+@pytest.mark.parametrize("passing", [True, False])
+def test_what_was_made_is_remembered(passing: bool) -> None:
+    h, T = constant(0.1, 0.3, passing=passing), constant(0.7)
     assert sqrt(2 * T * h) is sqrt(2 * T * h)
     assert h - T is not T - h
-    assert (h - T).value.tolist() == (-(T - h)).value.tolist()
+    assert (h - T).value.tolist() == [[0.1 - 0.7, 0.3 - 0.7]]
+    assert (T - h).value.tolist() == [[0.7 - 0.1, 0.7 - 0.3]]
 
 
 def test_float32_is_refused() -> None:

@@ -43,7 +43,7 @@ def test_iid_draws_every_sequence_equally_often() -> None:
 def test_without_replacement_draws_every_subset_equally_often(
     few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(minibatches, "_SORTING", 200 if few else 0)
+    monkeypatch.setattr(minibatches, "_COMPARED", 32 if few else 0)
     batches = drawn(WithoutReplacement(stream(), 5, 3), 2)
     assert all(len(set(batch)) == 3 for chain in batches.tolist() for batch in chain)
     found = Counter(tuple(tuple(sorted(batch)) for batch in chain) for chain in batches.tolist())
@@ -51,9 +51,17 @@ def test_without_replacement_draws_every_subset_equally_often(
     assert_equally_likely(found, list(product(subsets, subsets)))
 
 
+def test_both_ways_of_floyds_algorithm_give_the_same_subsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for most in (32, 0):
+        monkeypatch.setattr(minibatches, "_COMPARED", most)
+        found.append(WithoutReplacement(stream(chains=range(50)), 40, 20).block(3, 5))
+    assert torch.equal(*found)
+
+
 @pytest.mark.parametrize("few", [True, False])
 def test_without_replacement_of_all_data_is_all_data(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minibatches, "_SORTING", 200 if few else 0)
+    monkeypatch.setattr(minibatches, "_COMPARED", 32 if few else 0)
     batches = drawn(WithoutReplacement(stream(chains=range(50)), 7, 7), 3)
     assert np.array_equal(np.sort(batches, axis=-1), np.broadcast_to(np.arange(7), batches.shape))
 
@@ -79,7 +87,7 @@ def test_reshuffle_draws_every_permutation_equally_often_and_epochs_apart() -> N
 def test_a_minibatch_is_a_function_of_its_number_and_chain(
     kind: str, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(minibatches, "_SORTING", 200 if few else 0)
+    monkeypatch.setattr(minibatches, "_COMPARED", 32 if few else 0)
     whole = SOURCES[kind](stream(chains=range(6)), 12, 4).block(0, 20)
     assert whole.shape == (20, 4, 2, 6)
     source = SOURCES[kind](stream(chains=range(2, 5)), 12, 4)
