@@ -15,7 +15,7 @@ from sgverify.exact.ball import identity
 from sgverify.exact.chain import components, restricted
 from sgverify.exact.lyapunov import Contraction, floats
 
-EXACT_SIZE = 10
+EXACT_SIZE = 16
 """The largest coupled block that is solved in fractions: n (n + 1) / 2 unknowns."""
 
 Matrix = Any
