@@ -1,0 +1,26 @@
+"""The benchmarks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from benchmarks import (
+    commutators,
+    dimensions,
+    local_order,
+    mean_square_error,
+    power_schedule,
+    report,
+    sampler,
+)
+from benchmarks.measuring import Row, Setting
+
+BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
+    "local-order": local_order.run,
+    "bch": commutators.run,
+    "mse": mean_square_error.run,
+    "dimensions": dimensions.run,
+    "power-schedule": power_schedule.run,
+    "sampler": sampler.run,
+    "report": report.run,
+}
