@@ -1,0 +1,347 @@
+"""Bias and mean square error by enumerating every path of a short run: the definition itself, nothing else.
+
+Normal draws become the three nodes 0, +-sqrt(3) with weights 2/3, 1/6, 1/6, which have the moments of a normal
+variable to order five: enough for the mean of a quadratic and of its square. Minibatches are enumerated one by one,
+reshuffled epochs permutation by permutation. Everything runs in numpy's long double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks import Subject
+from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.targets.constants import read_precision
+
+Real = np.longdouble
+EPS = float(np.finfo(Real).eps)
+
+
+class Extended:
+    """A long double, or an array of one coordinate-last vector for each path."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        return Extended(operation(self.value, other.value if isinstance(other, Extended) else real(other)))
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b / a)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Any:
+        return Extended(-self.value)
+
+    def __pow__(self, exponent: int) -> Any:
+        return Extended(self.value**exponent)
+
+
+@exp.register
+def _(value: Extended) -> Extended:
+    return Extended(np.exp(value.value))
+
+
+@expm1.register
+def _(value: Extended) -> Extended:
+    return Extended(np.expm1(value.value))
+
+
+@sqrt.register
+def _(value: Extended) -> Extended:
+    return Extended(np.sqrt(value.value))
+
+
+def real(value: Any) -> Any:
+    """An exact number as a long double; a float is the decimal it prints as."""
+    number = exact(value)
+    if isinstance(number, Surd):
+        return sum((real(r) * np.sqrt(Real(q)) for q, r in number.terms.items()), Real(0))
+    return Real(number.numerator) / Real(number.denominator)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """E phi^ - truth, E (phi^ - truth)^2, and what rounding may be off: `slack` times a quantity's own size."""
+
+    bias: float
+    mean_square: float
+    bias_error: float
+    mean_square_error: float
+
+
+def longest(subject: Subject, most: int) -> int:
+    """The number of steps whose paths stay within `most`; 0 where not even one step's do."""
+    d, start = subject.target.dim, 1
+    if subject.configuration.start_momentum == "stationary" and "p" in subject.scheme.state:
+        start = 3**d
+    each = 3 ** (d * subject.scheme.draws)
+    table = subject.configuration.gradient
+    if table.kind not in ("full", "reshuffle"):
+        for nodes in _gradient_nodes(subject, 0, None):
+            each *= len(nodes)
+    steps = 0
+    while start * each ** (steps + 1) <= most:
+        steps += 1
+    return steps
+
+
+def enumerate_paths(subject: Subject, steps: Sequence[float], weights: Sequence[float] | None = None) -> Outcome:
+    """The average over every path of sum_l w_l phi(X_l) / sum_l w_l, by default with equal weights."""
+    scheme, target, configuration = subject.scheme, subject.target, subject.configuration
+    d = target.dim
+    precision = np.array([[real(x) for x in row] for row in target.precision])
+    centre = np.array([real(x) for x in target.mean])
+    state = [_one_path(v) for v in _starts(subject)]
+    chance = np.ones(1, dtype=Real)
+    if configuration.start_momentum == "stationary" and "p" in scheme.state:
+        width = np.sqrt(real(configuration.temperature))
+        state, chance, momenta = _branched(state, chance, [], _nodes(d, width))
+        state[scheme.state.index("p")] = momenta
+    total = np.zeros(len(chance), dtype=Real)
+    numbers = {"D": Extended(real(configuration.friction)), "T": Extended(real(configuration.temperature)), "dim": d}
+    order = _epoch_orders(subject)
+    if order is not None:
+        return _mixed([_run(subject, steps, weights, state, chance, total, precision, centre, numbers, one) for one in order])
+    return _run(subject, steps, weights, state, chance, total, precision, centre, numbers, None)
+
+
+def _run(
+    subject: Subject,
+    steps: Sequence[float],
+    weights: Sequence[float] | None,
+    state: list[Any],
+    chance: Any,
+    total: Any,
+    precision: Any,
+    centre: Any,
+    numbers: dict[str, Any],
+    blocks: Sequence[Any] | None,
+) -> Outcome:
+    scheme, d = subject.scheme, subject.target.dim
+    extras = [total]
+    largest = Real(0)
+    for number, h in enumerate(steps):
+        draws = []
+        for _ in range(scheme.draws):
+            state, chance, made = _branched(state, chance, [*extras, *draws], _nodes(d, Real(1)))
+            kept = len(extras)
+            extras, draws = list(state[len(scheme.state) :][:kept]), [*state[len(scheme.state) :][kept:], made]
+            state = state[: len(scheme.state)]
+        noises = []
+        for nodes in _gradient_nodes(subject, number, blocks):
+            state, chance, made = _branched(state, chance, [*extras, *draws, *noises], nodes)
+            rest = state[len(scheme.state) :]
+            state = state[: len(scheme.state)]
+            extras, draws, noises = (
+                list(rest[: len(extras)]),
+                list(rest[len(extras) : len(extras) + len(draws)]),
+                [*rest[len(extras) + len(draws) :], made],
+            )
+        handed = iter(draws)
+        gradient = _Gradient(precision, centre, noises, subject.noise.each_evaluation)
+        values = scheme.step(
+            tuple(Extended(v) for v in state),
+            h=Extended(real(h)),
+            grad=gradient,
+            noise=lambda handed=handed: Extended(next(handed)),
+            **numbers,
+        )
+        state = [v.value for v in values]
+        phi = _evaluate(subject, state)
+        weight = real(1 if weights is None else weights[number])
+        extras = [extras[0] + weight * phi]
+        largest = max(largest, np.abs(phi).max())
+    (total,) = extras
+    whole = sum((real(1 if weights is None else weights[k]) for k in range(len(steps))), Real(0))
+    error = total / whole - real(subject.truth)
+    bias, square = (chance * error).sum(), (chance * error * error).sum()
+    # Each path rounds some 40 operations a step, each at most EPS of numbers that stay below a few hundred times
+    # phi's largest value; pairwise summation adds log2 of the number of paths.
+    slack = EPS * (200 * len(steps) * d * d + 64 + np.log2(len(chance)))
+    size = float((chance * np.abs(error)).sum()) + float(largest)
+    spread = float(np.sqrt(square)) + float(abs(real(subject.truth)))
+    return Outcome(float(bias), float(square), 100 * slack * size, 100 * slack * (size + spread) ** 2)
+
+
+def _mixed(outcomes: Sequence[Outcome]) -> Outcome:
+    n = len(outcomes)
+    return Outcome(
+        sum(o.bias for o in outcomes) / n,
+        sum(o.mean_square for o in outcomes) / n,
+        max(o.bias_error for o in outcomes) + 2e-16 * n * max(abs(o.bias) for o in outcomes),
+        max(o.mean_square_error for o in outcomes) + 2e-16 * n * max(o.mean_square for o in outcomes),
+    )
+
+
+class _Gradient:
+    def __init__(self, precision: Any, centre: Any, noises: list[Any], each: bool) -> None:
+        self._parts = (precision, centre, noises, each)
+        self._shared = {"evaluations": 0, "minibatches": 0}
+        self._minibatch = -1
+
+    def fresh(self) -> _Gradient:
+        other = _Gradient(*self._parts)
+        other._shared = self._shared
+        return other
+
+    def __call__(self, position: Extended) -> Extended:
+        precision, centre, noises, each = self._parts
+        if self._minibatch < 0:
+            self._minibatch = self._shared["minibatches"]
+            self._shared["minibatches"] += 1
+        number = self._shared["evaluations"] if each else self._minibatch
+        self._shared["evaluations"] += 1
+        pull = (position.value - centre) @ precision
+        return Extended(pull + noises[number] if noises else pull)
+
+
+def _one_path(values: Sequence[Any]) -> Any:
+    return np.array([values], dtype=Real)
+
+
+def _starts(subject: Subject) -> Iterator[list[Any]]:
+    target, configuration = subject.target, subject.configuration
+    warmth, away = real(configuration.temperature), real(configuration.start)
+    for name in subject.scheme.dynamics.state:
+        if name == "theta":
+            yield [
+                real(m) + away * np.sqrt(warmth * real(target.covariance[i][i])) for i, m in enumerate(target.mean)
+            ]
+        else:
+            yield [Real(0)] * target.dim
+
+
+Nodes = list[tuple[Any, list[Any]]]
+
+
+def _nodes(dim: int, scale: Any) -> Nodes:
+    """(probability, vector) of the product rule for `dim` independent N(0, scale^2)."""
+    root = np.sqrt(Real(3)) * scale
+    one = [(Real(2) / 3, Real(0)), (Real(1) / 6, root), (Real(1) / 6, -root)]
+    return [(np.prod([w for w, _ in choice]), [x for _, x in choice]) for choice in product(one, repeat=dim)]
+
+
+def _gradient_nodes(subject: Subject, step: int, blocks: Sequence[Any] | None) -> list[Nodes]:
+    """For each independent gradient noise of one step: its values and their probabilities."""
+    table, target, scheme = subject.configuration.gradient, subject.target, subject.scheme
+    if table.kind == "full":
+        return []
+    if table.kind == "additive":
+        values: Any = np.array(table.covariance, dtype=float)
+        matrix = values if values.ndim == 2 else np.diag(np.broadcast_to(values, target.dim))
+        root = _root(matrix)
+        mapped = [(w, list(root @ np.array(x))) for w, x in _nodes(target.dim, Real(1))]
+        return [mapped] * scheme.gradients
+    each = np.array([[real(x) for x in row] for row in pulls_of(subject)])
+    if blocks is not None:
+        return [[(Real(1), list(each[list(block)].sum(0) / len(block)))] for block in blocks[step]]
+    size, batch = len(each), table.batch
+    chosen = product(range(size), repeat=batch) if table.kind == "iid" else combinations(range(size), batch)
+    count = size**batch if table.kind == "iid" else comb(size, batch)
+    drawn: dict[tuple[int, ...], int] = {}
+    for indices in chosen:
+        key = tuple(sorted(indices))
+        drawn[key] = drawn.get(key, 0) + 1
+    nodes = [(Real(times) / count, list(each[list(key)].sum(0) / batch)) for key, times in drawn.items()]
+    return [nodes] * max(1, scheme.minibatches)
+
+
+def _root(matrix: Any) -> Any:
+    """R with R R^T = matrix, by elimination without roots of negative numbers, in long double."""
+    n = len(matrix)
+    entries = np.array([[real(float(x)) for x in row] for row in matrix], dtype=Real)
+    lower = np.zeros((n, n), dtype=Real)
+    for j in range(n):
+        pivot = entries[j, j] - (lower[j, :j] ** 2).sum()
+        lower[j, j] = np.sqrt(max(pivot, Real(0)))
+        for i in range(j + 1, n):
+            if lower[j, j] > 0:
+                lower[i, j] = (entries[i, j] - (lower[i, :j] * lower[j, :j]).sum()) / lower[j, j]
+    return lower
+
+
+def pulls_of(subject: Subject) -> list[list[Fraction]]:
+    """y_i = -N R (x_i - xbar): what a datum's likelihood, scaled by N, adds to the full gradient."""
+    target = subject.target
+    assert target.data is not None
+    data = [[Fraction(float(x)) for x in row] for row in target.data]
+    noise = read_precision("noise_precision", subject.configuration.target.noise_precision or 1, target.dim).rows
+    centre = [sum(column) / len(data) for column in zip(*data, strict=True)]
+    return [
+        [-len(data) * sum(r * (x - m) for r, x, m in zip(line, row, centre, strict=True)) for line in noise]
+        for row in data
+    ]
+
+
+def _epoch_orders(subject: Subject) -> list[list[list[tuple[int, ...]]]] | None:
+    """Every way in which two epochs hand out their blocks, step by step; None unless reshuffled."""
+    table, target = subject.configuration.gradient, subject.target
+    if table.kind != "reshuffle":
+        return None
+    assert target.size is not None
+    used = max(1, subject.scheme.minibatches)
+    epochs = [list(blocks) for blocks in _block_sequences(tuple(range(target.size)), table.batch)]
+    found = []
+    for first, second in product(epochs, repeat=2):
+        both = [*first, *second]
+        found.append([both[k : k + used] for k in range(0, len(both) - used + 1, used)])
+    return found
+
+
+def _block_sequences(rest: tuple[int, ...], batch: int) -> Iterator[list[tuple[int, ...]]]:
+    if not rest:
+        yield []
+        return
+    for block in combinations(rest, batch):
+        left = tuple(i for i in rest if i not in block)
+        for others in _block_sequences(left, batch):
+            yield [block, *others]
+
+
+def _branched(state: list[Any], chance: Any, extras: list[Any], nodes: Nodes) -> tuple[list[Any], Any, Any]:
+    """Every path once for each node: the repeated state followed by the extras, the chances, and the new values."""
+    count, paths = len(nodes), len(chance)
+    repeated = [np.repeat(v, count, axis=0) for v in (*state, *extras)]
+    values = np.tile(np.array([x for _, x in nodes], dtype=Real), (paths, 1))
+    return repeated, np.repeat(chance, count) * np.tile(np.array([w for w, _ in nodes], dtype=Real), paths), values
+
+
+def _evaluate(subject: Subject, state: list[Any]) -> Any:
+    names = subject.scheme.state
+    coordinates = []
+    for name in subject.observable.state:
+        coordinates += list(state[names.index(name)].T)
+    total = np.zeros(len(state[0]), dtype=Real)
+    for exponents, c in subject.observable.terms.items():
+        term = np.full(len(state[0]), real(c))
+        for place, power in enumerate(exponents):
+            for _ in range(power):
+                term = term * coordinates[place]
+        total = total + term
+    return total
