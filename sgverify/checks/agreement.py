@@ -15,7 +15,7 @@ from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
 from sgverify.rates import Judgement
-from sgverify.samplers import Settings, fixed, sample
+from sgverify.samplers import Averages, Settings, fixed, sample
 
 CHECK = "agreement"
 
@@ -50,6 +50,7 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         observables=[subject.observable],
         settings=Settings.of(c),
     )
+    check_complete(averages)
     if averages.diverged[0] is not None:
         judgement = Judgement("violates", False, f"the sampled chains diverged: {averages.diverged[0]}")
         return make_evidence(subject, claim, CHECK, method="monte-carlo", judgement=judgement)
@@ -72,6 +73,12 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         points=points,
         certificate=certificate,
     )
+
+
+def check_complete(averages: Averages) -> None:
+    """Hand on the Ctrl-C that ended a run of the sampler early: half a run is no evidence."""
+    if not averages.complete:
+        raise KeyboardInterrupt
 
 
 def _judge(

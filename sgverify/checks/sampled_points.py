@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sgverify.checks.agreement import check_complete
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.stability import spectral_radii
@@ -53,6 +54,7 @@ def _stationary(subject: Subject, item: Evidence, settings: Settings) -> list[Po
         observables=[subject.observable],
         settings=settings,
     )
+    check_complete(averages)
     half, whole = averages.values[0, :, 0], averages.values[0, :, 1]
     late = (whole * BURN_IN - half) / (BURN_IN - 1) - float(subject.truth)
     return [
@@ -93,6 +95,7 @@ def _finite(
             observables=[subject.observable],
             settings=settings,
         )
+        check_complete(sweeps[key])
     averages = sweeps[key]
     points = []
     for number, (step, length) in enumerate(rows):

@@ -14,6 +14,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import Arithmetic
 
 DOUBLE = 2.0**-53
 """Unit roundoff of float64."""
@@ -62,7 +63,11 @@ class Number:
 
     def __add__(self, other: Any) -> Any:
         right = self._lift(other)
-        return NotImplemented if right is None else self._made(self.value + right.value, self.error + right.error)
+        return (
+            NotImplemented
+            if right is None
+            else self._made(self.value + right.value, self.error + right.error)
+        )
 
     __radd__ = __add__
 
@@ -109,7 +114,7 @@ class Number:
         return result if exponent >= 0 else 1 / result
 
 
-class Numbers:
+class Numbers(Arithmetic):
     """A vector of the state, entry by entry."""
 
     __slots__ = ("entries",)
@@ -122,36 +127,11 @@ class Numbers:
         results = [operation(a, b) for a, b in zip(self.entries, others, strict=True)]
         return NotImplemented if any(result is NotImplemented for result in results) else Numbers(results)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
-
     def __pow__(self, exponent: int) -> Numbers:
         return Numbers([entry**exponent for entry in self.entries])
 
     def __neg__(self) -> Numbers:
         return Numbers([-entry for entry in self.entries])
-
-    def __pos__(self) -> Numbers:
-        return self
 
 
 def as_ball(value: Exact) -> arb:

@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb
 
 from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import Arithmetic
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Field:
     sqrt: Callable[[Any], Any]
 
 
-class Scalar:
+class Scalar(Arithmetic):
     """A number of a field; exact numbers that it meets are lifted into the field."""
 
     __slots__ = ("field", "value")
@@ -39,36 +40,11 @@ class Scalar:
             return Scalar(self.field, operation(self.value, self.field.number(exact(other))))
         return NotImplemented
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
-
     def __pow__(self, exponent: int) -> Scalar:
         return Scalar(self.field, self.value**exponent)
 
     def __neg__(self) -> Scalar:
         return Scalar(self.field, -self.value)
-
-    def __pos__(self) -> Scalar:
-        return self
 
 
 @exp.register

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat
 
-from sgverify.errors import NotExpandableError
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Affine, Base, Step, read_affine
-from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise
 from sgverify.exact.chain import AffineChain, Problem, ProblemAt, Quadratic
-from sgverify.exact.expansion import AffineSeries
 from sgverify.exact.tensor import push
 from sgverify.schemes import Scheme, exact
 from sgverify.targets import Observable, Target
@@ -106,98 +103,6 @@ class Model:
             draws = draws + b * b.transpose()
         return columns, draws
 
-    def series(self, orders: int) -> AffineSeries:
-        """M(h), c(h), Q(h) as power series in h, exactly; rational matrices wherever the numbers allow.
-
-        Q is the covariance of the drawn noise and of gradient noise that is independent from step to step.
-        Raises `NotExpandableError` where the step does not tend to the identity or has odd powers of sqrt(h).
-        """
-        ring, read, powers = self._read_series(orders)
-        names = list(self.scheme.state)
-        dim = self.target.dim
-        states = [("state", name) for name in names]
-        mean = fmpq_mat(dim, 1, [_fmpq(v) for v in self.target.mean])
-        ones = fmpq_mat(dim, 1, [1] * dim)
-
-        def at(columns: list[Base], power: int) -> Any:
-            return _matrix(stacked(read, names, columns, powers, lambda c: coefficient(ring, c, power), list))
-
-        maps, shifts, covariances = [], [], []
-        for j in range(2 * orders + 1):
-            m = at(states, j)
-            c = _times(at([("mean", 0)], j), mean) + _times(at([("ones", 0)], j), ones)
-            q = self._covariance_coefficient(read, ring, powers, names, j)
-            if j % 2:
-                self._refuse_odd(j, m, c, q)
-            elif j:
-                maps.append(m)
-                shifts.append(c)
-                covariances.append(q)
-            elif _nonzero(m - _like_identity(m)) or _nonzero(c) or _nonzero(q):
-                raise NotExpandableError(f"`{self.scheme.name}` does not tend to the identity as h -> 0")
-        return AffineSeries(map=_alike(maps), shift=_alike(shifts), covariance=_alike(covariances))
-
-    def gradient_series(self, orders: int) -> list[list[Any]]:
-        """For each gradient noise in order of use, the coefficients of h^1, h^2, ... of its block B_g (n x d)."""
-        ring, read, powers = self._read_series(orders)
-        names = list(self.scheme.state)
-        blocks: list[list[Any]] = []
-        for k in range(read.gradients):
-            found = []
-            for j in range(2 * orders + 1):
-                entry = partial(_coefficient_at, ring, j)
-                block = _matrix(stacked(read, names, [("gradient", k)], powers, entry, list))
-                if j % 2 or not j:
-                    self._refuse_odd(j, block)
-                else:
-                    found.append(block)
-            blocks.append(_alike(found))
-        return blocks
-
-    def _read_series(self, orders: int) -> tuple[Any, Step, list[Any]]:
-        ring = number_ring(2 * orders + 4)
-        given: dict[str, Any] = {name: constant(ring, value) for name, value in self._given.items()}
-        read = read_affine(
-            self.scheme, {"h": step_size(ring), **given}, each_evaluation=self.noise.each_evaluation
-        )
-        dim = self.target.dim
-        precision = fmpq_mat([[_fmpq(v) for v in row] for row in self.target.precision])
-        unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
-        return ring, read, powers_of(precision, unit, 2 * longest(read) - 1)
-
-    def _refuse_odd(self, power: int, *matrices: Any) -> None:
-        if any(_nonzero(matrix) for matrix in matrices):
-            raise NotExpandableError(f"`{self.scheme.name}` has the power s^{power} of s = sqrt(h)")
-
-    def _covariance_coefficient(
-        self, read: Step, ring: Any, powers: list[Any], names: list[str], power: int
-    ) -> Any:
-        dim = self.target.dim
-        rows: list[list[Any]] = [[0] * self.size for _ in range(self.size)]
-        v = self.noise.covariance
-        sources: list[tuple[Base, Any]] = [(("noise", k), None) for k in range(read.draws)]
-        if v is not None and not self.noise.exchangeable:
-            sources += [(("gradient", k), v) for k in range(read.gradients)]
-        for r, left_name in enumerate(names):
-            for c, right_name in enumerate(names):
-                total: Any = None
-                for base, middle in sources:
-                    left, right = read.rows[left_name].get(base, ()), read.rows[right_name].get(base, ())
-                    for i, a in enumerate(left):
-                        for k, b in enumerate(right):
-                            product = _series_product(ring, a, b)
-                            factor = coefficient(ring, product, power)
-                            if isinstance(factor, int):
-                                continue
-                            matrix = powers[i + k] if middle is None else powers[i] * middle * powers[k]
-                            term = matrix * factor if isinstance(factor, fmpq) else arb_mat(matrix) * factor
-                            total = term if total is None else _plus(total, term)
-                if total is not None:
-                    for i in range(dim):
-                        for k in range(dim):
-                            rows[r * dim + i][c * dim + k] = total[i, k]
-        return _matrix(rows)
-
     def start_law(self) -> tuple[arb_mat, arb_mat | None]:
         """Mean and covariance (None for a point) of X_0, as balls."""
         dim, names = self.target.dim, list(self.scheme.state)
@@ -284,53 +189,7 @@ def horizon_step(scale: float | Fraction, alpha: Fraction, length: int) -> StepS
     return lambda: ball.number(factor) / arb(length) ** ball.number(power)
 
 
-def _coefficient_at(ring: Any, power: int, value: Any) -> Any:
-    return coefficient(ring, value, power)
-
-
-def _fmpq(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
-
-
 def _as_ball(value: Any) -> Any:
     if isinstance(value, arb):
         return value
     return 0 if value == 0 else BALLS.number(exact(value))
-
-
-def _series_product(ring: Any, left: Any, right: Any) -> Any:
-    if hasattr(left, "terms") and hasattr(left, "ring"):
-        return left * right
-    return right * left if hasattr(right, "ring") else exact(left) * exact(right)
-
-
-def _matrix(rows: list[list[Any]]) -> Any:
-    """A rational matrix if every entry is rational, else a matrix of balls."""
-    if any(isinstance(x, arb) for row in rows for x in row):
-        return arb_mat([[arb(x) for x in row] for row in rows])
-    return fmpq_mat([[fmpq(x) for x in row] for row in rows])
-
-
-def _times(left: Any, right: fmpq_mat) -> Any:
-    return left * (right if isinstance(left, fmpq_mat) else arb_mat(right))
-
-
-def _plus(left: Any, right: Any) -> Any:
-    if type(left) is not type(right):
-        left, right = arb_mat(left), arb_mat(right)
-    return left + right
-
-
-def _nonzero(matrix: Any) -> bool:
-    return any(entry != 0 if isinstance(entry, fmpq) else not entry.contains(0) for entry in matrix.entries())
-
-
-def _like_identity(matrix: Any) -> Any:
-    n = matrix.nrows()
-    return type(matrix)(n, n, [int(i == j) for i in range(n) for j in range(n)])
-
-
-def _alike(matrices: list[Any]) -> list[Any]:
-    if all(isinstance(m, fmpq_mat) for m in matrices):
-        return matrices
-    return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]

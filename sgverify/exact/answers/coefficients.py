@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from flint import arb, fmpq
@@ -34,11 +33,6 @@ class Coefficients:
             values.append(0.0 if zero else to_float(c))
             texts.append("0" if zero else _text(c))
         return cls(tuple(values), tuple(texts), expansion.exact)
-
-
-def to_fmpq(value: Fraction) -> fmpq:
-    """A Fraction as flint's."""
-    return fmpq(value.numerator, value.denominator)
 
 
 def to_float(value: Any) -> float:

@@ -11,8 +11,9 @@ import flint
 from flint import arb_mat
 
 from sgverify.errors import ConfigurationError
+from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_fmpq
+from sgverify.exact.answers.coefficients import EXPANSION_BITS, Coefficients
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import AffineChain, Problem
@@ -62,7 +63,7 @@ class EpochAnswers(QuadraticAnswers):
     def series(self) -> AffineSeries:
         """M(h), c(h) and Q(h) with the own minibatches of a step in its noise."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            plain = self.model.series(ORDERS)
+            plain = self._step_series.affine
             return AffineSeries(plain.map, plain.shift, self._noise_series[0])
 
     @cached_property
@@ -105,10 +106,8 @@ class EpochAnswers(QuadraticAnswers):
     def _noise_series(self) -> tuple[list[Any], list[Any]]:
         noise = self.model.noise
         with flint.ctx.workprec(EXPANSION_BITS):
-            drawn = list(self.model.series(ORDERS).covariance)
-            return epoch_noise_series(
-                drawn, self.model.gradient_series(ORDERS), noise.covariance, noise.across
-            )
+            drawn = list(self._step_series.affine.covariance)
+            return epoch_noise_series(drawn, self._step_series.gradients, noise.covariance, noise.across)
 
     def _problem_at(self, step: StepSize) -> Callable[[int], EpochProblem]:
         own_block, two_blocks = self.model.noise.covariance, self.model.noise.across

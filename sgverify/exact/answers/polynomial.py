@@ -12,8 +12,10 @@ import flint
 from flint import arb, fmpq
 
 from sgverify.exact import ball
+from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_fmpq
+from sgverify.exact.affine.step_series import StepSeries
+from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
@@ -72,8 +74,12 @@ class PolynomialAnswers:
             return Coefficients.of(expand_transient(series, phi, ball.column(start.start(start.degree)[1:])))
 
     @cached_property
+    def _series(self) -> StepSeries:
+        return StepSeries(self.model, ORDERS)
+
+    @cached_property
     def _lifted_series(self) -> tuple[AffineSeries, Quadratic]:
-        series = self.model.series(ORDERS)
+        series = self._series.affine
         observable = {powers: to_fmpq(c) for powers, c in self._observable.items()}
         return lift_series(series, self._higher_cumulant_series(max(map(sum, observable))), observable)
 
@@ -87,7 +93,7 @@ class PolynomialAnswers:
         if not self.model.noise.noisy:
             return {}
         found: dict[tuple[int, ...], list[Any]] = {}
-        for block in self.model.gradient_series(ORDERS):
+        for block in self._series.gradients:
             columns = [[fmpq(0), *(m[i, 0] for m in block)] for i in range(self.model.size)]
             for powers in _indices(self.model.size, 3, degree):
                 term = [fmpq(self.model.noise.scalar_cumulants.get(sum(powers), fmpq(0)))] + [

@@ -11,9 +11,11 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_mat
 
+from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.affine.varying_model import varying_problem
-from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float, to_fmpq
+from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
@@ -67,6 +69,10 @@ class QuadraticAnswers:
         return varying_mean_square_error(self._varying, power_steps(scale, alpha, length))
 
     @cached_property
+    def _step_series(self) -> StepSeries:
+        return StepSeries(self.model, ORDERS)
+
+    @cached_property
     def _varying(self) -> VaryingProblem:
         return varying_problem(self.model)
 
@@ -74,7 +80,7 @@ class QuadraticAnswers:
     def series(self) -> AffineSeries:
         """M(h), c(h), Q(h) expanded at h = 0."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            return self.model.series(ORDERS)
+            return self._step_series.affine
 
     @cached_property
     def expansion(self) -> Coefficients:

@@ -12,9 +12,10 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.ring import Index, Ring, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.schemes import dot, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import Arithmetic
 
 
-class Vector:
+class Vector(Arithmetic):
     """A vector of series; sums and products with scalars are taken entry by entry."""
 
     __slots__ = ("entries",)
@@ -27,36 +28,11 @@ class Vector:
         results = [operation(a, b) for a, b in zip(self.entries, others, strict=True)]
         return NotImplemented if any(result is NotImplemented for result in results) else Vector(results)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
-
     def __pow__(self, exponent: int) -> Vector:
         return Vector([entry**exponent for entry in self.entries])
 
     def __neg__(self) -> Vector:
         return Vector([-entry for entry in self.entries])
-
-    def __pos__(self) -> Vector:
-        return self
 
 
 for _function in (exp, expm1, sqrt):
