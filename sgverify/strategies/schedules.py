@@ -34,7 +34,7 @@ def schedules(
         raise ConfigurationError(f"kinds={list(kinds)!r}: expected some of {', '.join(KINDS)}")
     if limit is not None and not limit > 0:
         raise ConfigurationError(f"limit={limit!r}: expected a positive stability limit")
-    return _schedules(tuple(kinds), alphas or exponents(), limit)
+    return _schedules(tuple(kinds), exponents() if alphas is None else alphas, limit)
 
 
 def exponents(*, low: float = 0.05, high: float = 0.95) -> SearchStrategy[float]:
