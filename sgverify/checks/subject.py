@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from flint import arb
+
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.errors import (
     ConfigurationError,
@@ -16,8 +18,10 @@ from sgverify.errors import (
     NotAffineError,
     NotExpandableError,
 )
+from sgverify.exact.affine.carrier import read_affine
+from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
-from sgverify.exact.affine.model import Model, fixed_step
+from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit
 from sgverify.exact.posterior import posterior_average
 from sgverify.exact.series import LocalOrder, local_order
@@ -159,6 +163,11 @@ class Subject:
         for step, radius in zip(steps, radii, strict=True):
             if not radius < 1:
                 limit = self.stability_limit
+                if step < limit:
+                    raise InstabilityError(
+                        f"{key}={step:.6g}: too small, one step of {self.reference} has the spectral radius {radius:.6g} in "
+                        f"float64; expected a step from which the chain contracts; take a larger one, below {limit:.6g}"
+                    )
                 raise InstabilityError(
                     f"{key}={step:.6g}: unstable, one step of {self.reference} has the spectral radius {radius:.6g} on this "
                     f"target; expected a radius below 1; take a step below {limit:.6g}"
@@ -207,12 +216,14 @@ class Subject:
 
     def _check_finite(self) -> None:
         """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
-        step = 1e-3 / max(self.eigenvalues)
-        chain = self.model.chain(fixed_step(step)())
-        if not all(x.is_finite() for m in (chain.map, chain.shift, chain.covariance) for x in m.entries()):
+        step = exact(1e-3 / max(self.eigenvalues))
+        given = {"h": step, **{name: self.model.parameters[name] for name in self.scheme.parameters}}
+        read = read_affine(self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()})
+        blocks = (polynomial for row in read.rows.values() for polynomial in row.values())
+        if not all(arb(c).is_finite() for polynomial in blocks for c in polynomial if isinstance(c, arb)):
             raise DefinitionError(
-                f"scheme={self.reference!r}: one step of size {step:.3g} on this target has coefficients that are not finite "
-                "numbers; expected finite ones; look for a division by zero or the root of a negative number"
+                f"scheme={self.reference!r}: one step of size {float(step):.3g} on this target has coefficients that are not "
+                "finite numbers; expected finite ones; look for a division by zero or the root of a negative number"
             )
 
     @cached_property

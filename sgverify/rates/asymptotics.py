@@ -7,6 +7,7 @@ of the diffusion's own time average. C is the scale of a schedule, alpha its exp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,6 +58,9 @@ def horizon_bias(bias: Sequence[float], transient: Sequence[float], scale: float
             terms.setdefault(-(1 - alpha) - alpha * j, []).append(tau * scale ** (j - 1))
     for exponent in sorted(terms, reverse=True):
         total = sum(terms[exponent])
+        if not math.isfinite(total):
+            # Beyond float64, so that no cancellation can be told; it is not zero.
+            return Rate(exponent)
         if abs(total) > CANCELLATION * sum(abs(term) for term in terms[exponent]):
             return Rate(exponent, total)
     return Rate(None)

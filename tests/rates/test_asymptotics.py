@@ -78,6 +78,10 @@ def test_an_unbiased_law_leaves_the_transient() -> None:
     assert horizon_mse(NONE, 2.0, 0.5, F(1, 3)) == Rate(F(-2, 3), 4.0)
 
 
+def test_a_coefficient_beyond_float64_is_not_zero() -> None:
+    assert horizon_bias(SECOND, [float("inf"), 0, 0, 0, 0], 0.5, F(1, 3)) == Rate(F(-2, 3))
+
+
 def test_a_time_average_that_telescopes_is_bounded_and_not_called_zero() -> None:
     """sigma_0^2 = 0: the variance is O(1/L + 1/(L h)^2)."""
     assert horizon_mse(NONE, 0.0, 0.5, F(1, 5)) == Rate(F(-1), at_most=True)
