@@ -127,12 +127,16 @@ def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str
             return False
         return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
 
+    spoken = [(claim, quantity) for claim in ordered for quantity in claim.quantities if held_to(claim, quantity)]
+    # A check that no claim speaks to is not passed over in silence: its claims say that they do not apply.
+    silent = asked - {quantity for _, quantity in spoken}
     for claim in ordered:
         for quantity in claim.quantities:
             if asked:
-                if claim.id in asked or (quantity in asked and held_to(claim, quantity)):
+                wanted = quantity in silent and claim.corrects is None
+                if claim.id in asked or wanted or (quantity in asked and (claim, quantity) in spoken):
                     yield claim, quantity
-            elif held_to(claim, quantity):
+            elif (claim, quantity) in spoken:
                 yield claim, quantity
 
 

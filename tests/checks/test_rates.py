@@ -229,6 +229,13 @@ def test_claims_on_another_schedule_are_not_applicable() -> None:
     assert found and {e.configuration["schedule"]["kind"] for e in found} == {"power"}
 
 
+def test_a_check_that_no_claim_speaks_to_is_not_passed_over_in_silence() -> None:
+    """With a fixed step no claim speaks of the bias in L: an empty answer would look like a pass."""
+    found = verify("sghmc-aboba", checks=["bias"], schedule={"kind": "fixed"})
+    assert {e.verdict for e in found} == {"not-applicable"}
+    assert {e.check for e in found} == {"bias"} and all(e.claim.startswith("chen2015/") for e in found)
+
+
 def test_the_default_step_is_half_the_stability_limit() -> None:
     subject = make_subject(
         "sgld-euler", load_configuration({"target": {"name": "gaussian", "precision": 4.0}})

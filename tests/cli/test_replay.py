@@ -11,7 +11,7 @@ import pytest
 from sgverify.evidence import canonical
 from tests.cli.conftest import Call
 
-SHORT = ("--set", "steps=100", "--set", "chains=16", "--set", "seed=7")
+SHORT = ("--set", "steps=100", "--set", "chains=16", "--set", "seed=7", "--set", "sweep.lengths=[100,1000]")
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from sgverify.evidence import canonical, schema, validate
 from tests.cli.conftest import Call
 
-# The agreement check samples; a short run keeps it in the test without its time.
-SHORT = ("--set", "steps=300", "--set", "chains=64")
+# The agreement check samples and power schedules are followed step by step; short runs keep both in the test.
+SHORT = ("--set", "steps=300", "--set", "chains=64", "--set", "sweep.lengths=[100,1000]")
 # Two checks that are settled in milliseconds.
 QUICK = ("--checks", "local-order,stationary-bias")
 
