@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.schemes import Scheme, exact
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
+from sgverify.strategies.gradients import NEED_DATA
 from sgverify.targets import Target, build_target
 from sgverify.testing.reference import DOUBLE, Number, Numbers, as_ball
 
@@ -151,7 +152,8 @@ def cases(
 ) -> Case:
     """Steps of `schemes` on generated targets, with generated states, draws and minibatches."""
     scheme = draw(schemes)
-    table = draw(targets(dims=dims, sizes=(3, 4, 6)))
+    with_data = True if kinds is not None and set(kinds) <= set(NEED_DATA) else None
+    table = draw(targets(dims=dims, data=with_data, sizes=(3, 4, 6)))
     gradient = draw(gradients(target=table, kinds=kinds))
     target = build_target(table)
     vectors = st.lists(_dyadics(), min_size=target.dim, max_size=target.dim)
