@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import Configuration, ScheduleTable, TargetTable, load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Scheme
-from sgverify.strategies.gradients import NEED_DATA, gradients
+from sgverify.strategies.gradients import KINDS, NEED_DATA, gradients
 from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.observables import observables
 from sgverify.strategies.targets import DIMENSIONS, SIZES, dimension_of, targets
@@ -43,30 +43,41 @@ def configurations(
 
     Raises `ConfigurationError` for an empty domain.
     """
-    needs_data = kinds is not None and set(kinds) <= set(NEED_DATA)
-    drawn = target if target is not None else targets(dims=dims, data=True if needs_data else None, sizes=sizes)
+    if kinds is not None and (not kinds or not set(kinds) <= set(KINDS)):
+        raise ConfigurationError(f"kinds={list(kinds)!r}: expected some of {', '.join(KINDS)}")
     state = ("theta",) if scheme is None or not momentum else scheme.dynamics.state
     if not 1 <= lowest <= degree:
         raise ConfigurationError(f"lowest={lowest!r}, degree={degree!r}: expected 1 <= lowest <= degree")
-    return _configurations(drawn, tuple(state), kinds, degree, lowest, schedule)
+    bare, full = (targets(dims=dims, data=data, sizes=sizes) for data in (None, True))
+    return _configurations(target, bare, full, tuple(state), kinds, degree, lowest, schedule)
 
 
 @st.composite
 def _configurations(
     draw: Any,
-    target: SearchStrategy[TargetTable],
+    target: SearchStrategy[TargetTable] | None,
+    bare: SearchStrategy[TargetTable],
+    full: SearchStrategy[TargetTable],
     state: tuple[str, ...],
     kinds: Sequence[str] | None,
     degree: int,
     lowest: int,
     schedule: SearchStrategy[ScheduleTable] | None,
 ) -> Configuration:
-    table = draw(target)
-    gradient = draw(gradients(target=table, kinds=kinds))
-    tree: dict[str, Any] = {
+    # What is short and always there comes first: the rest can then shrink, or become another, behind it.
+    numbers = {
         "temperature": draw(temperatures()),
         "friction": draw(frictions()),
         "start": draw(decimals(low=-3.0, high=3.0, places=1)),
+    }
+    if target is None:
+        kinds = [draw(st.sampled_from(list(kinds or KINDS)))]
+        table = draw(full if kinds[0] in NEED_DATA else bare)
+    else:
+        table = draw(target)
+    gradient = draw(gradients(target=table, kinds=kinds))
+    tree: dict[str, Any] = {
+        **numbers,
         "test_function": draw(observables(dim=dimension_of(table), state=state, degree=degree, lowest=lowest)),
         "target": table.model_dump(exclude_unset=True),
     }

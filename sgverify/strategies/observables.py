@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.errors import ConfigurationError
-from sgverify.targets.observable import COORDINATES, Observable
+from sgverify.targets.observable import COORDINATES, Observable, parse_observable
 
 MOST_TERMS = 4
 COEFFICIENTS = (1, -1, 2, Fraction(1, 2), Fraction(-3, 2), Fraction(1, 3), -5)
@@ -52,7 +52,8 @@ def _observables(draw: Any, dim: int, names: tuple[str, ...], degree: int, lowes
     every = [m for total in range(degree + 1) for m in monomials[total] if m != leading]
     rest = draw(st.lists(st.sampled_from(every), max_size=MOST_TERMS - 1, unique=True))
     terms = {m: Fraction(draw(st.sampled_from(COEFFICIENTS))) for m in (leading, *rest)}
-    return str(Observable(dim, names, terms))
+    # Read once more: the canonical text has its terms in the parser's order.
+    return str(parse_observable(str(Observable(dim, names, terms)), dim, names))
 
 
 __all__ = ["observables"]

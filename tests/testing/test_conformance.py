@@ -90,6 +90,11 @@ class HalfTheNoise(TestAffine):
 class OneMinibatch(TestAffine):
     """`grad.fresh()` forgotten: every minibatch is the first one."""
 
+    kinds = ("iid",)
+
+    def schemes(self) -> SearchStrategy[Scheme]:
+        return st.just(two_minibatches)
+
     def step(self, case: Case) -> dict[str, Sequence[Any]]:
         return affine_step(replace(case, minibatches=case.minibatches[:1] * len(case.minibatches)))
 
@@ -109,12 +114,14 @@ class NotANumber(TestTorch):
         return {name: [float("nan")] * len(values) for name, values in torch_step(case).items()}
 
 
+@pytest.mark.usefixtures("no_shrinking")
 @pytest.mark.parametrize("wrong", [Nudged, HalfTheNoise, OneMinibatch, Float32Constants, WrongNames, NotANumber])
 def test_a_wrong_carrier_fails(wrong: type[CarrierConformance]) -> None:
     with pytest.raises(AssertionError):
         wrong().test_one_step()
 
 
+@pytest.mark.usefixtures("no_shrinking")
 def test_the_suite_asks_for_a_step() -> None:
     with pytest.raises(NotImplementedError, match="override `step`"):
         CarrierConformance().test_one_step()

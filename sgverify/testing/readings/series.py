@@ -1,0 +1,133 @@
+"""The power-series reading of expectations: normal-ordered operators, their symbols given the target's numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import factorial
+from typing import Any
+
+from flint import arb
+
+from sgverify.exact import ball
+from sgverify.exact.series.averaging import Moments, average
+from sgverify.exact.series.operators import Operator
+from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.transition import transition_of
+from sgverify.schemes import Scheme
+from sgverify.schemes.loading import load_scheme
+from sgverify.testing.expansion import Expectation, Monomial
+
+
+def series_expansion(case: Expectation) -> dict[Monomial, list[arb]]:
+    """E f(X_1) = sum_a c_a d^a f, with U' = P (x - mu), U'' = P and E[W' W'^T] = V; other moments meet no quadratic."""
+    dim = case.subject.target.dim
+    ring, parts = _averaged(case.subject.scheme, case.subject.reference, dim, case.orders)
+    numbers = _Numbers(case, ring)
+    found = {}
+    for exponents in case.monomials:
+        values = [_monomial(case.state, exponents)]
+        for j in range(1, case.orders + 1):
+            total = arb(0)
+            for moments, operator in parts[j].items():
+                weight = numbers.moment(moments)
+                if weight != 0:
+                    total += weight * numbers.applied(operator, exponents)
+            values.append(total)
+        found[exponents] = values
+    return found
+
+
+def _averaged(scheme: Scheme, reference: str, dim: int, orders: int) -> tuple[Ring, list[dict[Moments, Operator]]]:
+    if reference and ":" not in reference:
+        return _kept(reference, dim, orders)
+    return _read(scheme, dim, orders)
+
+
+@lru_cache(maxsize=256)
+def _kept(reference: str, dim: int, orders: int) -> tuple[Ring, list[dict[Moments, Operator]]]:
+    return _read(load_scheme(reference), dim, orders)
+
+
+def _read(scheme: Scheme, dim: int, orders: int) -> tuple[Ring, list[dict[Moments, Operator]]]:
+    cap = 2 * orders + 3
+    dynamics = scheme.dynamics
+    ring = Ring(
+        dim,
+        dynamics.shapes,
+        dynamics.parameters,
+        depth=cap + 1,
+        draws=scheme.draws,
+        minibatches=max(1, scheme.minibatches),
+        cap=cap,
+    )
+    transition = transition_of(scheme, ring, 2 * orders)
+    return ring, [average(transition.at(2 * j), ring) if j else {} for j in range(orders + 1)]
+
+
+class _Numbers:
+    """The numbers that the ring's symbols stand for."""
+
+    def __init__(self, case: Expectation, ring: Ring) -> None:
+        self._case, self._ring = case, ring
+        subject = case.subject
+        target, dim = subject.target, subject.target.dim
+        self._values: dict[int, arb] = {}
+        for k, coordinate in enumerate(ring.coordinates):
+            self._values[ring.position(*coordinate)] = ball.number(case.state[k])
+        for name, value in subject.model.parameters.items():
+            if name in ring.parameters:
+                self._values[ring.position("root", name)] = ball.number(value).sqrt()
+        for index in ring.derivatives:
+            places = [i for i, times in enumerate(index) for _ in range(times)]
+            value = Fraction(0)
+            if len(places) == 1:
+                row = target.precision[places[0]]
+                value = sum((row[j] * (case.state[j] - target.mean[j]) for j in range(dim)), Fraction(0))
+            elif len(places) == 2:
+                value = target.precision[places[0]][places[1]]
+            self._values[ring.position("U", 0, index)] = ball.number(value)
+
+    def moment(self, moments: Moments) -> arb:
+        """E of the noise: V for two first derivatives; a gradient's noise here has no derivative of its own."""
+        covariance, total = self._case.subject.noise.covariance, arb(1)
+        for family in moments:
+            if covariance is None or any(sum(index) != 1 for index in family) or len(family) != 2:
+                return arb(0)
+            i, j = (index.index(1) for index in family)
+            total *= arb(covariance[i, j])
+        return total
+
+    def applied(self, operator: Operator, exponents: Monomial) -> arb:
+        """The operator applied to a monomial, at the state."""
+        total = arb(0)
+        for index, value in operator.items():
+            left = tuple(n - k for n, k in zip(exponents, index, strict=True))
+            if min(left) < 0:
+                continue
+            weight = 1
+            for n, k in zip(exponents, left, strict=True):
+                weight *= factorial(n) // factorial(k)
+            total += self._evaluated(value) * weight * _monomial(self._case.state, left)
+        return total
+
+    def _evaluated(self, polynomial: Any) -> arb:
+        total = arb(0)
+        for powers, factor in self._ring.reduce(polynomial).to_dict().items():
+            term = arb(factor)
+            for place, times in enumerate(powers):
+                if times:
+                    known = self._values.get(place)
+                    term *= (self._ring.slot_value(place) if known is None else known) ** times
+            total += term
+        return total
+
+
+def _monomial(state: tuple[Fraction, ...], exponents: Monomial) -> arb:
+    value = Fraction(1)
+    for x, power in zip(state, exponents, strict=True):
+        value *= x**power
+    return ball.number(value)
+
+
+__all__ = ["series_expansion"]
