@@ -50,6 +50,7 @@ def verify(
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
+    output.check_writable(json_path)
     subject = make_subject(scheme, load_configuration(config, settings))
     with output.progress("verifying") as progress:
         evidence = judge(subject, _ids(checks), progress)
@@ -78,6 +79,7 @@ def rate(
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
+    output.check_writable(json_path)
     evidence = ask(scheme, quantity=quantity, config=load_configuration(config, settings), method=method)  # type: ignore[arg-type]
     return output.show([evidence], json_path, False, watch)
 
@@ -152,6 +154,7 @@ def replay(evidence: str, json_path: str | None) -> int:
     from sgverify.checks import replay as again
 
     watch = output.Stopwatch()
+    output.check_writable(json_path)
     results = []
     for stored in read_one(evidence):
         result = again(stored)

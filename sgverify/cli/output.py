@@ -8,12 +8,14 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
 from sgverify.report import explain, summarise
 
@@ -31,6 +33,17 @@ class Stopwatch:
         """Where and how the evidence was made."""
         command = shlex.join(["sgverify", *self._arguments])
         return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
+
+
+def check_writable(json_path: str | None) -> None:
+    """Meet a path that cannot be written before the work is done, not after."""
+    if json_path in (None, "-"):
+        return
+    folder = Path(json_path).resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(json_path).is_dir():
+        raise ConfigurationError(
+            f"--json {json_path!r}: cannot be written; expected a file in a folder that exists, or - for stdout"
+        )
 
 
 def show(evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import tomllib
@@ -143,7 +144,9 @@ def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str
         if field is None:
             everywhere = known_keys(Configuration)
             same_end = [name for name in everywhere if name.endswith("." + key)]
-            raise UnknownNameError("configuration key", prefix + key, same_end or everywhere)
+            beside = difflib.get_close_matches(key, model.model_fields, n=1, cutoff=0.75)
+            near = [prefix + name for name in beside] or same_end or everywhere
+            raise UnknownNameError("configuration key", prefix + key, near)
         table = _table(field.annotation)
         if table is not None:
             if not isinstance(value, Mapping):

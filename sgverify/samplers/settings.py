@@ -55,7 +55,7 @@ class Settings:
         """The device. Raises `ConfigurationError` where torch does not have it."""
         try:
             device = torch.device(self.device)
-            torch.empty(0, device=device)
+            torch.zeros(1, device=device).tolist()
         except (RuntimeError, AssertionError, NotImplementedError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigurationError(

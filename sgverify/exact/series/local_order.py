@@ -18,11 +18,16 @@ HIGHEST_ORDER = 4
 
 @dataclass(frozen=True)
 class Defect:
-    """The first power of h at which P_h and exp(hL) differ, and the operator that they differ by."""
+    """The first power of h at which P_h and exp(hL) differ, and the operator that they differ by.
+
+    Of a defect averaged over minibatches, `operator` is the part without noise, and `noise_alone` says that
+    there is none: everything that is left carries moments of the gradient noise.
+    """
 
     power: Fraction
     text: str
     operator: Operator = field(repr=False, compare=False, default_factory=dict)
+    noise_alone: bool = False
 
     @property
     def order(self) -> Fraction:
@@ -122,13 +127,11 @@ def _averaged_defect(found: Operator, expected: Operator, ring: Ring, power: Fra
     parts = average(found, ring)
     plain = difference(parts.pop((), {}), expected, ring)
     texts = [defect_text(plain, ring, power)] if plain else []
-    noisy = dict(plain)
     for moments, operator in sorted(parts.items()):
         reduced = difference(operator, {}, ring)
         if reduced:
             texts.append(f"{print_moments(moments, ring.dim)} * ( {defect_text(reduced, ring, power)} )")
-            noisy.update(reduced)
-    return Defect(power, " + ".join(texts), noisy) if texts else None
+    return Defect(power, " + ".join(texts), plain, noise_alone=not plain) if texts else None
 
 
 def defect_text(operator: Operator, ring: Ring, power: Fraction) -> str:

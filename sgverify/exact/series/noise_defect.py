@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sgverify.exact.series.averaging import average, print_moments
 from sgverify.exact.series.local_order import Defect, defect_text
-from sgverify.exact.series.operators import Operator, compose, difference, generator_of
+from sgverify.exact.series.operators import compose, difference, generator_of
 from sgverify.exact.series.ring import Ring
 from sgverify.schemes import Dynamics
 
@@ -24,10 +24,8 @@ def noise_defect(dynamics: Dynamics, dim: int) -> Defect | None:
     plain = difference(parts.pop((), {}), squared, ring)
     assert not plain, "the part without noise is L^2 itself"
     texts = []
-    operator: Operator = {}
     for moments, part in sorted(parts.items()):
         reduced = difference(part, {}, ring)
         if reduced:
             texts.append(f"{print_moments(moments, dim)} * ( {defect_text(reduced, ring, Fraction(2))} )")
-            operator.update(reduced)
-    return Defect(Fraction(2), " + ".join(texts), operator) if texts else None
+    return Defect(Fraction(2), " + ".join(texts), noise_alone=True) if texts else None
