@@ -6,9 +6,9 @@ every float is a short decimal and stands for the fraction that it prints as.
 
 from sgverify.strategies.configurations import configurations
 from sgverify.strategies.gradients import gradients
-from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.observables import observables
 from sgverify.strategies.precisions import eigenvalues, precisions
+from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.schedules import exponents, schedules
 from sgverify.strategies.schemes import schemes
 from sgverify.strategies.targets import datasets, targets

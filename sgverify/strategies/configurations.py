@@ -12,8 +12,8 @@ from sgverify.configuration import Configuration, ScheduleTable, TargetTable, lo
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Scheme
 from sgverify.strategies.gradients import KINDS, NEED_DATA, gradients
-from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.observables import observables
+from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.targets import DIMENSIONS, SIZES, dimension_of, targets
 
 
@@ -78,7 +78,9 @@ def _configurations(
     gradient = draw(gradients(target=table, kinds=kinds))
     tree: dict[str, Any] = {
         **numbers,
-        "test_function": draw(observables(dim=dimension_of(table), state=state, degree=degree, lowest=lowest)),
+        "test_function": draw(
+            observables(dim=dimension_of(table), state=state, degree=degree, lowest=lowest)
+        ),
         "target": table.model_dump(exclude_unset=True),
     }
     if "p" in state and draw(st.booleans()):

@@ -10,8 +10,8 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.scalars import decimals
 from sgverify.strategies.precisions import precisions
+from sgverify.strategies.scalars import decimals
 from sgverify.strategies.targets import dimension_of, size_of
 
 KINDS = ("full", "additive", "iid", "without-replacement", "reshuffle")
@@ -52,7 +52,7 @@ def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
     if kind == "additive":
         return _covariances(dim).map(lambda value: GradientTable(kind="additive", covariance=value))
     batches = [n for n in range(1, size) if kind != "reshuffle" or size % n == 0]
-    return st.sampled_from(batches).map(lambda n: GradientTable(kind=kind, batch=n))  # type: ignore[arg-type]
+    return st.sampled_from(batches).map(lambda n: GradientTable(kind=kind, batch=n))
 
 
 def _covariances(dim: int) -> SearchStrategy[Any]:

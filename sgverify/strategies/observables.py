@@ -35,7 +35,9 @@ def observables(
     if degree is None:
         degree = 4 if dim == 1 and len(names) == 1 else 2
     if dim < 1 or not names:
-        raise ConfigurationError(f"dim={dim!r}, state={tuple(state)!r}: expected a coordinate of theta or p to read")
+        raise ConfigurationError(
+            f"dim={dim!r}, state={tuple(state)!r}: expected a coordinate of theta or p to read"
+        )
     if not 1 <= lowest <= degree:
         raise ConfigurationError(f"lowest={lowest!r}, degree={degree!r}: expected 1 <= lowest <= degree")
     return _observables(dim, tuple(names), degree, lowest)
@@ -45,7 +47,10 @@ def observables(
 def _observables(draw: Any, dim: int, names: tuple[str, ...], degree: int, lowest: int) -> str:
     size = dim * len(names)
     monomials = {
-        total: [tuple(slots.count(i) for i in range(size)) for slots in combinations_with_replacement(range(size), total)]
+        total: [
+            tuple(slots.count(i) for i in range(size))
+            for slots in combinations_with_replacement(range(size), total)
+        ]
         for total in range(degree + 1)
     }
     leading = draw(st.sampled_from([m for total in range(lowest, degree + 1) for m in monomials[total]]))

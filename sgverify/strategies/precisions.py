@@ -46,15 +46,23 @@ def precisions(
     if condition is not None and not 1 <= condition <= 10_000:
         raise ConfigurationError(f"condition={condition!r}: expected a number from 1 to 10000")
     if shape == "dense" and dim == 1:
-        raise ConfigurationError("shape='dense' with dim=1: one coordinate has no dense matrix; leave shape out")
+        raise ConfigurationError(
+            "shape='dense' with dim=1: one coordinate has no dense matrix; leave shape out"
+        )
     if dim == 1 and condition not in (None, 1.0):
-        raise ConfigurationError(f"condition={condition!r} with dim=1: one eigenvalue has the condition 1; leave it out")
+        raise ConfigurationError(
+            f"condition={condition!r} with dim=1: one eigenvalue has the condition 1; leave it out"
+        )
     if shape == "number" and condition not in (None, 1.0):
-        raise ConfigurationError(f"condition={condition!r} with shape='number': has the condition 1; leave it out")
+        raise ConfigurationError(
+            f"condition={condition!r} with shape='number': has the condition 1; leave it out"
+        )
     return _precisions(dim, condition, smallest, shape)
 
 
-def eigenvalues(*, dim: int, condition: float | None = None, smallest: float | None = None) -> SearchStrategy[list[float]]:
+def eigenvalues(
+    *, dim: int, condition: float | None = None, smallest: float | None = None
+) -> SearchStrategy[list[float]]:
     """`dim` eigenvalues, the first the smallest and, for dim > 1, the second the largest."""
     return _eigenvalues(dim, condition, smallest)
 
@@ -71,18 +79,24 @@ def _eigenvalues(draw: Any, dim: int, condition: float | None, smallest: float |
 
 
 @st.composite
-def _precisions(draw: Any, dim: int, condition: float | None, smallest: float | None, shape: str | None) -> Precision:
+def _precisions(
+    draw: Any, dim: int, condition: float | None, smallest: float | None, shape: str | None
+) -> Precision:
     if dim == 1 or shape == "number":
         (value,) = draw(_eigenvalues(1, None, smallest))
         return value
-    chosen = shape or draw(st.sampled_from(["number", "diagonal", "dense"] if condition is None else ["diagonal", "dense"]))
+    chosen = shape or draw(
+        st.sampled_from(["number", "diagonal", "dense"] if condition is None else ["diagonal", "dense"])
+    )
     if chosen == "number":
         return draw(_eigenvalues(1, None, smallest))[0]
     values = draw(_eigenvalues(dim, condition, smallest))
     if chosen == "diagonal":
         return values
     planes = [(i, j) for i in range(dim) for j in range(i + 1, dim)]
-    rotations = draw(st.lists(st.sampled_from(planes), min_size=1, max_size=min(MOST_ROTATIONS, len(planes)), unique=True))
+    rotations = draw(
+        st.lists(st.sampled_from(planes), min_size=1, max_size=min(MOST_ROTATIONS, len(planes)), unique=True)
+    )
     rows = [[_fraction(values[i]) if i == j else Fraction(0) for j in range(dim)] for i in range(dim)]
     for i, j in rotations:
         rows = _rotated(rows, i, j)

@@ -30,7 +30,9 @@ def as_decimal(value: Fraction | int) -> float:
 
 
 @lru_cache(maxsize=256)
-def decimals(*, low: float, high: float, places: int = 2, without: frozenset[float] = frozenset()) -> SearchStrategy[float]:
+def decimals(
+    *, low: float, high: float, places: int = 2, without: frozenset[float] = frozenset()
+) -> SearchStrategy[float]:
     """Decimals with `places` places in [low, high], save those in `without`; shrinks to whole numbers, small ones first.
 
     >>> from hypothesis import find

@@ -52,7 +52,9 @@ def exponents(*, low: float = 0.05, high: float = 0.95) -> SearchStrategy[float]
 
 
 @st.composite
-def _schedules(draw: Any, kinds: tuple[str, ...], alphas: SearchStrategy[float], limit: float | None) -> ScheduleTable:
+def _schedules(
+    draw: Any, kinds: tuple[str, ...], alphas: SearchStrategy[float], limit: float | None
+) -> ScheduleTable:
     kind = draw(st.sampled_from(kinds))
     given: dict[str, Any] = {"kind": kind}
     if kind != "fixed" and draw(st.booleans()):

@@ -14,7 +14,9 @@ from sgverify.strategies.words import words
 DYNAMICS = ("langevin", "kinetic")
 
 
-def schemes(*, dynamics: Sequence[str] = DYNAMICS, named: bool = True, most: int = 7) -> SearchStrategy[Scheme]:
+def schemes(
+    *, dynamics: Sequence[str] = DYNAMICS, named: bool = True, most: int = 7
+) -> SearchStrategy[Scheme]:
     """Schemes over `dynamics`, each with a `reference` for the command line: the catalogue's, then generated words.
 
     `named=False` leaves the catalogue out; `most` bounds the length of words, and 0 leaves them out.
@@ -25,7 +27,9 @@ def schemes(*, dynamics: Sequence[str] = DYNAMICS, named: bool = True, most: int
 
     Raises `ConfigurationError` for an empty domain.
     """
-    known = [item.named(name, reference=name) for name, item in NAMED.items() if item.dynamics.name in dynamics]
+    known = [
+        item.named(name, reference=name) for name, item in NAMED.items() if item.dynamics.name in dynamics
+    ]
     alternatives: list[SearchStrategy[Scheme]] = []
     if named and known:
         alternatives.append(st.sampled_from(known))

@@ -16,7 +16,9 @@ from sgverify.strategies.splittings import splitting
 CATALOGUE = {alphabet.name: alphabet for alphabet in ALPHABETS.values()}
 
 
-def spell(alphabet: Alphabet, text: str, shares: Sequence[Fraction] | None = None, *, order: int | None = None) -> Scheme:
+def spell(
+    alphabet: Alphabet, text: str, shares: Sequence[Fraction] | None = None, *, order: int | None = None
+) -> Scheme:
     """The word with a reference that `sgverify verify` takes.
 
     >>> from sgverify.schemes.catalogue import chen

@@ -140,7 +140,9 @@ def splitting(name: str) -> Alphabet:
     flows = FLOWS[dynamics]
     for block in blocks:
         if block not in flows:
-            raise ConfigurationError(f"splitting={name!r}: {'+'.join(sorted(block))} has no closed flow here; split it")
+            raise ConfigurationError(
+                f"splitting={name!r}: {'+'.join(sorted(block))} has no closed flow here; split it"
+            )
     letters = {symbol: flows[block] for symbol, block in zip(ascii_uppercase, blocks, strict=False)}
     return Alphabet(name, DYNAMICS[dynamics], **letters)
 

@@ -10,8 +10,8 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.scalars import decimals
 from sgverify.strategies.precisions import precisions
+from sgverify.strategies.scalars import decimals
 from sgverify.targets import build_target
 
 DIMENSIONS = (1, 2, 3, 4, 5)
@@ -34,7 +34,9 @@ def datasets(*, dim: int, sizes: Sequence[int] = SIZES) -> SearchStrategy[list[A
     if dim < 1:
         raise ConfigurationError(f"dim={dim!r}: expected a whole number of at least 1")
     if not sizes or min(sizes) < 3:
-        raise ConfigurationError(f"sizes={sizes!r}: expected numbers of at least 3, which asymmetric data take")
+        raise ConfigurationError(
+            f"sizes={sizes!r}: expected numbers of at least 3, which asymmetric data take"
+        )
     return _datasets(dim, tuple(sorted(sizes)))
 
 
@@ -77,7 +79,9 @@ def size_of(table: TargetTable) -> int | None:
 def _datasets(draw: Any, dim: int, sizes: tuple[int, ...]) -> list[Any]:
     size = draw(st.sampled_from(sizes))
     columns = [
-        draw(st.lists(decimals(low=-3.0, high=3.0, places=1), min_size=size, max_size=size).filter(_asymmetric))
+        draw(
+            st.lists(decimals(low=-3.0, high=3.0, places=1), min_size=size, max_size=size).filter(_asymmetric)
+        )
         for _ in range(dim)
     ]
     return columns[0] if dim == 1 else [list(row) for row in zip(*columns, strict=True)]

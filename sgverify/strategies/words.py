@@ -28,10 +28,13 @@ def alphabets(*, dynamics: str = "kinetic", catalogue: bool = True) -> SearchStr
     Raises `ConfigurationError` for dynamics without splittings.
     """
     if dynamics not in PARTS:
-        raise ConfigurationError(f"dynamics={dynamics!r}: expected one of {', '.join(PARTS)}, which have splittings")
+        raise ConfigurationError(
+            f"dynamics={dynamics!r}: expected one of {', '.join(PARTS)}, which have splittings"
+        )
     known = list(ALPHABETS.values()) if catalogue and dynamics == "kinetic" else []
     return st.one_of(
-        *([st.sampled_from(known)] if known else []), st.sampled_from(splitting_names(dynamics)).map(splitting)
+        *([st.sampled_from(known)] if known else []),
+        st.sampled_from(splitting_names(dynamics)).map(splitting),
     )
 
 
@@ -55,7 +58,9 @@ def words(
     Raises `ConfigurationError` for an empty domain.
     """
     if alphabet is None:
-        return alphabets().flatmap(lambda one: _words(one, palindromic, max(most, _shortest(one, palindromic)), shares))
+        return alphabets().flatmap(
+            lambda one: _words(one, palindromic, max(most, _shortest(one, palindromic)), shares)
+        )
     if most < _shortest(alphabet, palindromic):
         raise ConfigurationError(
             f"most={most!r}: a word over {len(alphabet.letters)} letters has at least {_shortest(alphabet, palindromic)}"
@@ -95,7 +100,9 @@ def _words(draw: Any, alphabet: Alphabet, palindromic: bool | None, most: int, s
     total: Counter[str] = Counter()
     for letter, weight in zip(text, weights, strict=True):
         total[letter] += weight
-    return spell(alphabet, text, [Fraction(w, total[letter]) for letter, w in zip(text, weights, strict=True)])
+    return spell(
+        alphabet, text, [Fraction(w, total[letter]) for letter, w in zip(text, weights, strict=True)]
+    )
 
 
 __all__ = ["alphabets", "words"]

@@ -5,15 +5,15 @@ None of it needs pytest.
 
 from sgverify.testing.case import Case, cases
 from sgverify.testing.conformance import CarrierConformance
-from sgverify.testing.expansion import Expectation, ExpansionConformance, expectations
+from sgverify.testing.expansion import ExpansionConformance, Expectation, expectations
 from sgverify.testing.parametrize import parametrize_with_checks
 from sgverify.testing.replay import note_replay, replay_command
 
 __all__ = [
     "CarrierConformance",
     "Case",
-    "Expectation",
     "ExpansionConformance",
+    "Expectation",
     "cases",
     "expectations",
     "note_replay",

@@ -72,7 +72,9 @@ class Case:
         run = _Run(self, unit)
         state = tuple(run.variable(name) for name in self.scheme.state)
         given: dict[str, Any] = {name: Number.rounded(value, unit) for name, value in self.parameters.items()}
-        given.update(h=Number.rounded(self.step, unit), grad=_Gradient(run), noise=run.noise, dim=self.target.dim)
+        given.update(
+            h=Number.rounded(self.step, unit), grad=_Gradient(run), noise=run.noise, dim=self.target.dim
+        )
         values = self.scheme.step(state, **given)
         return {
             name: value.entries if isinstance(value, Numbers) else [value]
@@ -176,7 +178,8 @@ def cases(
         temperature=draw(temperatures()),
         friction=draw(frictions()),
         state={
-            name: draw(vectors) if shape == "vector" else [draw(_dyadics())] for name, shape in scheme.shapes.items()
+            name: draw(vectors) if shape == "vector" else [draw(_dyadics())]
+            for name, shape in scheme.shapes.items()
         },
         draws=[draw(vectors) for _ in range(scheme.draws)],
         minibatches=batches,

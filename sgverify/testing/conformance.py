@@ -73,7 +73,9 @@ class CarrierConformance:
                 for i, (value, number) in enumerate(zip(found[name], numbers, strict=True)):
                     gap = _gap(value, number)
                     if gap:
-                        raise AssertionError(f"{case.scheme.reference or case.scheme.name}: {name}[{i}] {gap}")
+                        raise AssertionError(
+                            f"{case.scheme.reference or case.scheme.name}: {name}[{i}] {gap}"
+                        )
 
 
 def _gap(value: Any, number: Number) -> str:

@@ -125,4 +125,4 @@ class ExpansionConformance:
                         )
 
 
-__all__ = ["Expectation", "ExpansionConformance", "expectations"]
+__all__ = ["ExpansionConformance", "Expectation", "expectations"]

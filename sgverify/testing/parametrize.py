@@ -42,7 +42,9 @@ class SchemeCheck:
         return f"{self.claim}-{self.quantity}"
 
 
-def parametrize_with_checks(schemes: Sequence[Scheme | str], *, config: Source = None) -> Callable[[Any], Any]:
+def parametrize_with_checks(
+    schemes: Sequence[Scheme | str], *, config: Source = None
+) -> Callable[[Any], Any]:
     """Decorate a test of two arguments, `scheme` and `check`, whose body is `check(scheme)`.
 
         @parametrize_with_checks([sgverify.find_scheme("sghmc-aboba"), mine])

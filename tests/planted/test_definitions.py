@@ -103,20 +103,41 @@ ROWS = [
     Row("noise D for sqrt(D)", ABOBA, edited(ABOBA, (NOISE, "D*sqrt(2*T*h)*z1"))),
     Row("a missing A half", ABOBA, edited(ABOBA, (SECOND_A, "theta2 = theta1"))),
     Row("a missing B half", ABOBA, edited(ABOBA, (SECOND_B, "p3 = p2"))),
-    Row("full h in the A halves", ABOBA, edited(ABOBA, (FIRST_A, "theta1 = theta + h*p\n"), (SECOND_A, "theta2 = theta1 + h*p3"))),
+    Row(
+        "full h in the A halves",
+        ABOBA,
+        edited(ABOBA, (FIRST_A, "theta1 = theta + h*p\n"), (SECOND_A, "theta2 = theta1 + h*p3")),
+    ),
     Row("full h in a B half", ABOBA, edited(ABOBA, (FIRST_B, "p1 = exp(-D*h)*p\n"))),
     Row("friction without the step size", ABOBA, edited(ABOBA, (FIRST_B, "p1 = exp(-D)*p\n"))),
     Row("word not palindromic: B unsplit", ABOBA, lambda: chen.ALPHABET.word("ABOA", order=2), LOCAL),
     Row("Lie splitting A.BOB", ABOBA, lambda: chen.ALPHABET.word("ABOB", order=2), LOCAL),
-    Row("symplectic Euler claimed as order 2", ABOBA, lambda: replace(find_scheme("sghmc-euler"), order=2), LOCAL),
+    Row(
+        "symplectic Euler claimed as order 2",
+        ABOBA,
+        lambda: replace(find_scheme("sghmc-euler"), order=2),
+        LOCAL,
+    ),
     Row("gradient one step stale", gradient_at_hand, lambda: stale_gradient, LOCAL, "inconclusive"),
     Row("temperature outside the root", ABOBA, edited(ABOBA, (NOISE, "T*sqrt(2*D*h)*z1"))),
     Row("temperature missing", ABOBA, edited(ABOBA, (NOISE, "sqrt(2*D*h)*z1"))),
     Row("temperature outside the root, SGLD", SGLD, edited(SGLD, ("sqrt(2*T*h)", "T*sqrt(2*h)"))),
     Row("temperature missing, SGLD", SGLD, edited(SGLD, ("sqrt(2*T*h)", "sqrt(2*h)"))),
-    Row("temperature missing in the exact O", BAOAB, edited(BAOAB, ("sqrt(-T*expm1(-2*D*h))", "sqrt(-expm1(-2*D*h))"))),
-    Row("friction of the exact O twice as strong as its noise", BAOAB, edited(BAOAB, ("exp(-D*h)", "exp(-2*D*h)"))),
-    Row("only half a kick at the end", BAOAB, edited(BAOAB, ("p3 = p2 - h/2*grad(theta2)", "p3 = p2 - h/4*grad(theta2)"))),
+    Row(
+        "temperature missing in the exact O",
+        BAOAB,
+        edited(BAOAB, ("sqrt(-T*expm1(-2*D*h))", "sqrt(-expm1(-2*D*h))")),
+    ),
+    Row(
+        "friction of the exact O twice as strong as its noise",
+        BAOAB,
+        edited(BAOAB, ("exp(-D*h)", "exp(-2*D*h)")),
+    ),
+    Row(
+        "only half a kick at the end",
+        BAOAB,
+        edited(BAOAB, ("p3 = p2 - h/2*grad(theta2)", "p3 = p2 - h/4*grad(theta2)")),
+    ),
 ]
 
 
@@ -148,7 +169,9 @@ def test_every_rung_says_what_it_must(row: Row, rung: str) -> None:
     ],
     ids=["friction with the wrong sign", "theta never moves", "friction without the step size, Euler"],
 )
-def test_what_has_no_invariant_law_is_refused_and_its_order_refuted(right: Scheme, edits: tuple[tuple[str, str], ...]) -> None:
+def test_what_has_no_invariant_law_is_refused_and_its_order_refuted(
+    right: Scheme, edits: tuple[tuple[str, str], ...]
+) -> None:
     broken = edited(right, *edits)()
     assert evidence_of(broken, "local-order").verdict == "violates"
     with pytest.raises(InstabilityError, match="spectral radius"):
@@ -158,12 +181,23 @@ def test_what_has_no_invariant_law_is_refused_and_its_order_refuted(right: Schem
 
 @pytest.mark.parametrize(
     ("now", "hidden"),
-    [("D*sqrt(2*T*h)*z1", {"friction": 1.0}), ("T*sqrt(2*D*h)*z1", {"temperature": 1.0}), ("sqrt(2*D*h)*z1", {"temperature": 1.0})],
+    [
+        ("D*sqrt(2*T*h)*z1", {"friction": 1.0}),
+        ("T*sqrt(2*D*h)*z1", {"temperature": 1.0}),
+        ("sqrt(2*D*h)*z1", {"temperature": 1.0}),
+    ],
 )
-def test_the_law_cannot_see_them_at_one_but_the_symbolic_order_can(now: str, hidden: dict[str, float]) -> None:
+def test_the_law_cannot_see_them_at_one_but_the_symbolic_order_can(
+    now: str, hidden: dict[str, float]
+) -> None:
     broken = edited(ABOBA, (NOISE, now))()
-    assert evidence_of(broken, "stationary-law", load_configuration(CONFIGURATION, **hidden)).verdict == "conforms"
-    assert evidence_of(broken, "local-order", load_configuration(CONFIGURATION, **hidden)).verdict == "violates"
+    assert (
+        evidence_of(broken, "stationary-law", load_configuration(CONFIGURATION, **hidden)).verdict
+        == "conforms"
+    )
+    assert (
+        evidence_of(broken, "local-order", load_configuration(CONFIGURATION, **hidden)).verdict == "violates"
+    )
 
 
 @pytest.mark.parametrize("text", ["ABOA", "ABOB", "AOB"])

@@ -98,7 +98,9 @@ def agreement(**settings: Any) -> Evidence:
 
 def indices_without_the_last(patch: pytest.MonkeyPatch) -> None:
     drawn = minibatches.indices
-    patch.setattr(minibatches, "indices", lambda stream, first, count, bound: drawn(stream, first, count, bound - 1))
+    patch.setattr(
+        minibatches, "indices", lambda stream, first, count, bound: drawn(stream, first, count, bound - 1)
+    )
 
 
 def draws(change: Callable[[Sequence[torch.Tensor]], Sequence[torch.Tensor]]) -> Plant:
@@ -138,11 +140,19 @@ def momentum_at_one(patch: pytest.MonkeyPatch) -> None:
 
 
 AGREEMENT: list[tuple[str, Plant, dict[str, Any]]] = [
-    ("minibatch indices from randint(0, N-1)", indices_without_the_last, {"gradient": {"kind": "iid", "batch": 2}}),
+    (
+        "minibatch indices from randint(0, N-1)",
+        indices_without_the_last,
+        {"gradient": {"kind": "iid", "batch": 2}},
+    ),
     ("noise reused for two steps", draws(twice), {}),
     ("noise shared across chains", draws(same_for_all), {}),
     # A large constant brings the rounding of a float32 sum above the noise within 1e4 steps, as 1e9 steps would.
-    ("float32 accumulation of a float64 average", sums_in_float32, {"test_function": "theta + 1000000", "steps": 5000}),
+    (
+        "float32 accumulation of a float64 average",
+        sums_in_float32,
+        {"test_function": "theta + 1000000", "steps": 5000},
+    ),
     (
         "momentum drawn at T = 1 for any T",
         momentum_at_one,
@@ -151,7 +161,9 @@ AGREEMENT: list[tuple[str, Plant, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("plant", "settings"), [row[1:] for row in AGREEMENT], ids=[row[0] for row in AGREEMENT])
+@pytest.mark.parametrize(
+    ("plant", "settings"), [row[1:] for row in AGREEMENT], ids=[row[0] for row in AGREEMENT]
+)
 def test_the_exact_law_of_the_average_refutes_it(
     monkeypatch: pytest.MonkeyPatch, plant: Plant, settings: dict[str, Any]
 ) -> None:

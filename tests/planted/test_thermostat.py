@@ -26,7 +26,9 @@ SPLIT = splitting("thermostat:drift+heat|friction|noise+kick").word("ABCBA", ord
 
 
 def judged(one: Scheme) -> Evidence:
-    return run_check(Subject(one, Configuration(), one.name), find_claim("sgverify/stated-order"), "local-order")
+    return run_check(
+        Subject(one, Configuration(), one.name), find_claim("sgverify/stated-order"), "local-order"
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,13 @@ def judged(one: Scheme) -> Evidence:
         ("h*xi*p", "h*D*p"),
         ("h*xi*p", "xi*p"),
     ],
-    ids=["no /dim", "T != 1 with - 1 kept", "temperature missing", "D for xi", "friction without the step size"],
+    ids=[
+        "no /dim",
+        "T != 1 with - 1 kept",
+        "temperature missing",
+        "D for xi",
+        "friction without the step size",
+    ],
 )
 def test_a_wrong_thermostat_is_refuted(was: str, now: str) -> None:
     assert judged(nose_hoover).verdict == "conforms"

@@ -7,82 +7,15 @@ reshuffled epochs permutation by permutation. Everything runs in numpy's long do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations, product
-from math import comb
 from typing import Any
 
 import numpy as np
 
 from sgverify.checks import Subject
-from sgverify.schemes import Surd, exact, exp, expm1, sqrt
-from sgverify.targets.constants import read_precision
-
-Real = np.longdouble
-EPS = float(np.finfo(Real).eps)
-
-
-class Extended:
-    """A long double, or an array of one coordinate-last vector for each path."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        return Extended(operation(self.value, other.value if isinstance(other, Extended) else real(other)))
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b / a)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __neg__(self) -> Any:
-        return Extended(-self.value)
-
-    def __pow__(self, exponent: int) -> Any:
-        return Extended(self.value**exponent)
-
-
-@exp.register
-def _(value: Extended) -> Extended:
-    return Extended(np.exp(value.value))
-
-
-@expm1.register
-def _(value: Extended) -> Extended:
-    return Extended(np.expm1(value.value))
-
-
-@sqrt.register
-def _(value: Extended) -> Extended:
-    return Extended(np.sqrt(value.value))
-
-
-def real(value: Any) -> Any:
-    """An exact number as a long double; a float is the decimal it prints as."""
-    number = exact(value)
-    if isinstance(number, Surd):
-        return sum((real(r) * np.sqrt(Real(q)) for q, r in number.terms.items()), Real(0))
-    return Real(number.numerator) / Real(number.denominator)
+from tests.properties.extended import EPS, Extended, Real, real
+from tests.properties.nodes import Nodes, epoch_orders, gradient_nodes, normal_nodes
 
 
 @dataclass(frozen=True)
@@ -103,7 +36,7 @@ def longest(subject: Subject, most: int) -> int:
     each = 3 ** (d * subject.scheme.draws)
     table = subject.configuration.gradient
     if table.kind not in ("full", "reshuffle"):
-        for nodes in _gradient_nodes(subject, 0, None):
+        for nodes in gradient_nodes(subject, 0, None):
             each *= len(nodes)
     steps = 0
     while start * each ** (steps + 1) <= most:
@@ -111,7 +44,9 @@ def longest(subject: Subject, most: int) -> int:
     return steps
 
 
-def enumerate_paths(subject: Subject, steps: Sequence[float], weights: Sequence[float] | None = None) -> Outcome:
+def enumerate_paths(
+    subject: Subject, steps: Sequence[float], weights: Sequence[float] | None = None
+) -> Outcome:
     """The average over every path of sum_l w_l phi(X_l) / sum_l w_l, by default with equal weights."""
     scheme, target, configuration = subject.scheme, subject.target, subject.configuration
     d = target.dim
@@ -121,13 +56,22 @@ def enumerate_paths(subject: Subject, steps: Sequence[float], weights: Sequence[
     chance = np.ones(1, dtype=Real)
     if configuration.start_momentum == "stationary" and "p" in scheme.state:
         width = np.sqrt(real(configuration.temperature))
-        state, chance, momenta = _branched(state, chance, [], _nodes(d, width))
+        state, chance, momenta = _branched(state, chance, [], normal_nodes(d, width))
         state[scheme.state.index("p")] = momenta
     total = np.zeros(len(chance), dtype=Real)
-    numbers = {"D": Extended(real(configuration.friction)), "T": Extended(real(configuration.temperature)), "dim": d}
-    order = _epoch_orders(subject)
+    numbers = {
+        "D": Extended(real(configuration.friction)),
+        "T": Extended(real(configuration.temperature)),
+        "dim": d,
+    }
+    order = epoch_orders(subject)
     if order is not None:
-        return _mixed([_run(subject, steps, weights, state, chance, total, precision, centre, numbers, one) for one in order])
+        return _mixed(
+            [
+                _run(subject, steps, weights, state, chance, total, precision, centre, numbers, one)
+                for one in order
+            ]
+        )
     return _run(subject, steps, weights, state, chance, total, precision, centre, numbers, None)
 
 
@@ -149,12 +93,15 @@ def _run(
     for number, h in enumerate(steps):
         draws = []
         for _ in range(scheme.draws):
-            state, chance, made = _branched(state, chance, [*extras, *draws], _nodes(d, Real(1)))
+            state, chance, made = _branched(state, chance, [*extras, *draws], normal_nodes(d, Real(1)))
             kept = len(extras)
-            extras, draws = list(state[len(scheme.state) :][:kept]), [*state[len(scheme.state) :][kept:], made]
+            extras, draws = (
+                list(state[len(scheme.state) :][:kept]),
+                [*state[len(scheme.state) :][kept:], made],
+            )
             state = state[: len(scheme.state)]
         noises = []
-        for nodes in _gradient_nodes(subject, number, blocks):
+        for nodes in gradient_nodes(subject, number, blocks):
             state, chance, made = _branched(state, chance, [*extras, *draws, *noises], nodes)
             rest = state[len(scheme.state) :]
             state = state[: len(scheme.state)]
@@ -231,97 +178,11 @@ def _starts(subject: Subject) -> Iterator[list[Any]]:
     for name in subject.scheme.dynamics.state:
         if name == "theta":
             yield [
-                real(m) + away * np.sqrt(warmth * real(target.covariance[i][i])) for i, m in enumerate(target.mean)
+                real(m) + away * np.sqrt(warmth * real(target.covariance[i][i]))
+                for i, m in enumerate(target.mean)
             ]
         else:
             yield [Real(0)] * target.dim
-
-
-Nodes = list[tuple[Any, list[Any]]]
-
-
-def _nodes(dim: int, scale: Any) -> Nodes:
-    """(probability, vector) of the product rule for `dim` independent N(0, scale^2)."""
-    root = np.sqrt(Real(3)) * scale
-    one = [(Real(2) / 3, Real(0)), (Real(1) / 6, root), (Real(1) / 6, -root)]
-    return [(np.prod([w for w, _ in choice]), [x for _, x in choice]) for choice in product(one, repeat=dim)]
-
-
-def _gradient_nodes(subject: Subject, step: int, blocks: Sequence[Any] | None) -> list[Nodes]:
-    """For each independent gradient noise of one step: its values and their probabilities."""
-    table, target, scheme = subject.configuration.gradient, subject.target, subject.scheme
-    if table.kind == "full":
-        return []
-    if table.kind == "additive":
-        values: Any = np.array(table.covariance, dtype=float)
-        matrix = values if values.ndim == 2 else np.diag(np.broadcast_to(values, target.dim))
-        root = _root(matrix)
-        mapped = [(w, list(root @ np.array(x))) for w, x in _nodes(target.dim, Real(1))]
-        return [mapped] * scheme.gradients
-    each = np.array([[real(x) for x in row] for row in pulls_of(subject)])
-    if blocks is not None:
-        return [[(Real(1), list(each[list(block)].sum(0) / len(block)))] for block in blocks[step]]
-    size, batch = len(each), table.batch
-    chosen = product(range(size), repeat=batch) if table.kind == "iid" else combinations(range(size), batch)
-    count = size**batch if table.kind == "iid" else comb(size, batch)
-    drawn: dict[tuple[int, ...], int] = {}
-    for indices in chosen:
-        key = tuple(sorted(indices))
-        drawn[key] = drawn.get(key, 0) + 1
-    nodes = [(Real(times) / count, list(each[list(key)].sum(0) / batch)) for key, times in drawn.items()]
-    return [nodes] * max(1, scheme.minibatches)
-
-
-def _root(matrix: Any) -> Any:
-    """R with R R^T = matrix, by elimination without roots of negative numbers, in long double."""
-    n = len(matrix)
-    entries = np.array([[real(float(x)) for x in row] for row in matrix], dtype=Real)
-    lower = np.zeros((n, n), dtype=Real)
-    for j in range(n):
-        pivot = entries[j, j] - (lower[j, :j] ** 2).sum()
-        lower[j, j] = np.sqrt(max(pivot, Real(0)))
-        for i in range(j + 1, n):
-            if lower[j, j] > 0:
-                lower[i, j] = (entries[i, j] - (lower[i, :j] * lower[j, :j]).sum()) / lower[j, j]
-    return lower
-
-
-def pulls_of(subject: Subject) -> list[list[Fraction]]:
-    """y_i = -N R (x_i - xbar): what a datum's likelihood, scaled by N, adds to the full gradient."""
-    target = subject.target
-    assert target.data is not None
-    data = [[Fraction(float(x)) for x in row] for row in target.data]
-    noise = read_precision("noise_precision", subject.configuration.target.noise_precision or 1, target.dim).rows
-    centre = [sum(column) / len(data) for column in zip(*data, strict=True)]
-    return [
-        [-len(data) * sum(r * (x - m) for r, x, m in zip(line, row, centre, strict=True)) for line in noise]
-        for row in data
-    ]
-
-
-def _epoch_orders(subject: Subject) -> list[list[list[tuple[int, ...]]]] | None:
-    """Every way in which two epochs hand out their blocks, step by step; None unless reshuffled."""
-    table, target = subject.configuration.gradient, subject.target
-    if table.kind != "reshuffle":
-        return None
-    assert target.size is not None
-    used = max(1, subject.scheme.minibatches)
-    epochs = [list(blocks) for blocks in _block_sequences(tuple(range(target.size)), table.batch)]
-    found = []
-    for first, second in product(epochs, repeat=2):
-        both = [*first, *second]
-        found.append([both[k : k + used] for k in range(0, len(both) - used + 1, used)])
-    return found
-
-
-def _block_sequences(rest: tuple[int, ...], batch: int) -> Iterator[list[tuple[int, ...]]]:
-    if not rest:
-        yield []
-        return
-    for block in combinations(rest, batch):
-        left = tuple(i for i in rest if i not in block)
-        for others in _block_sequences(left, batch):
-            yield [block, *others]
 
 
 def _branched(state: list[Any], chance: Any, extras: list[Any], nodes: Nodes) -> tuple[list[Any], Any, Any]:
@@ -329,7 +190,11 @@ def _branched(state: list[Any], chance: Any, extras: list[Any], nodes: Nodes) ->
     count, paths = len(nodes), len(chance)
     repeated = [np.repeat(v, count, axis=0) for v in (*state, *extras)]
     values = np.tile(np.array([x for _, x in nodes], dtype=Real), (paths, 1))
-    return repeated, np.repeat(chance, count) * np.tile(np.array([w for w, _ in nodes], dtype=Real), paths), values
+    return (
+        repeated,
+        np.repeat(chance, count) * np.tile(np.array([w for w, _ in nodes], dtype=Real), paths),
+        values,
+    )
 
 
 def _evaluate(subject: Subject, state: list[Any]) -> Any:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import flint
 from flint import arb, fmpq
 
 from sgverify.exact.answers import Answers, QuadraticAnswers
-from sgverify.exact.answers.coefficients import to_fmpq
 from sgverify.exact.expansion import expand
 
 BITS = 512
+
+
+def rational(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
 
 
 def bias_coefficients(answers: Answers) -> list[arb]:
     """b_0, b_1, ..., in full precision where the engine gives fractions, else the floats with their rounding."""
     if type(answers) is QuadraticAnswers and answers.expansion.exact:
         with flint.ctx.workprec(BITS):
-            found = expand(answers.series, answers.exact_observable, to_fmpq(answers.model.truth))
+            found = expand(answers.series, answers.exact_observable, rational(answers.model.truth))
             return [arb(c) for c in found.coefficients]
     return [arb(value, abs(value) * 2.0**-52) for value in answers.expansion.values]
 
@@ -26,7 +30,7 @@ def bias_coefficients(answers: Answers) -> list[arb]:
 def exact_coefficients(answers: QuadraticAnswers) -> Sequence[fmpq | arb]:
     """b_0, b_1, ... as the expansion gives them: fractions wherever the numbers are rational."""
     with flint.ctx.workprec(BITS):
-        return expand(answers.series, answers.exact_observable, to_fmpq(answers.model.truth)).coefficients
+        return expand(answers.series, answers.exact_observable, rational(answers.model.truth)).coefficients
 
 
 def remainder(value: arb, coefficients: Sequence[arb], step: arb) -> arb:

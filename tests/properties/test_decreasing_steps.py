@@ -75,7 +75,9 @@ def test_every_decreasing_schedule_is_consistent(subject: Subject) -> None:
 
 @settings(max_examples=200)
 @given(st.integers(1, 4), exponents(), st.sampled_from([None, 1, 2, 3, 4]))
-def test_the_rate_of_the_weighted_bias_is_that_of_its_sum(leading: int, alpha: float, simple: int | None) -> None:
+def test_the_rate_of_the_weighted_bias_is_that_of_its_sum(
+    leading: int, alpha: float, simple: int | None
+) -> None:
     """(b_q sum l^(-(q+1) alpha) + c) / sum l^-alpha, by Euler's summation, between L = 10^1000 and 10^2000.
 
     Constants over a power of L that differs by at least .01 are 1e-10 there; where the powers meet the logarithms
@@ -88,7 +90,9 @@ def test_the_rate_of_the_weighted_bias_is_that_of_its_sum(leading: int, alpha: f
         first, last = mpmath.mpf(10) ** 1000, mpmath.mpf(10) ** 2000
 
         def weighted(length: Any) -> Any:
-            return (mpmath.mpf("0.7") * power_sum((leading + 1) * share, length) + 3) / power_sum(share, length)
+            return (mpmath.mpf("0.7") * power_sum((leading + 1) * share, length) + 3) / power_sum(
+                share, length
+            )
 
         assert rate.exponent is not None
         growth = mpmath.log(weighted(last) / weighted(first))

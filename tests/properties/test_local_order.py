@@ -18,7 +18,7 @@ from sgverify.exact.series.operators import Operator, add_to, compose, differenc
 from sgverify.schemes import Scheme
 from sgverify.schemes.catalogue import chen, molecular
 from sgverify.strategies import alphabets, words
-from sgverify.strategies.splittings import splitting, splitting_names
+from sgverify.strategies.splittings import splitting
 from sgverify.testing import note_replay
 from tests.properties.subjects import EULER, judged, subject_of
 
@@ -33,7 +33,9 @@ def proof_of(name: str) -> AlphabetProof:
 
 def generated_words(palindromic: bool | None = None) -> SearchStrategy[Scheme]:
     both = st.sampled_from(DYNAMICS).flatmap(lambda name: alphabets(dynamics=name))
-    return both.flatmap(lambda one: words(alphabet=one, palindromic=palindromic, most=2 * len(one.letters) + 1))
+    return both.flatmap(
+        lambda one: words(alphabet=one, palindromic=palindromic, most=2 * len(one.letters) + 1)
+    )
 
 
 def leading_operator(scheme: Scheme, proof: AlphabetProof) -> tuple[int, Operator]:
@@ -90,7 +92,9 @@ def test_consistent_words_have_order_one_at_least(scheme: Scheme) -> None:
 
 @settings(max_examples=200)
 @given(
-    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(lambda one: words(alphabet=one, palindromic=True)),
+    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
+        lambda one: words(alphabet=one, palindromic=True)
+    ),
 )
 def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> None:
     subject = subject_of(scheme.reference, Configuration())

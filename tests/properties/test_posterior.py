@@ -30,11 +30,15 @@ def test_posterior_averages_are_gaussian_moments(question: tuple[TargetTable, st
     target = build_target(table)
     observable = parse_observable(text, target.dim)
     mean, covariance = gaussian_law(table, target.dim, Fraction(repr(temperature)))
-    due = sum((c * moment(exponents, mean, covariance) for exponents, c in observable.terms.items()), Fraction(0))
+    due = sum(
+        (c * moment(exponents, mean, covariance) for exponents, c in observable.terms.items()), Fraction(0)
+    )
     assert posterior_average(target, observable, temperature) == due
 
 
-def gaussian_law(table: TargetTable, d: int, temperature: Fraction) -> tuple[list[Fraction], list[list[Fraction]]]:
+def gaussian_law(
+    table: TargetTable, d: int, temperature: Fraction
+) -> tuple[list[Fraction], list[list[Fraction]]]:
     """Bishop 2006, (2.113) to (2.117): precision Q + N R, mean its inverse times Q m + R sum x; p is N(0, T I)."""
     if table.name == "gaussian":
         precision, centre = matrix(table.precision, d), vector(table.mean, d)

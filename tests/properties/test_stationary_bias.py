@@ -14,7 +14,7 @@ from sgverify.claims import find_claim
 from sgverify.exact.answers import answers_for
 from sgverify.targets.constants import read_precision
 from sgverify.testing import note_replay
-from tests.properties.expansions import assert_expands, bias_coefficients, exact_coefficients
+from tests.properties.expansions import assert_expands, bias_coefficients, exact_coefficients, rational
 from tests.properties.subjects import FIRST, POOL, SYMMETRIC, judged, subjects
 
 FRESH = ("additive", "iid", "without-replacement")
@@ -37,7 +37,9 @@ def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
 def test_exact_values_follow_the_expansion(subject: Subject) -> None:
     event(subject.configuration.gradient.kind)
     answers = answers_for(subject.model)
-    assert_expands(lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject))
+    assert_expands(
+        lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject)
+    )
 
 
 @settings(max_examples=100)
@@ -46,7 +48,9 @@ def test_exact_values_follow_the_expansion_to_degree_four(subject: Subject) -> N
     if subject.noise.exchangeable:
         return
     answers = answers_for(subject.model)
-    assert_expands(lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject))
+    assert_expands(
+        lambda h: answers.stationary_bias(lambda: h).ball, bias_coefficients(answers), limit_of(subject)
+    )
 
 
 @settings(max_examples=200)
@@ -87,8 +91,8 @@ def first_order_bias(subject: Subject) -> fmpq:
     """
     configuration, target = subject.configuration, subject.target
     d = target.dim
-    precision = fmpq_mat([[to_fmpq(x) for x in row] for row in target.precision])
-    friction = to_fmpq(Fraction(repr(configuration.friction)))
+    precision = fmpq_mat([[rational(x) for x in row] for row in target.precision])
+    friction = rational(Fraction(repr(configuration.friction)))
     drift = [[fmpq(0)] * (2 * d) for _ in range(2 * d)]
     for i in range(d):
         drift[i][d + i] = fmpq(1)
@@ -110,7 +114,10 @@ def first_order_bias(subject: Subject) -> fmpq:
     right = fmpq_mat(n * n, 1, [-source[i][j] for i in range(n) for j in range(n)])
     law = fmpq_mat(system).solve(right)
     _, _, form = subject.observable.quadratic_form()
-    return sum((to_fmpq(form[i][j]) * law[i * n + j, 0] for i in range(len(form)) for j in range(len(form))), fmpq(0))
+    return sum(
+        (rational(form[i][j]) * law[i * n + j, 0] for i in range(len(form)) for j in range(len(form))),
+        fmpq(0),
+    )
 
 
 def gradient_covariance(subject: Subject) -> list[list[fmpq]]:
@@ -128,21 +135,18 @@ def gradient_covariance(subject: Subject) -> list[list[fmpq]]:
             for letter, share in zip(word.text, word.shares, strict=True)
             if "grad" in word.alphabet.letters[letter].declaration.ingredients
         ]
-        factor = to_fmpq(sum((share * share for share in kicks), Fraction(0)))
-        return [[to_fmpq(Fraction(repr(x))) * factor for x in row] for row in value]
+        factor = rational(sum((share * share for share in kicks), Fraction(0)))
+        return [[rational(Fraction(repr(x))) * factor for x in row] for row in value]
     assert target.data is not None
     data = [[Fraction(float(x)) for x in row] for row in target.data]
     size, batch = len(data), table.batch
     noise = read_precision("noise_precision", subject.configuration.target.noise_precision or 1, d).rows
     centre = [sum(column) / size for column in zip(*data, strict=True)]
     pulls = [
-        [-size * sum(r * (x - m) for r, x, m in zip(line, row, centre, strict=True)) for line in noise] for row in data
+        [-size * sum(r * (x - m) for r, x, m in zip(line, row, centre, strict=True)) for line in noise]
+        for row in data
     ]
     factor = Fraction(1, size * batch)
     if table.kind == "without-replacement":
         factor *= Fraction(size - batch, size - 1)
-    return [[to_fmpq(factor * sum(y[i] * y[j] for y in pulls)) for j in range(d)] for i in range(d)]
-
-
-def to_fmpq(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
+    return [[rational(factor * sum(y[i] * y[j] for y in pulls)) for j in range(d)] for i in range(d)]

@@ -46,11 +46,18 @@ def exact(value: float) -> Fraction:
 
 @settings(max_examples=200)
 @given(schemes().flatmap(lambda one: st.tuples(st.just(one), configurations(scheme=one))))
-def test_every_configuration_is_valid_and_survives_json_toml_and_the_command_line(drawn: tuple[Scheme, Configuration]) -> None:
+def test_every_configuration_is_valid_and_survives_json_toml_and_the_command_line(
+    drawn: tuple[Scheme, Configuration],
+) -> None:
     scheme, configuration = drawn
-    assert load_configuration(json.loads(json.dumps(configuration.as_dict()))).as_dict() == configuration.as_dict()
+    assert (
+        load_configuration(json.loads(json.dumps(configuration.as_dict()))).as_dict()
+        == configuration.as_dict()
+    )
     assert load_configuration(None, settings_of(configuration)) == configuration
-    text = "\n".join(f"{line.split('=', 1)[0]} = {_toml(line.split('=', 1)[1])}" for line in settings_of(configuration))
+    text = "\n".join(
+        f"{line.split('=', 1)[0]} = {_toml(line.split('=', 1)[1])}" for line in settings_of(configuration)
+    )
     assert load_configuration(tomllib.loads(text)) == configuration
     subject = Subject(scheme, configuration, scheme.reference)
     subject.validate()
@@ -152,7 +159,9 @@ def test_every_kind_of_everything_is_drawn() -> None:
 
 
 @settings(max_examples=200)
-@given(st.integers(1, 3).flatmap(lambda dim: st.tuples(st.just(dim), observables(dim=dim, state=("theta", "p")))))
+@given(
+    st.integers(1, 3).flatmap(lambda dim: st.tuples(st.just(dim), observables(dim=dim, state=("theta", "p"))))
+)
 def test_test_functions_read_back(drawn: tuple[int, str]) -> None:
     dim, text = drawn
     observable = parse_observable(text, dim)
@@ -161,7 +170,11 @@ def test_test_functions_read_back(drawn: tuple[int, str]) -> None:
 
 def test_test_functions_reach_degree_four_in_one_dimension_only() -> None:
     assert find(observables(), lambda text: parse_observable(text, 1).degree == 4) == "theta**4"
-    assert find(observables(dim=2, lowest=2), lambda text: True) in ("theta[0]**2", "theta[0]*theta[1]", "theta[1]**2")
+    assert find(observables(dim=2, lowest=2), lambda text: True) in (
+        "theta[0]**2",
+        "theta[0]*theta[1]",
+        "theta[1]**2",
+    )
 
 
 @settings(max_examples=200)
@@ -203,7 +216,9 @@ def test_schedules_stay_below_the_limit(table: Any) -> None:
 
 
 def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
-    smallest = find(configurations(scheme=NAMED["sghmc-aboba"]), lambda c: c.gradient.kind == "iid" and c.friction > 4)
+    smallest = find(
+        configurations(scheme=NAMED["sghmc-aboba"]), lambda c: c.gradient.kind == "iid" and c.friction > 4
+    )
     assert smallest.friction == 5.0 and smallest.temperature == 2.0 and smallest.gradient.batch == 1
     assert smallest.target.dim == 1 and sorted(smallest.target.data) == [0.0, 0.0, 1.0]
 

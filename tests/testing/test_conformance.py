@@ -22,14 +22,22 @@ from sgverify.testing.readings.sampling import torch_step
 
 
 def thermostats() -> SearchStrategy[Scheme]:
-    return st.sampled_from(splitting_names("thermostat")).map(splitting).flatmap(lambda one: words(alphabet=one, most=9))
+    return (
+        st.sampled_from(splitting_names("thermostat"))
+        .map(splitting)
+        .flatmap(lambda one: words(alphabet=one, most=9))
+    )
 
 
 @scheme(kinetic)
 def two_minibatches(theta, p, *, h, grad, noise, D, T):
     other = grad.fresh()
     middle = theta + h / 3 * p
-    p = exp(-D * h / 2) * p - h / 2 * (grad(middle) + other(theta)) + sqrt(2 * D * T * h) * (noise() - noise() / 3)
+    p = (
+        exp(-D * h / 2) * p
+        - h / 2 * (grad(middle) + other(theta))
+        + sqrt(2 * D * T * h) * (noise() - noise() / 3)
+    )
     return middle + h / 3 * p + h**2 * grad(theta), p
 
 
@@ -115,7 +123,9 @@ class NotANumber(TestTorch):
 
 
 @pytest.mark.usefixtures("no_shrinking")
-@pytest.mark.parametrize("wrong", [Nudged, HalfTheNoise, OneMinibatch, Float32Constants, WrongNames, NotANumber])
+@pytest.mark.parametrize(
+    "wrong", [Nudged, HalfTheNoise, OneMinibatch, Float32Constants, WrongNames, NotANumber]
+)
 def test_a_wrong_carrier_fails(wrong: type[CarrierConformance]) -> None:
     with pytest.raises(AssertionError):
         wrong().test_one_step()

@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.schemes import Scheme, exp, scheme, sqrt
 from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
-from sgverify.testing import Expectation, ExpansionConformance
+from sgverify.testing import ExpansionConformance, Expectation
 from sgverify.testing.expansion import Monomial
 from sgverify.testing.readings.series import series_expansion
 
@@ -22,7 +22,11 @@ from sgverify.testing.readings.series import series_expansion
 def two_minibatches(theta, p, *, h, grad, noise, D, T):
     other = grad.fresh()
     middle = theta + h / 3 * p
-    p = exp(-D * h / 2) * p - h / 2 * (grad(middle) + other(theta)) + sqrt(2 * D * T * h) * (noise() - noise() / 3)
+    p = (
+        exp(-D * h / 2) * p
+        - h / 2 * (grad(middle) + other(theta))
+        + sqrt(2 * D * T * h) * (noise() - noise() / 3)
+    )
     return middle + h / 3 * p + h**2 * grad(theta), p
 
 
@@ -57,7 +61,9 @@ class BlindToNoise(TestPowerSeries):
     kinds = ("iid",)
 
     def expand(self, case: Expectation) -> Mapping[Monomial, Sequence[Any]]:
-        full = case.subject.configuration.model_copy(update={"gradient": type(case.subject.configuration.gradient)()})
+        full = case.subject.configuration.model_copy(
+            update={"gradient": type(case.subject.configuration.gradient)()}
+        )
         plain = type(case.subject)(case.subject.scheme, full, case.subject.reference)
         return series_expansion(Expectation(plain, case.state, case.orders))
 

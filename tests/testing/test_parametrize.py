@@ -38,7 +38,17 @@ def test_conforms(scheme, check):
     check(scheme)
 """
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "theorem-4 or lemma-8", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "theorem-4 or lemma-8",
+        str(tmp_path),
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "1 failed, 1 skipped" in done.stdout and "replay: sgverify verify" in done.stdout

@@ -22,7 +22,9 @@ def affine_step(case: Case) -> dict[str, Sequence[Any]]:
     given = {name: Scalar(BALLS, ball.number(value)) for name, value in case.parameters.items()}
     given["h"] = Scalar(BALLS, ball.number(exact(case.step)))
     read = read_affine(scheme, given, each_evaluation=case.gradient.kind == "additive")
-    values: dict[Base, list[Any]] = {("state", name): [Fraction(x) for x in case.state[name]] for name in scheme.state}
+    values: dict[Base, list[Any]] = {
+        ("state", name): [Fraction(x) for x in case.state[name]] for name in scheme.state
+    }
     values["mean", 0], values["ones", 0] = list(target.mean), [1] * target.dim
     values |= {("noise", k): [Fraction(x) for x in draw] for k, draw in enumerate(case.draws)}
     values |= {("gradient", k): list(case.noise_of(k, k)) for k in range(read.gradients)}

@@ -16,14 +16,18 @@ from sgverify.samplers.gradients import Estimator, MinibatchEstimator
 from sgverify.testing.case import Case
 
 
-def torch_step(case: Case, *, dtype: torch.dtype = torch.float64, hoist: bool = True) -> dict[str, Sequence[float]]:
+def torch_step(
+    case: Case, *, dtype: torch.dtype = torch.float64, hoist: bool = True
+) -> dict[str, Sequence[float]]:
     """The state after the step, as floats; `hoist=False` visits the data by autograd at every gradient."""
     clock = Clock()
     numbers = {"h": case.step, "D": case.friction, "T": case.temperature}
     given: dict[str, Any] = {name: Constant(np.array([[value]]), clock) for name, value in numbers.items()}
     draws = iter(case.draws)
     given["noise"] = lambda: Chains(_tensor(next(draws), dtype))
-    given["grad"] = _estimator(case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype).of_step(0)
+    given["grad"] = _estimator(
+        case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype
+    ).of_step(0)
     state = tuple(Chains(_tensor(case.state[name], dtype)) for name in case.scheme.state)
     with torch.no_grad():
         values = case.scheme.step(state, dim=case.target.dim, **given)
@@ -62,7 +66,9 @@ def _estimator(case: Case, potential: Potential, dtype: torch.dtype) -> Estimato
     if not case.minibatches:
         return Estimator(potential)
     count = len(case.minibatches)
-    estimator = MinibatchEstimator(potential, _Given(case.minibatches), batch=case.gradient.batch, per_step=count)
+    estimator = MinibatchEstimator(
+        potential, _Given(case.minibatches), batch=case.gradient.batch, per_step=count
+    )
     estimator.prepare(0, 1)
     return estimator
 

@@ -38,7 +38,9 @@ def series_expansion(case: Expectation) -> dict[Monomial, list[arb]]:
     return found
 
 
-def _averaged(scheme: Scheme, reference: str, dim: int, orders: int) -> tuple[Ring, list[dict[Moments, Operator]]]:
+def _averaged(
+    scheme: Scheme, reference: str, dim: int, orders: int
+) -> tuple[Ring, list[dict[Moments, Operator]]]:
     if reference and ":" not in reference:
         return _kept(reference, dim, orders)
     return _read(scheme, dim, orders)
