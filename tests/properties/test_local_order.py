@@ -93,7 +93,7 @@ def test_consistent_words_have_order_one_at_least(scheme: Scheme) -> None:
 @settings(max_examples=200)
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
-        lambda one: words(alphabet=one, palindromic=True)
+        lambda one: words(alphabet=one, palindromic=True, shares="equal")
     ),
 )
 def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> None:
