@@ -12,11 +12,11 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.checks import Subject
 from sgverify.checks.judging import run_check
 from sgverify.claims import find_claim
-from sgverify.configuration import Configuration
+from sgverify.configuration import Configuration, load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
-from sgverify.schemes import Scheme
+from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations
 from sgverify.testing import note_replay
@@ -52,21 +52,27 @@ def scheme_of(reference: str) -> Scheme:
 
 
 @lru_cache(maxsize=256)
-def order_of(reference: str) -> LocalOrder:
-    return local_order(scheme_of(reference), 2)
+def order_of(reference: str, dim: int) -> LocalOrder:
+    return local_order(scheme_of(reference), dim)
 
 
-@lru_cache(maxsize=256)
-def alphabet_of(reference: str) -> AlphabetProof | None:
-    word = scheme_of(reference).word
-    return None if word is None else prove_alphabet(word.alphabet, 2)
+@lru_cache(maxsize=64)
+def proof_of(alphabet: Alphabet, dim: int) -> AlphabetProof:
+    return prove_alphabet(alphabet, dim)
 
 
-def subject_of(reference: str, configuration: Configuration) -> Subject:
-    """A subject that takes what does not depend on its configuration from the pool."""
-    subject = Subject(scheme_of(reference), configuration, reference)
-    vars(subject).update(order=order_of(reference), alphabet=alphabet_of(reference))
+def subject_of(reference: str, configuration: Configuration, dim: int = 2) -> Subject:
+    """A subject that takes what does not depend on its configuration from the pool; `dim` is that of its proofs."""
+    scheme = scheme_of(reference)
+    subject = Subject(scheme, configuration, reference)
+    proof = None if scheme.word is None else proof_of(scheme.word.alphabet, dim)
+    vars(subject).update(order=order_of(reference, dim), alphabet=proof)
     return subject
+
+
+def with_sweep(subject: Subject, **sweep: list[float] | list[int]) -> Subject:
+    """The subject with points at these steps or lengths only: verdicts come from expansions, points illustrate them."""
+    return subject_of(subject.reference, load_configuration(subject.configuration, sweep=sweep))
 
 
 def subjects(references: Sequence[str] = POOL, **options: Any) -> SearchStrategy[Subject]:

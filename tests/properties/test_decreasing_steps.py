@@ -10,30 +10,26 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks import Subject
-from sgverify.configuration import load_configuration
 from sgverify.exact.answers import answers_for
 from sgverify.exact.varying import power_steps
 from sgverify.rates import decreasing_bias
 from sgverify.strategies import exponents, schedules
 from sgverify.testing import note_replay
 from tests.properties.brute_force import enumerate_paths, longest
-from tests.properties.subjects import POOL, judged, subject_of, subjects
+from tests.properties.subjects import POOL, judged, subjects, with_sweep
 
 DIMS = (1, 1, 1, 2)
 """Most in one dimension, where the same rules cost the least."""
 MOST_PATHS = 4_000
-SHORT = {"sweep.lengths": [10, 100]}
 BEST = (0.5, 0.25, 0.2, 1 / 3)
-
-
-def on_short_sweeps(subject: Subject) -> Subject:
-    return subject_of(subject.reference, load_configuration(subject.configuration, **SHORT))
 
 
 def decreasing(references: tuple[str, ...] = POOL, **options: Any) -> st.SearchStrategy[Subject]:
     alphas = st.one_of(st.sampled_from(BEST), exponents())
     schedule = schedules(kinds=["power"], alphas=alphas)
-    return subjects(references, dims=DIMS, schedule=schedule, **options).map(on_short_sweeps)
+    return subjects(references, dims=DIMS, schedule=schedule, **options).map(
+        lambda subject: with_sweep(subject, lengths=[10, 100])
+    )
 
 
 @settings(max_examples=200)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from itertools import permutations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from sgverify.checks import Subject
 from sgverify.configuration import Configuration
 from sgverify.exact.bch import bch
 from sgverify.exact.lyndon import expand
 from sgverify.exact.series import local_order
-from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
+from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import Operator, add_to, compose, difference
-from sgverify.schemes import Scheme
+from sgverify.schemes import ALPHABETS, Scheme
 from sgverify.schemes.catalogue import chen, molecular
 from sgverify.strategies import alphabets, words
-from sgverify.strategies.splittings import splitting
 from sgverify.testing import note_replay
-from tests.properties.subjects import EULER, judged, subject_of
+from tests.properties.subjects import EULER, judged, proof_of, subject_of
 
 DYNAMICS = ("kinetic", "thermostat")
-
-
-@lru_cache(maxsize=64)
-def proof_of(name: str) -> AlphabetProof:
-    known = {"chen2015": chen.ALPHABET, "molecular": molecular.ALPHABET}
-    return prove_alphabet(known.get(name) or splitting(name), 1)
 
 
 def generated_words(palindromic: bool | None = None) -> SearchStrategy[Scheme]:
@@ -57,7 +52,7 @@ def leading_operator(scheme: Scheme, proof: AlphabetProof) -> tuple[int, Operato
 @given(generated_words())
 def test_the_power_series_and_bch_leave_the_same_leading_operator(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "sgverify/stated-order")
-    proof = proof_of(scheme.word.alphabet.name)
+    proof = proof_of(scheme.word.alphabet, 1)
     assert proof.proved
     found = local_order(scheme, 1)
     order, leading = leading_operator(scheme, proof)
@@ -90,14 +85,7 @@ def test_consistent_words_have_order_one_at_least(scheme: Scheme) -> None:
     assert order.order >= 1 and order.averaged_order == 1
 
 
-@settings(max_examples=200)
-@given(
-    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
-        lambda one: words(alphabet=one, palindromic=True, shares="equal")
-    ),
-)
-def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> None:
-    subject = subject_of(scheme.reference, Configuration())
+def holds_lemma_8(subject: Subject) -> None:
     evidence = judged(subject, "chen2015/lemma-8", "local-order")
     assert evidence.verdict == "conforms" and evidence.method == "proof"
     assert evidence.found.exponent == subject.order.order >= 2
@@ -107,11 +95,27 @@ def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> N
 @settings(max_examples=200)
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
+        lambda one: words(alphabet=one, palindromic=True, most=9)
+    )
+)
+def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> None:
+    holds_lemma_8(subject_of(scheme.reference, Configuration(), dim=1))
+
+
+@pytest.mark.parametrize("prefix", ALPHABETS)
+def test_lemma_8_conforms_for_the_shortest_palindromes_in_two_dimensions(prefix: str) -> None:
+    for order in permutations(ALPHABETS[prefix].letters):
+        holds_lemma_8(subject_of(f"{prefix}-{''.join((*order, *order[-2::-1])).lower()}", Configuration()))
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
         lambda one: words(alphabet=one, palindromic=False, most=4)
     )
 )
 def test_claims_of_order_two_fall_for_words_of_order_one(scheme: Scheme) -> None:
-    subject = subject_of(scheme.reference, Configuration())
+    subject = subject_of(scheme.reference, Configuration(), dim=1)
     proof = subject.alphabet
     assert proof is not None and proof.proved
     vars(subject)["scheme"] = scheme.named(scheme.name, order=2)
