@@ -55,8 +55,12 @@ def _observables(draw: Any, dim: int, names: tuple[str, ...], degree: int, lowes
     }
     leading = draw(st.sampled_from([m for total in range(lowest, degree + 1) for m in monomials[total]]))
     every = [m for total in range(degree + 1) for m in monomials[total] if m != leading]
-    rest = draw(st.lists(st.sampled_from(every), max_size=MOST_TERMS - 1, unique=True))
-    terms = {m: Fraction(draw(st.sampled_from(COEFFICIENTS))) for m in (leading, *rest)}
+    terms = {leading: Fraction(draw(st.sampled_from(COEFFICIENTS)))}
+    # A fixed number of places, each taken or not: a term can go without changing what the others are.
+    for _ in range(MOST_TERMS - 1):
+        if draw(st.booleans()) and every:
+            monomial, coefficient = draw(st.sampled_from(every)), draw(st.sampled_from(COEFFICIENTS))
+            terms.setdefault(monomial, Fraction(coefficient))
     # Read once more: the canonical text has its terms in the parser's order.
     return str(parse_observable(str(Observable(dim, names, terms)), dim, names))
 

@@ -114,7 +114,7 @@ def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> Non
         square = answers.mean_square_error(fixed_step(h), LONG)
         bias = answers.bias(fixed_step(h), LONG)
         with flint.ctx.workprec(512):
-            gaps.append((square.ball - bias.ball**2) * LONG * arb(str(h)) / answers.variance - 1)
+            gaps.append((square.ball - bias.ball * bias.ball) * LONG * arb(str(h)) / answers.variance - 1)
     left = 1e3 / (LONG * 2 * subject.default_step * 2.0**-22)
     assert gaps[1].abs_lower() <= gaps[0].abs_upper() * 2 / 256 + left + 2.0**-50, gaps
 
