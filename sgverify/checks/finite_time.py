@@ -73,6 +73,8 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         return unsettled(subject, claim, quantity, str(reason))
     except NotExpandableError as error:
         return unsettled(subject, claim, quantity, why_no_expansion(error))
+    if found.at_most and points and not any(point.value for point in points):
+        found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
         # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
@@ -102,7 +104,7 @@ def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alph
     if schedule == "fixed":
         constant = answers.stationary_bias(fixed_step(subject.step))
         biased = not constant.vanishes and abs(constant.value) > constant.error_bound
-        return Rate(Fraction(0) if biased else Fraction(-1))
+        return Rate(Fraction(0)) if biased else Rate(Fraction(-1), at_most=True)
     if schedule == "power":
         if quantity == "bias":
             return decreasing_bias(bias, alpha)

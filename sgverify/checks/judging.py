@@ -80,7 +80,8 @@ def _falls_for_all(subject: Subject, evidence: Evidence) -> bool:
     at h^2 by an operator that the noise alone determines, and that this scheme's defect is that operator is computed.
     """
     if evidence.found.exponent is not None and evidence.found.exponent == evidence.predicted.exponent:
-        return "logarithm" in evidence.certificate
+        logarithm = evidence.certificate.get("logarithm", {})
+        return bool(logarithm) and logarithm["found"] > logarithm["predicted"]
     return bool(subject.facts("fixed", None)["gradient.noisy"]) and universal_defect(subject)
 
 
@@ -127,7 +128,9 @@ def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str
             return False
         return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
 
-    spoken = [(claim, quantity) for claim in ordered for quantity in claim.quantities if held_to(claim, quantity)]
+    spoken = [
+        (claim, quantity) for claim in ordered for quantity in claim.quantities if held_to(claim, quantity)
+    ]
     # A check that no claim speaks to is not passed over in silence: its claims say that they do not apply.
     silent = asked - {quantity for _, quantity in spoken}
     for claim in ordered:

@@ -52,7 +52,8 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
 def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int | None) -> Judgement:
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
-    what = f"local order {at_least}{found} given the minibatch"
+    over = f" (over {order.steps} steps from the start of its memory)" if order.steps > 1 else ""
+    what = f"local order {at_least}{found} given the minibatch{over}"
     wanted = f"{predicted}"
     if stated:
         wanted = (

@@ -94,11 +94,12 @@ def decreasing_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
     """The rate in L of the weighted average's bias at h_l = C l^-alpha.
 
     sum h_l^(q+1) / S_L is of order L^(-q alpha), L^-(1-alpha) log L or L^-(1-alpha) as (q+1) alpha is below, at or
-    above 1; the transient and all summable remainders leave a constant over S_L ~ L^(1-alpha).
+    above 1; the transient and all summable remainders leave a constant over S_L ~ L^(1-alpha). Where that constant
+    leads the rate is a bound: that the constant is not zero is not shown.
     """
     q = next((j for j, b in enumerate(bias) if b), None)
     if q is None or (q + 1) * alpha > 1:
-        return Rate(-(1 - alpha))
+        return Rate(-(1 - alpha), at_most=True)
     if (q + 1) * alpha == 1:
         return Rate(-(1 - alpha), logarithm=1)
     return Rate(-q * alpha)

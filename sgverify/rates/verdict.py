@@ -21,7 +21,9 @@ def judge_step_rate(found: Rate, predicted: Fraction, what: str) -> Judgement:
     """A rate in h: at least as fast means an exponent at least as large. A zero conforms."""
     if found.exponent is None:
         return Judgement(
-            "conforms", False, f"{what} is identically zero, which is faster than any power of h"
+            "conforms",
+            False,
+            f"{what} is identically zero: so is every coefficient of its expansion and every value computed",
         )
     if found.exponent < predicted:
         return Judgement(
@@ -42,7 +44,9 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     assert predicted.exponent is not None
     if found.exponent is None:
         return Judgement(
-            "conforms", False, f"{what} is identically zero, which is faster than any power of L"
+            "conforms",
+            False,
+            f"{what} is identically zero: so is every coefficient of its expansion and every value computed",
         )
     law = _law(found)
     slower = found.exponent > predicted.exponent or (

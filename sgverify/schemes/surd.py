@@ -111,16 +111,32 @@ class Surd:
 
 Number = int | float | Fraction | Surd
 
+LARGEST_DENOMINATOR = 1000
+"""The largest denominator of a fraction that a float is recognised as."""
+
+LONGEST_DECIMAL = 10**12
+"""Decimals of at most twelve places are what they say: 0.333 is 333/1000."""
+
 
 def exact(value: Any) -> Fraction | Surd:
-    """The exact number that a literal stands for; a float is read as the decimal it prints as.
+    """The exact number that a literal stands for.
 
-    >>> exact(0.1)
-    Fraction(1, 10)
+    A float is read as the decimal it prints as, or, where it is what a simple fraction rounds to, as that
+    fraction: 1/3 in a definition is evaluated by Python before anyone can see it, and means a third.
+
+    >>> exact(0.1), exact(1 / 3)
+    (Fraction(1, 10), Fraction(1, 3))
     """
     if isinstance(value, Surd | Fraction):
         return value
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    if not isinstance(value, float):
+        return Fraction(value)
+    decimal = Fraction(repr(value))
+    if decimal.denominator > LONGEST_DECIMAL and math.isfinite(value):
+        simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+        if simple and float(simple) == value:
+            return simple
+    return decimal
 
 
 def sqrt_of_rational(value: Rational) -> Fraction | Surd:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -86,3 +87,21 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(UserError, match="no scheme at all"):
         load_scheme(f"{tmp_path}/empty.py:euler")
+
+
+def test_an_edit_within_the_same_second_and_size_is_seen(tmp_path, monkeypatch):
+    """A .pyc is keyed by second and size: the text on disk is what is judged."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "mine.py"
+    text = (
+        "from sgverify import scheme, sqrt\nfrom sgverify.schemes import langevin\n"
+        "@scheme(langevin, order=1)\n"
+        "def euler(theta, *, h, grad, noise, T):\n    return theta - 1*h*grad(theta) + sqrt(2*T*h)*noise()\n"
+    )
+    for factor in (1, 2):
+        path.write_text(text.replace("1*h", f"{factor}*h"), encoding="utf-8")
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+        scheme = load_scheme(f"{path}:euler")
+        moved = scheme.step((0,), h=1, grad=lambda theta: 1, noise=lambda: 0, T=0)
+        assert moved == (-factor,)
+    assert not (tmp_path / "__pycache__").exists()

@@ -125,3 +125,15 @@ def test_what_has_no_value_is_refused() -> None:
     with pytest.raises(TypeError):
         sqrt_of_rational(2) + "1"
     assert sqrt_of_rational(2) != "sqrt(2)"
+
+
+@pytest.mark.parametrize("denominator", [3, 6, 7, 9, 11, 360, 997])
+def test_a_float_that_a_simple_fraction_rounds_to_is_that_fraction(denominator: int) -> None:
+    assert exact(1 / denominator) == Fraction(1, denominator)
+    assert exact(2 / 3) == Fraction(2, 3)
+
+
+def test_a_short_decimal_is_what_it_says() -> None:
+    assert exact(0.333) == Fraction(333, 1000)
+    assert exact(0.333333333333) == Fraction(333333333333, 10**12)
+    assert exact(1e-300) == Fraction(1, 10**300)

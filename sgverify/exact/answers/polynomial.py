@@ -18,6 +18,7 @@ from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import Quadratic
+from sgverify.exact.cumulants import multi_indices
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import AffineSeries, expand, expand_transient
 from sgverify.exact.lifted import PolynomialProblem, lift_series, lifted, lifted_mean_square_error
@@ -35,8 +36,6 @@ class PolynomialAnswers:
     model: Model
 
     has_mean_square_error = True
-    variance = None
-    """sigma_0^2 is not computed here; it is positive for every test function that is not constant."""
 
     why_no_decreasing_steps = "sums over a decreasing schedule are computed for test functions of degree <= 2"
 
@@ -72,6 +71,25 @@ class PolynomialAnswers:
             series, phi = self._lifted_series
             start = self._problem_at(lambda: arb(1) / 1024)(EXPANSION_BITS)
             return Coefficients.of(expand_transient(series, phi, ball.column(start.start(start.degree)[1:])))
+
+    @cached_property
+    def variance(self) -> float | None:
+        """None where sigma_0^2 is positive, of a size that is not computed; 0 where it vanishes.
+
+        sigma_0^2 = E[grad psi^T Q_1 grad psi], psi solving L psi = phi_0 - phi, is zero exactly if psi does not
+        depend on a coordinate that is driven by noise: the time average of theta^2 p = d(theta^3/3)/dt telescopes.
+        """
+        with flint.ctx.workprec(EXPANSION_BITS):
+            series, phi = self._lifted_series
+            psi = series.map[0].transpose().solve(phi.linear)
+            noise = self._series.affine.covariance[0]
+            monomials = multi_indices(self.model.size, 1, max(map(sum, self._observable)))
+            felt = any(
+                powers[i] and noise[i, i] != 0 and psi[k, 0] != 0
+                for k, powers in enumerate(monomials)
+                for i in range(self.model.size)
+            )
+        return None if felt else 0.0
 
     @cached_property
     def _series(self) -> StepSeries:
@@ -138,7 +156,9 @@ class PolynomialAnswers:
                 for powers in _indices(n, 3, highest):
                     term = arb(self.model.noise.scalar_cumulants.get(sum(powers), fmpq(0)))
                     for i, times in enumerate(powers):
-                        term *= block[i, 0] ** times
+                        # A power of a ball around 0 has no bounds in flint; products of it do.
+                        for _ in range(times):
+                            term *= block[i, 0]
                     found[powers] = found.get(powers, arb(0)) + term
         return found
 
