@@ -34,6 +34,13 @@ class Census:
     gradients: int
     minibatches: int
 
+    def __add__(self, other: Census) -> Census:
+        return Census(
+            self.draws + other.draws,
+            self.gradients + other.gradients,
+            self.minibatches + other.minibatches,
+        )
+
 
 class Abstract:
     """A value of which only the shape is known, and whether noise has entered it."""

@@ -20,7 +20,8 @@ class Scheme:
     """One step X_{l-1} -> X_l of an integrator of `dynamics`.
 
     `order` is the claim: the local order K of chen2015 Definition 1, or None where nothing is claimed.
-    `memory` names extra state that is carried between steps, each with the function that starts it.
+    `memory` names extra state that is carried between steps, each with the function that starts it; `starts`
+    counts what these functions ask for together.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Scheme:
     order: int | None = None
     word: Word | None = None
     memory: Mapping[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
+    starts: Census = Census(0, 0, 0)
     summary: str = ""
     source: str = ""
     reference: str = ""
@@ -115,8 +117,9 @@ def make_scheme(
     """Build a scheme from a step function and prove it well-formed by an abstract run."""
     declaration = read_signature(function, "scheme")
     memory = dict(memory or {})
+    starts = Census(0, 0, 0)
     for item, start in memory.items():
-        _check_memory(item, start, dynamics)
+        starts += _check_memory(item, start, dynamics)
     expected = (*dynamics.state, *memory)
     check_state(function, declaration.state, expected, dynamics.name)
     check_ingredients(
@@ -132,7 +135,7 @@ def make_scheme(
         )
     summary = (function.__doc__ or "").strip().split("\n")[0]
     return Scheme(
-        name or function.__name__, dynamics, function, declaration, census, order, word, memory, summary
+        name or function.__name__, dynamics, function, declaration, census, order, word, memory, starts, summary
     )
 
 
@@ -144,8 +147,8 @@ def check_order(order: int | None) -> None:
         )
 
 
-def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> None:
-    """Refuse a memory whose start is not a vector-valued function of the dynamics' state."""
+def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> Census:
+    """What the start asks for; refuse one that is not a vector-valued function of the dynamics' state."""
     if name in dynamics.state:
         raise DefinitionError(
             f"memory={name!r}: `{dynamics.name}` has a state of this name; expected a new name"
@@ -153,8 +156,9 @@ def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> N
     declaration = read_signature(start, f"memory {name}")
     check_state(start, declaration.state, dynamics.state, dynamics.name)
     check_ingredients(start, declaration.ingredients, ("h", "grad", "noise", "dim", *dynamics.parameters))
-    value, _ = run_abstractly(start, dynamics.shapes, declaration.ingredients)
+    value, census = run_abstractly(start, dynamics.shapes, declaration.ingredients)
     check_returned(start, value, {name: VECTOR})
+    return census
 
 
 def _has_noise(dynamics: Dynamics) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.declaration import read_signature
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -170,6 +171,7 @@ def read_affine(scheme: Scheme, ingredients: dict[str, Any], *, each_evaluation:
         raise NotAffineError(
             f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest"
         )
+    _check_ingredients(scheme)
     run = _Run(each_evaluation)
     state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
     given = {**ingredients, "grad": _Gradient(run, 0), "noise": run.noise}
@@ -179,6 +181,19 @@ def read_affine(scheme: Scheme, ingredients: dict[str, Any], *, each_evaluation:
             raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
         rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
     return Step(rows, run.draws, run.gradients)
+
+
+def _check_ingredients(scheme: Scheme) -> None:
+    """Refuse what the reading does not supply: `dim` anywhere, noise and the step size in the start of a memory."""
+    if "dim" in scheme.declaration.ingredients:
+        raise NotAffineError(f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions")
+    for name, start in scheme.memory.items():
+        for ingredient in ("noise", "h", "dim"):
+            if ingredient in read_signature(start, f"memory {name}").ingredients:
+                raise NotAffineError(
+                    f"the memory `{name}` of `{scheme.name}` starts from `{ingredient}`, which the law of X_0 "
+                    "does not hold"
+                )
 
 
 def _plain(value: Any) -> int | Fraction | Surd | Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import factorial
 from typing import Any
@@ -60,11 +60,12 @@ class Gradient:
 
     def fresh(self) -> Gradient:
         """The gradient of another minibatch."""
-        return Gradient(self._reading, self._reading.next_minibatch())
+        return self._reading.gradient()
 
     def __call__(self, position: Vector) -> Vector:
         """grad U(position) to the cap of the ring."""
         ring = self._reading.ring
+        minibatch = self._reading.use(self._minibatch)
         shifts = []
         for i, entry in enumerate(position.entries):
             shift = entry - Series(ring, {0: ring.generator("theta", i)}, EXACT)
@@ -78,7 +79,7 @@ class Gradient:
                 weight /= factorial(n)
             for i in range(ring.dim):
                 raised = tuple(n + (j == i) for j, n in enumerate(index))
-                symbol = ring.derivative_of_potential(self._minibatch, raised)
+                symbol = ring.derivative_of_potential(minibatch, raised)
                 total[i] = total[i] + power * Series(ring, {0: symbol * ring.constant(weight)}, EXACT)
         return Vector(total)
 
@@ -111,7 +112,8 @@ class Reading:
 
     ring: Ring
     _draws: int = 0
-    _minibatch: int = 0
+    _opened: int = 0
+    _numbers: dict[int, int] = field(default_factory=dict)
 
     def state(self) -> tuple[Any, ...]:
         """The state as the ring's own symbols."""
@@ -125,14 +127,14 @@ class Reading:
         return tuple(values)
 
     def ingredients(self, clock: str = "h") -> dict[str, Any]:
-        """h (or t) = s^2, the parameters as symbols, and this step's noise and gradient."""
+        """h (or t) = s^2, the parameters as symbols, noise, and the gradient of a minibatch of this step's own."""
         ring = self.ring
         parameters = {
             name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters
         }
         return {
             clock: Series(ring, {2: ring.one}, EXACT),
-            "grad": Gradient(self, self._minibatch),
+            "grad": self.gradient(),
             "noise": self.noise,
             "dim": ring.dim,
             **parameters,
@@ -146,7 +148,11 @@ class Reading:
             [Series(self.ring, {0: self.ring.generator("z", k, i)}, EXACT) for i in range(self.ring.dim)]
         )
 
-    def next_minibatch(self) -> int:
-        """Open another minibatch and return its number."""
-        self._minibatch += 1
-        return self._minibatch
+    def gradient(self) -> Gradient:
+        """The gradient of a minibatch that nothing has asked for yet."""
+        self._opened += 1
+        return Gradient(self, self._opened)
+
+    def use(self, minibatch: int) -> int:
+        """The number of an opened minibatch: they count in the order in which they are used, as a census counts."""
+        return self._numbers.setdefault(minibatch, len(self._numbers))

@@ -106,8 +106,8 @@ def _expand(scheme: Scheme, dim: int, degree: int, steps: int) -> tuple[Ring, Tr
             scheme.dynamics.shapes,
             scheme.dynamics.parameters,
             depth=cap + 1,
-            draws=steps * scheme.draws,
-            minibatches=steps * max(1, scheme.minibatches),
+            draws=scheme.starts.draws + steps * scheme.draws,
+            minibatches=scheme.starts.minibatches + steps * scheme.minibatches,
             cap=cap,
         )
         try:

@@ -36,17 +36,15 @@ class Transition:
 
 
 def transition_of(scheme: Scheme, ring: Ring, degree: int, steps: int = 1) -> Transition:
-    """The transition operator of `steps` consecutive steps, memory started as the scheme says."""
+    """The transition operator of `steps` consecutive steps, memory started as the scheme says.
+
+    Each step has minibatches of its own, and so has the start of the memory.
+    """
     reading = Reading(ring)
     start = reading.state()
-    values = start
-    for number in range(steps):
-        if number:
-            reading.next_minibatch()
-        given = reading.ingredients()
-        if not number and scheme.memory:
-            values = scheme.start_memory(values, **given)
-        values = scheme.step(values, **given)
+    values = scheme.start_memory(start, **reading.ingredients()) if scheme.memory else start
+    for _ in range(steps):
+        values = scheme.step(values, **reading.ingredients())
     return Transition(ring, _increments(ring, start, values[: len(start)]), degree)
 
 

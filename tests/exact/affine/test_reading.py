@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import flint
 import numpy as np
@@ -297,3 +298,27 @@ def test_scalars_of_a_field() -> None:
             True * third
         h = horizon_step(0.5, Fraction(1, 3), 10**9)()
         assert (h * 2000 - 1).contains(0)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [lambda theta, *, noise: noise(), lambda theta, *, h: h * theta, lambda theta, *, dim: dim * theta],
+    ids=["noise", "h", "dim"],
+)
+def test_a_memory_whose_start_the_law_does_not_hold(start: Any) -> None:
+    @scheme(langevin, memory={"z": start})
+    def remembering(theta, z, *, h, grad, noise, T):
+        new = noise()
+        return theta - h * grad(theta) + sqrt(T * h / 2) * (z + new), new
+
+    with pytest.raises(NotAffineError, match="the memory `z` of `remembering` starts from `(noise|h|dim)`"):
+        read_affine(remembering, {"h": 1, "T": 1})
+
+
+def test_a_step_that_asks_for_the_dimension() -> None:
+    @scheme(langevin)
+    def wide(theta, *, h, grad, noise, T, dim):
+        return theta - h * grad(theta) / dim + sqrt(2 * T * h) * noise()
+
+    with pytest.raises(NotAffineError, match="`wide` asks for `dim`"):
+        read_affine(wide, {"h": 1, "T": 1})

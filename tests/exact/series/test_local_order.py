@@ -136,6 +136,42 @@ def test_memory_is_expanded_over_two_steps() -> None:
     assert local_order(heun, 1).steps == 1
 
 
+def test_a_memory_that_starts_from_noise() -> None:
+    """Leimkuhler-Matthews: the start draws once, and is counted apart from the steps."""
+
+    @scheme(langevin, memory={"before": lambda theta, *, noise: noise()})
+    def averaged_noise(theta, before, *, h, grad, noise, T):
+        new = noise()
+        return theta - h * grad(theta) + sqrt(T * h / 2) * (before + new), new
+
+    assert (averaged_noise.starts.draws, averaged_noise.draws) == (1, 1)
+    found = local_order(averaged_noise, 2)
+    # Over two steps the increments share a draw: E D^2 = 3 T h instead of 4 T h.
+    assert found.averaged is not None
+    assert (found.order, found.averaged.power) == (0, 1)
+    assert "T" in found.averaged.text and "U" not in found.averaged.text
+
+
+def test_a_memory_that_starts_from_a_minibatch() -> None:
+    """The start draws a minibatch of its own, as the sampler does, and the first step another."""
+    found = local_order(memory_scheme(lambda now: now), 1).averaged
+    assert found is not None
+    # h^2 of two steps: -3/2 W_1 + 1/2 W_0 - 3/2 W_2 + 1/2 W_1 = 1/2 W_0 - W_1 - 3/2 W_2, half the sum of squares.
+    assert "E[(W')^2] * ( h^2 ( [7/4] d_theta^2 ) )" in found.text
+
+
+def test_fresh_minibatches_without_a_plain_one() -> None:
+    @scheme(langevin)
+    def fresh_only(theta, *, h, grad, noise, T):
+        drawn, first, second = sqrt(2 * T * h) * noise(), grad.fresh(), grad.fresh()
+        slope = second(theta)
+        return theta - h * (slope + first(theta - h * slope + drawn)) / 2 + drawn
+
+    found, other = local_order(fresh_only, 1), local_order(heun_of_two_minibatches, 1)
+    assert fresh_only.minibatches == 2
+    assert found == other
+
+
 @dynamics(theta="vector")
 def diffusion(theta, *, T):
     return 0 * theta, T
