@@ -22,7 +22,15 @@ from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
-from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit
+from sgverify.exact.affine.stability import (
+    BITS,
+    NEAR,
+    Stability,
+    eigenvalues_of,
+    spectral_radii,
+    stability_limit,
+    stability_of,
+)
 from sgverify.exact.posterior import posterior_average
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
@@ -33,6 +41,9 @@ PROOF_DIMENSION = 2
 """Local orders are proved in dimension 2: a thermostat without its 1/dim passes in dimension 1."""
 
 DEFAULT_OF_VECTORS = "theta[0]**2"
+
+HALVINGS = 60
+"""How often the stability limit is halved in search of a default step."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +135,18 @@ class Subject:
 
     @property
     def default_step(self) -> float:
-        """Half the stability limit; the fastest time scale of the target where there is none."""
+        """Half the stability limit; the fastest time scale of the target where there is none.
+
+        Where the radius rounds to 1 at half the limit, it is halved on to a step that contracts visibly.
+        """
         limit = self.stability_limit
         if limit == 0.0:
-            raise InstabilityError(
-                f"scheme={self.reference!r}: no step size is stable on this target (the spectral radius is at least 1 for "
-                "every h that was tried); expected a radius below 1 for small h; check the signs of the drift and friction"
-            )
-        return limit / 2 if limit < float("inf") else max(self.eigenvalues) ** -0.5
+            raise InstabilityError(f"scheme={self.reference!r}: {self._never_stable()}")
+        if limit == float("inf"):
+            return max(self.eigenvalues) ** -0.5
+        steps = [limit / 2**k for k in range(1, HALVINGS)]
+        radii = spectral_radii(self.scheme, self.model.parameters, self.eigenvalues, steps)
+        return next((step for step, radius in zip(steps, radii, strict=True) if radius < 1), steps[0])
 
     @property
     def step(self) -> float:
@@ -158,20 +173,55 @@ class Subject:
         return "kind" in self.configuration.schedule.model_fields_set
 
     def check_stable(self, steps: list[float], key: str) -> None:
-        """Refuse step sizes at which one step does not contract; name the spectral radius."""
+        """Refuse step sizes at which one step does not contract; name the spectral radius.
+
+        `key` is the setting that gave them. A radius near 1 is judged in balls, so float64 accuses no step.
+        """
+        if key == "schedule.step" and self.configuration.schedule.step is None:
+            key = "default step"
         radii = spectral_radii(self.scheme, self.model.parameters, self.eigenvalues, steps)
         for step, radius in zip(steps, radii, strict=True):
-            if not radius < 1:
-                limit = self.stability_limit
-                if step < limit:
-                    raise InstabilityError(
-                        f"{key}={step:.6g}: too small, one step of {self.reference} has the spectral radius {radius:.6g} in "
-                        f"float64; expected a step from which the chain contracts; take a larger one, below {limit:.6g}"
-                    )
-                raise InstabilityError(
-                    f"{key}={step:.6g}: unstable, one step of {self.reference} has the spectral radius {radius:.6g} on this "
-                    f"target; expected a radius below 1; take a step below {limit:.6g}"
-                )
+            if radius < 1 - NEAR:
+                continue
+            verdict = self._stability(step)
+            if verdict is not Stability.CONTRACTS:
+                raise InstabilityError(f"{key}={step:.6g}: {self._instability(step, radius, verdict)}")
+
+    def _instability(self, step: float, radius: float, verdict: Stability) -> str:
+        limit = self.stability_limit
+        if limit == 0.0:
+            return self._never_stable()
+        if verdict is Stability.EXPANDS:
+            size = f"{radius:.6g}" if radius > 1 + NEAR else "just above 1"
+            return (
+                f"unstable, one step of {self.reference} has the spectral radius {size} on this target; expected a "
+                f"radius below 1; take a step below {limit:.6g}"
+            )
+        if step < limit:
+            return (
+                f"too small, one step of {self.reference} has a spectral radius that {BITS[-1]} bits cannot tell from 1; "
+                f"expected a step from which the chain contracts; take a larger one, below {limit:.6g}"
+            )
+        return (
+            f"at or beyond the stability limit, one step of {self.reference} has a spectral radius that {BITS[-1]} bits "
+            f"cannot tell from 1; expected a radius below 1; take a step below {limit:.6g}"
+        )
+
+    def _never_stable(self) -> str:
+        """Why no step size contracts, from the smallest time scale of the target down."""
+        if self._stability(1e-3 * min(1.0, 1 / max(self.eigenvalues))) is Stability.EXPANDS:
+            return (
+                "no step size is stable on this target (the spectral radius is above 1 for small h); expected a radius "
+                "below 1 for small h; check the signs of the drift and friction"
+            )
+        return (
+            f"one step of {self.reference} never contracts on this target ({BITS[-1]} bits cannot tell the spectral radius "
+            "from 1 for small h); expected a step that damps every variable; look for a missing friction (the noise "
+            "needs one to balance it) or a variable that the step leaves alone"
+        )
+
+    def _stability(self, step: float) -> Stability:
+        return stability_of(self.scheme, self.model.parameters, self.eigenvalues, step)
 
     def facts(self, schedule: str, alpha: Fraction | None) -> dict[str, Any]:
         """The facts that claims' hypotheses and predictions ask for."""
@@ -218,7 +268,9 @@ class Subject:
         """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
         step = exact(1e-3 / max(self.eigenvalues))
         given = {"h": step, **{name: self.model.parameters[name] for name in self.scheme.parameters}}
-        read = read_affine(self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()})
+        read = read_affine(
+            self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
+        )
         blocks = (polynomial for row in read.rows.values() for polynomial in row.values())
         if not all(arb(c).is_finite() for polynomial in blocks for c in polynomial if isinstance(c, arb)):
             raise DefinitionError(

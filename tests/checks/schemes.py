@@ -40,3 +40,14 @@ def two_noises(theta, *, h, grad, noise, T):
     kick = sqrt(2 * T * h) * noise()
     guess = theta - h * grad(theta) + kick
     return theta - h / 2 * (grad(theta) + grad.fresh()(guess)) + kick
+
+
+@scheme(kinetic)
+def frictionless(theta, p, *, h, grad, noise, D, T):
+    p = p - h * grad(theta) + 0 * noise()
+    return theta + h * p, p
+
+
+@scheme(langevin)
+def uphill(theta, *, h, grad, noise, T):
+    return theta + h * grad(theta) + sqrt(2 * T * h) * noise()

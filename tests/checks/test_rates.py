@@ -13,7 +13,7 @@ from sgverify.errors import InstabilityError
 from sgverify.exact.answers import answers_for
 from sgverify.exact.formula import plant
 from sgverify.schemes import find_scheme
-from tests.checks.schemes import WEAK, forgot, multiplicative, nose
+from tests.checks.schemes import WEAK, forgot, frictionless, multiplicative, nose, uphill
 
 # A small stiffness and few points keep the runs short; the exponents come from the expansion anyway.
 SMALL = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"batch": 2}}
@@ -251,6 +251,47 @@ def test_unstable_steps() -> None:
             rate("sghmc-aboba", quantity="stationary-bias", **SMALL, **settings)
     with pytest.raises(InstabilityError, match="spectral radius"):
         rate("sghmc-aboba", quantity="bias", schedule={"kind": "horizon", "scale": 1000.0}, **SMALL)
+
+
+def test_a_step_that_float64_cannot_judge_is_not_refused() -> None:
+    """1 - 1e-18 rounds to 1, but the chain contracts."""
+    gaussian = {"name": "gaussian", "dim": 2, "precision": [1e-8, 1e8]}
+    for step in (1e-8, 1e-10):
+        make_subject(
+            "sgld-euler", load_configuration({"target": gaussian, "schedule": {"step": step}})
+        ).validate()
+    subject = make_subject("sgld-euler", load_configuration({"target": gaussian}))
+    assert subject.default_step == pytest.approx(1e-8, rel=1e-9)
+
+
+def test_a_default_step_contracts_visibly() -> None:
+    """ABOBA on a flat target contracts by exp(-700) at half its limit, which no engine could follow."""
+    target = {"name": "gaussian", "precision": 1e-12}
+    assert rate("sghmc-aboba", quantity="stationary-bias", target=target).verdict == "conforms"
+
+
+def test_a_map_without_friction_is_told_that_it_never_contracts() -> None:
+    for schedule in ({}, {"step": 0.01}, {"step": 1.0}):
+        with pytest.raises(InstabilityError, match="never contracts on this target") as caught:
+            rate(frictionless, quantity="stationary-bias", schedule=schedule, **SMALL)
+        assert "signs" not in str(caught.value) and "too small" not in str(caught.value)
+        assert ("schedule.step" in str(caught.value)) == bool(schedule)
+    with pytest.raises(InstabilityError, match="check the signs"):
+        rate(uphill, quantity="stationary-bias", **SMALL)
+
+
+def test_a_step_that_the_balls_refute_is_never_too_small() -> None:
+    settings = {"friction": 1e-10, "target": {"name": "gaussian", "precision": 1.0}}
+    with pytest.raises(InstabilityError, match="schedule.step=2e-10: unstable.*just above 1.*below 1e-10"):
+        rate("sghmc-euler-explicit", quantity="stationary-bias", schedule={"step": 2e-10}, **settings)
+    with pytest.raises(InstabilityError, match=r"schedule.step=1e-300: too small.*take a larger one"):
+        rate("sghmc-euler", quantity="stationary-bias", schedule={"step": 1e-300}, **SMALL)
+
+
+def test_a_default_step_is_called_the_default() -> None:
+    subject = make_subject("sgld-euler", load_configuration(SMALL))
+    with pytest.raises(InstabilityError, match="^default step=100: unstable"):
+        subject.check_stable([100.0], "schedule.step")
 
 
 def test_predictions_are_those_of_the_card() -> None:

@@ -1,20 +1,46 @@
-"""The stability limit: the largest step size below which one step contracts on the target."""
+"""The stability limit: the largest step size below which one step contracts on the target.
+
+float64 rounds a spectral radius near 1 away, so there the decision is made in balls, where it is a proof for
+the eigenvalues of the precision that are given.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
+from flint import arb, arb_mat
 
-from sgverify.exact.affine.carrier import read_affine
-from sgverify.exact.affine.field import FLOATS, Scalar
-from sgverify.schemes import Scheme
+from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.schemes import Scheme, exact
 
-GRID = 400
+RATIO = 1.04
+"""Neighbouring step sizes of the grid."""
+
+DECADES = 27
+"""How far below the grid a first contracting step is looked for."""
+
+NEAR = 1e-7
+"""Within this of 1, a spectral radius in float64 decides nothing (a double root is good to half the digits)."""
+
+BITS = (256, 1024)
 BISECTIONS = 60
+SECTIONS = 32
+ZOOMS = 5
+
+
+class Stability(Enum):
+    """What is known of the spectral radius of one step: below 1, above 1, or 1 as far as `BITS` can tell."""
+
+    CONTRACTS = "contracts"
+    EXPANDS = "expands"
+    UNDECIDED = "undecided"
 
 
 def spectral_radii(
@@ -24,54 +50,210 @@ def spectral_radii(
 
     The blocks of M are polynomials in the precision, so M splits over the precision's eigenvalues.
     """
-    h = np.asarray(steps, dtype=np.float64)
-    given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
-    # A definition that divides by zero is refused elsewhere; here its radius is infinite.
-    with np.errstate(all="ignore"):
-        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given})
-    names = list(scheme.state)
-    worst = np.zeros_like(h)
-    for eigenvalue in sorted(set(eigenvalues)):
-        matrix = np.zeros((*h.shape, len(names), len(names)))
-        for i, name in enumerate(names):
-            for j, other in enumerate(names):
-                for k, c in enumerate(read.rows[name].get(("state", other), ())):
-                    matrix[..., i, j] += np.asarray(_number(c)) * eigenvalue**k
-        finite = np.isfinite(matrix).all(axis=(-1, -2))
-        radius = np.full(h.shape, np.inf)
-        radius[finite] = np.abs(np.linalg.eigvals(matrix[finite])).max(axis=-1)
-        worst = np.maximum(worst, radius)
-    return worst
+    return _radii(_matrices(scheme, parameters, eigenvalues, steps)).max(axis=0)
+
+
+def stability_of(
+    scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], step: float
+) -> Stability:
+    """Whether one step of size `step` contracts: float64 away from a radius of 1, the Jury criterion in balls near it."""
+    (radii,) = _radii(_matrices(scheme, parameters, eigenvalues, [step])).T
+    return _Reader(scheme, parameters, eigenvalues).decide(step, radii)
 
 
 def stability_limit(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float]) -> float:
-    """The smallest h > 0 at which the spectral radius reaches 1; infinite where it never does.
+    """The smallest h > 0 at which the spectral radius reaches 1; infinite where it never does, 0 where it always is.
 
-    Searched on a logarithmic grid around the fastest time scale of the target, then bisected.
+    Searched on a logarithmic grid around the time scales of target and friction, which is continued downwards
+    until a step contracts. Windows of instability between grid points are found by zooming into the local
+    minima of 1 - rho, det(I - M) and det(I + M), which are smooth where rho itself has a corner. Then bisected.
+    A step whose radius `BITS` cannot tell from 1 counts as one that does not contract.
     """
-    scale = 1 / math.sqrt(max(eigenvalues))
-    slow = min(scale, scale**2)
-    grid = np.geomspace(1e-3 * slow, 1e4 * max(scale, scale**2, 1.0), GRID)
-    with np.errstate(all="ignore"):
-        unstable = np.flatnonzero(spectral_radii(scheme, parameters, eigenvalues, grid) >= 1)
-        if not unstable.size:
-            return math.inf
-        first = int(unstable[0])
-        if first == 0:
-            return 0.0
-        low, high = float(grid[first - 1]), float(grid[first])
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            if spectral_radii(scheme, parameters, eigenvalues, [middle])[0] >= 1:
-                high = middle
-            else:
-                low = middle
-    return low
+    reader = _Reader(scheme, parameters, eigenvalues)
+    fastest, friction = max(eigenvalues), float(abs(parameters.get("D", 0)))
+    scales = [fastest**-0.5, 1 / fastest]
+    if friction:
+        scales += [1 / friction, friction / fastest]
+    bottom = reader.first_contracting(1e-3 * min(scales))
+    if bottom is None:
+        return 0.0
+    top = 1e4 * max(*scales, 1.0)
+    grid = np.geomspace(bottom, top, math.ceil(math.log(top / bottom) / math.log(RATIO)) + 1)
+    matrices = _matrices(scheme, parameters, eigenvalues, grid)
+    first = reader.first_unstable(grid, _radii(matrices))
+    for k, margin in _dips(_margins(matrices)):
+        if k - 1 >= first:
+            break
+        found = reader.zoom(float(grid[k - 1]), float(grid[k + 1]), margin)
+        if found is not None:
+            return reader.bisect(float(grid[k - 1]), found)
+    return math.inf if first == grid.size else reader.bisect(float(grid[first - 1]), float(grid[first]))
 
 
 def eigenvalues_of(precision: Sequence[Sequence[Fraction]]) -> list[float]:
     """The eigenvalues of the precision matrix, as floats."""
     return [float(v) for v in np.linalg.eigvalsh(np.array([[float(x) for x in row] for row in precision]))]
+
+
+class _Reader:
+    def __init__(self, scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float]) -> None:
+        self._scheme = scheme
+        self._parameters = parameters
+        self._eigenvalues = sorted(set(eigenvalues))
+
+    def decide(self, step: float, radii: Any) -> Stability:
+        """Judge one step size; `radii` has its radius in float64 for each eigenvalue."""
+        if not (radii <= 1 + NEAR).all():
+            return Stability.EXPANDS
+        near = [e for e, radius in zip(self._eigenvalues, radii, strict=True) if radius > 1 - NEAR]
+        if not near:
+            return Stability.CONTRACTS
+        for bits in BITS:
+            with flint.ctx.workprec(bits):
+                found = self._in_balls(step, near)
+            if found is not Stability.UNDECIDED:
+                break
+        return found
+
+    def first_contracting(self, step: float) -> float | None:
+        """The largest of step, step/10, ... that contracts."""
+        steps = step * 10.0 ** -np.arange(DECADES + 1)
+        for h, radii in zip(steps, self._radii(steps).T, strict=True):
+            if self.decide(h, radii) is Stability.CONTRACTS:
+                return float(h)
+        return None
+
+    def first_unstable(self, steps: Any, radii: Any) -> int:
+        """The index of the first step that does not contract, or how many there are."""
+        for k in np.flatnonzero(~(radii < 1 - NEAR).all(axis=0)):
+            if self.decide(float(steps[k]), radii[:, k]) is not Stability.CONTRACTS:
+                return int(k)
+        return len(steps)
+
+    def zoom(self, low: float, high: float, margin: int) -> float | None:
+        """A step between that does not contract, at the bottom of this margin's dip; None where there is none."""
+        for _ in range(ZOOMS):
+            steps = np.linspace(low, high, SECTIONS + 1)
+            matrices = _matrices(self._scheme, self._parameters, self._eigenvalues, steps)
+            margins = _margins(matrices)
+            lowest = int(np.where(np.isfinite(margins[margin]), margins[margin], np.inf).argmin())
+            if not (margins[:, lowest] > NEAR).all():
+                radii = _radii(matrices[:, [lowest]])[:, 0]
+                if self.decide(float(steps[lowest]), radii) is not Stability.CONTRACTS:
+                    return float(steps[lowest])
+            low, high = steps[max(lowest - 1, 0)], steps[min(lowest + 1, SECTIONS)]
+        return None
+
+    def bisect(self, low: float, high: float) -> float:
+        """The step where contraction is lost between `low`, which contracts, and `high`, which does not."""
+        while high - low > NEAR * high:
+            steps = np.linspace(low, high, SECTIONS + 1)
+            first = self.first_unstable(steps[1:-1], self._radii(steps[1:-1])) + 1
+            low, high = float(steps[first - 1]), float(steps[first])
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            if self.first_unstable([middle], self._radii([middle])):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _radii(self, steps: Any) -> Any:
+        return _radii(_matrices(self._scheme, self._parameters, self._eigenvalues, steps))
+
+    def _in_balls(self, step: float, eigenvalues: list[float]) -> Stability:
+        given = {
+            "h": exact(float(step)),
+            **{name: self._parameters[name] for name in self._scheme.parameters},
+        }
+        read = read_affine(self._scheme, {k: Scalar(BALLS, BALLS.number(v)) for k, v in given.items()})
+        names = list(self._scheme.state)
+        rows = [[_balls(read, name, other) for other in names] for name in names]
+        found = [_jury(arb_mat([[_value(p, arb(e)) for p in row] for row in rows])) for e in eigenvalues]
+        worst = (Stability.EXPANDS, Stability.UNDECIDED, Stability.CONTRACTS)
+        return next(verdict for verdict in worst if verdict in found)
+
+
+def _jury(matrix: arb_mat) -> Stability:
+    """The Jury (Schur-Cohn) criterion on p(z) = det(z - M).
+
+    A root beyond +-1 shows in the signs of p(1) and p(-1). All roots are inside the unit circle where |p(0)|
+    is below the leading coefficient a, and those of (a p - p(0) p*)/z are, with p* the reversed p; for a 2 x 2
+    block, |trace| < 1 + det and det < 1. The reduction keeps the number of roots outside.
+    """
+    p = matrix.charpoly().coeffs()
+    p += [arb(0)] * (matrix.nrows() + 1 - len(p))
+    alternating = sum(((-1) ** (len(p) - 1 - k) * c for k, c in enumerate(p)), arb(0))
+    if sum(p, arb(0)) < 0 or alternating < 0:
+        return Stability.EXPANDS
+    while len(p) > 1:
+        last, lead = abs(p[0]), abs(p[-1])
+        if last > lead:
+            return Stability.EXPANDS
+        if not last < lead:
+            return Stability.UNDECIDED
+        p = [p[-1] * c - p[0] * d for c, d in zip(p[1:], reversed(p[:-1]), strict=True)]
+    return Stability.CONTRACTS
+
+
+def _matrices(
+    scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], steps: Any
+) -> Any:
+    """M for every distinct eigenvalue and step size, shape (eigenvalues, steps, state, state)."""
+    h = np.asarray(steps, dtype=np.float64)
+    given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
+    names = list(scheme.state)
+    distinct = np.array(sorted(set(eigenvalues)))[:, None]
+    matrices = np.zeros((distinct.size, *h.shape, len(names), len(names)))
+    # A definition that divides by zero is refused elsewhere; here its radius is infinite.
+    with np.errstate(all="ignore"):
+        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given})
+        for i, name in enumerate(names):
+            for j, other in enumerate(names):
+                for k, c in enumerate(read.rows[name].get(("state", other), ())):
+                    matrices[..., i, j] += np.asarray(_number(c)) * distinct**k
+    return matrices
+
+
+def _radii(matrices: Any) -> Any:
+    """The spectral radii, shape (eigenvalues, steps); infinite where an entry is not a number."""
+    finite = np.isfinite(matrices).all(axis=(-1, -2))
+    radii = np.full(finite.shape, np.inf)
+    radii[finite] = np.abs(np.linalg.eigvals(matrices[finite])).max(axis=-1)
+    return radii
+
+
+def _margins(matrices: Any) -> Any:
+    """1 - rho, det(I - M) and det(I + M) for every eigenvalue: positive where one step contracts.
+
+    shape (3 eigenvalues, steps).
+    """
+    one = np.eye(matrices.shape[-1])
+    with np.errstate(all="ignore"):
+        return np.concatenate(
+            [1 - _radii(matrices), np.linalg.det(one - matrices), np.linalg.det(one + matrices)]
+        )
+
+
+def _dips(margins: Any) -> list[tuple[int, int]]:
+    """(step, margin) in order wherever a margin has a local minimum that may reach below 0 between its neighbours."""
+    with np.errstate(all="ignore"):
+        left, here, right = margins[:, :-2], margins[:, 1:-1], margins[:, 2:]
+        depth = np.maximum(left, right) - here
+        # Below 1e-13 it is rounding.
+        found = (here <= left) & (here <= right) & (depth > np.maximum(here, 1e-13))
+    return [(int(k) + 1, int(margin)) for k, margin in np.argwhere(found.T)]
+
+
+def _balls(read: Step, name: str, other: str) -> list[arb]:
+    polynomial = read.rows[name].get(("state", other), ())
+    return [c if isinstance(c, arb) else BALLS.number(exact(c)) for c in polynomial]
+
+
+def _value(polynomial: list[arb], point: arb) -> arb:
+    return sum((c * point**k for k, c in enumerate(polynomial)), arb(0))
 
 
 def _number(value: Any) -> Any:

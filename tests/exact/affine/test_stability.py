@@ -8,15 +8,50 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
+from flint import arb_mat
 
-from sgverify import scheme, sqrt
+from sgverify import Alphabet, exp, expm1, scheme, sqrt
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii, stability_limit
-from sgverify.schemes import find_scheme, kinetic, langevin
+from sgverify.exact.affine.stability import (
+    Stability,
+    _jury,
+    eigenvalues_of,
+    spectral_radii,
+    stability_limit,
+    stability_of,
+)
+from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
 from tests.exact.affine.models import floats, gaussian, model_of
 
 GIVEN = {"T": Fraction(1), "D": Fraction(3, 2)}
 PRECISION = [[2.0, 0.5], [0.5, 5.0]]
+
+
+def drift(theta, p, *, t):
+    return theta + t * p, p
+
+
+def kick(theta, p, *, t, grad):
+    return theta, p - t * grad(theta)
+
+
+def bath(theta, p, *, t, noise, D, T):
+    return theta, exp(-D * t) * p + sqrt(-T * expm1(-2 * D * t)) * noise()
+
+
+LETTERS = Alphabet("baths", kinetic, A=drift, B=kick, O=bath)
+
+
+def two_leapfrogs(share: float) -> Scheme:
+    """With a share of 1/4 it is leapfrog twice at h/2; other shares open a window of instability near 2 sqrt(2)."""
+    outer, inner = repr(round(share, 6)), repr(round(1 - 2 * share, 6))
+    return LETTERS.word("OBABABO", order=2, coefficients=["1/2", outer, "1/2", inner, "1/2", outer, "1/2"])
+
+
+@scheme(kinetic)
+def frictionless(theta, p, *, h, grad, noise, D, T):
+    p = p - h * grad(theta) + 0 * noise()
+    return theta + h * p, p
 
 
 @pytest.mark.parametrize(
@@ -62,6 +97,71 @@ def test_below_the_limit_it_contracts_and_above_it_does_not(name: str) -> None:
     limit = stability_limit(item, GIVEN, rates)
     below, above = spectral_radii(item, GIVEN, rates, [limit * (1 - 1e-6), limit * (1 + 1e-6)])
     assert below < 1 <= above
+
+
+@pytest.mark.parametrize(
+    ("name", "friction", "rates", "limit"),
+    [
+        # 1 - h D > -1, and det M = 1 - h D + h^2 lambda < 1.
+        ("sghmc-euler-explicit", "1e7", [1001.0], 2e-7),
+        ("sghmc-euler-explicit", "1e-6", [1001.0], 1e-6 / 1001),
+        ("sghmc-euler-explicit", "1e-12", [1.0], 1e-12),
+        # |1 - h lambda| < 1, though 1 - h * 1e-8 rounds to 1.
+        ("sgld-euler", "1", [1e-8, 1e8], 2e-8),
+        ("sghmc-baoab", "1", [1e-8, 1e8], 2e-4),
+        ("sghmc-baoab", "1", [1e-12], 2e6),
+        ("sghmc-baoab", "1e-9", [1.0], 2.0),
+    ],
+)
+def test_a_radius_that_rounds_to_one_is_decided_in_balls(
+    name: str, friction: str, rates: list[float], limit: float
+) -> None:
+    given = {"T": Fraction(1), "D": Fraction(friction)}
+    found = stability_limit(find_scheme(name), given, rates)
+    assert found == pytest.approx(limit, rel=1e-10)
+    assert stability_of(find_scheme(name), given, rates, found / 2) is Stability.CONTRACTS
+    assert stability_of(find_scheme(name), given, rates, found * (1 + 1e-12)) is Stability.EXPANDS
+
+
+@pytest.mark.parametrize("share", [0.245, 0.2495, 0.2499])
+@pytest.mark.parametrize("friction", ["1e-4", "1e-7"])
+@pytest.mark.parametrize("rates", [[1.0], [0.9, 1.7**2]])
+def test_narrow_windows_of_instability_are_found(share: float, friction: str, rates: list[float]) -> None:
+    """The window is 2 % wide or less, between points of any coarse grid; a dense one shows where it opens."""
+    item, given = two_leapfrogs(share), {"T": Fraction(1), "D": Fraction(friction)}
+    found = stability_limit(item, given, rates)
+    slow = math.sqrt(max(rates))
+    dense = np.linspace(2.7, 2.9, 20001) / slow
+    unstable = dense[spectral_radii(item, given, rates, dense) > 1 + 1e-9]
+    assert unstable.size
+    assert unstable[0] - 1e-5 <= found < unstable[0]
+
+
+def test_a_window_that_friction_closes_is_not_reported() -> None:
+    """Equal leapfrogs touch the unit circle at -1 and part from it again; friction keeps them inside."""
+    given = {"T": Fraction(1), "D": Fraction(1, 10000)}
+    assert stability_limit(two_leapfrogs(0.25), given, [1.0]) == pytest.approx(4, rel=1e-9)
+
+
+def test_a_map_without_friction_is_undecided_and_a_growing_one_expands() -> None:
+    given = {"T": Fraction(1), "D": Fraction(1)}
+    assert stability_of(frictionless, given, [1.0], 0.1) is Stability.UNDECIDED
+    assert stability_of(frictionless, given, [1.0], 3.0) is Stability.EXPANDS
+    assert stability_limit(frictionless, given, [1.0]) == 0.0
+    # Explicit Euler above D/lambda: rho^2 = 1 - h D + h^2 lambda, here 1 + 1e-20.
+    explicit = find_scheme("sghmc-euler-explicit")
+    assert stability_of(explicit, {**given, "D": Fraction("1e-10")}, [1.0], 2e-10) is Stability.EXPANDS
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_the_jury_criterion_agrees_with_the_eigenvalues(size: int) -> None:
+    random = np.random.default_rng(size)
+    for _ in range(50):
+        matrix = random.normal(size=(size, size))
+        for radius, verdict in ((1 - 1e-6, Stability.CONTRACTS), (1 + 1e-6, Stability.EXPANDS)):
+            scaled = matrix * (radius / np.abs(np.linalg.eigvals(matrix)).max())
+            with flint.ctx.workprec(256):
+                assert _jury(arb_mat(scaled.tolist())) is verdict
 
 
 def test_aboba_at_the_step_of_the_paper_needs_a_large_friction() -> None:
