@@ -2,7 +2,7 @@
 
 It needs neither torch nor sympy. It refuses what no exact reading could follow (in-place writes, foreign
 functions, branches on the state, indexing), checks the shapes that come back, and counts draws, gradient
-evaluations and minibatches.
+evaluations and minibatches. That the definition is the same formula at every run is seen by repeating it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from sgverify.schemes.surd import Surd
 
 NUMBER, SCALAR, VECTOR = "number", "scalar", "vector"
 _RANK = {NUMBER: 0, SCALAR: 1, VECTOR: 2}
+
+RUNS = 8
+"""How often a definition is run: one that tosses a fair coin is caught in all but 1 of 128 cases."""
 
 
 class _Refused(SgverifyError):
@@ -42,29 +45,40 @@ class Census:
         )
 
 
-class Abstract:
-    """A value of which only the shape is known, and whether noise has entered it."""
-
-    __slots__ = ("kind", "noisy")
-
-    def __init__(self, kind: str, noisy: bool = False) -> None:
-        self.kind = kind
-        self.noisy = noisy
-
-    def _combine(self, other: object) -> Any:
+def _operation(symbol: str) -> Callable[[Abstract, object], Any]:
+    def combine(self: Abstract, other: object) -> Any:
         if isinstance(other, Abstract):
             wider = self if _RANK[self.kind] >= _RANK[other.kind] else other
-            return Abstract(wider.kind, self.noisy or other.noisy)
-        return self if is_exact(other) else NotImplemented
+            return Abstract(wider.kind, self.noisy or other.noisy, (symbol, self.mark, other.mark))
+        return self.mapped(symbol, repr(other)) if is_exact(other) else NotImplemented
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _combine
-    __truediv__ = _combine
+    return combine
 
-    def __rtruediv__(self, other: object) -> Any:
-        return self._combine(other)
+
+class Abstract:
+    """A value of which only the shape is known, and whether noise has entered it.
+
+    `mark` is a hash of the formula that led here, constants included: two runs of one formula agree in it.
+    """
+
+    __slots__ = ("kind", "mark", "noisy")
+
+    def __init__(self, kind: str, noisy: bool = False, formula: tuple[Any, ...] = ()) -> None:
+        self.kind = kind
+        self.noisy = noisy
+        self.mark = hash(formula)
+
+    def mapped(self, symbol: str, constant: str = "") -> Abstract:
+        """A value of the same shape: an operation with a constant, or a function, of this one."""
+        return Abstract(self.kind, self.noisy, (symbol, self.mark, constant))
+
+    __add__, __radd__ = _operation("+"), _operation("r+")
+    __sub__, __rsub__ = _operation("-"), _operation("r-")
+    __mul__, __rmul__ = _operation("*"), _operation("r*")
+    __truediv__, __rtruediv__ = _operation("/"), _operation("r/")
 
     def __neg__(self) -> Abstract:
-        return self
+        return self.mapped("neg")
 
     def __pos__(self) -> Abstract:
         return self
@@ -74,7 +88,7 @@ class Abstract:
             raise _Refused(
                 f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
             )
-        return self
+        return self.mapped("**", repr(exponent))
 
     def __rpow__(self, base: object) -> NoReturn:
         raise _Refused(f"a power {base!r}**x of an unknown exponent; write exp(c*x) with a constant c")
@@ -148,17 +162,25 @@ def _ours(name: str) -> str:
 
 
 @exp.register
+def _(value: Abstract) -> Abstract:
+    return value.mapped("exp")
+
+
 @expm1.register
+def _(value: Abstract) -> Abstract:
+    return value.mapped("expm1")
+
+
 @sqrt.register
 def _(value: Abstract) -> Abstract:
-    return value
+    return value.mapped("sqrt")
 
 
 @dot.register
 def _(left: Abstract, right: Any) -> Abstract:
     if not isinstance(right, Abstract) or left.kind != VECTOR or right.kind != VECTOR:
         raise _Refused("dot() of something that is not a vector; both arguments must be vectors of the state")
-    return Abstract(SCALAR, left.noisy or right.noisy)
+    return Abstract(SCALAR, left.noisy or right.noisy, ("dot", left.mark, right.mark))
 
 
 class _Gradient:
@@ -173,7 +195,7 @@ class _Gradient:
             raise _Refused("grad() of something that is not a vector; pass the position, e.g. grad(theta)")
         self._run.gradients += 1
         self._run.asked.add(self._minibatch)
-        return Abstract(VECTOR, theta.noisy)
+        return Abstract(VECTOR, theta.noisy, ("grad", self._minibatch, theta.mark))
 
     def fresh(self) -> _Gradient:
         self._run.fresh += 1
@@ -189,7 +211,7 @@ class _Run:
 
     def noise(self) -> Abstract:
         self.draws += 1
-        return Abstract(VECTOR, noisy=True)
+        return Abstract(VECTOR, True, ("noise", self.draws))
 
 
 def run_abstractly(
@@ -198,16 +220,31 @@ def run_abstractly(
     """Run `function` on abstract values; return what it returned and what it asked for.
 
     `shapes` maps its positional parameters to "vector" or "scalar"; `ingredients` are its keywords.
-    Raises `DefinitionError`, naming file and line, where the definition leaves the face.
+    Raises `DefinitionError`, naming file and line, where the definition leaves the face, or is another one from
+    one run to the next.
     """
+    value, census = _run_once(function, shapes, ingredients)
+    for _ in range(RUNS - 1):
+        again, counted = _run_once(function, shapes, ingredients)
+        if (_marks(again), counted) != (_marks(value), census):
+            raise DefinitionError(
+                f"{where(function)}: `{function.__name__}` is not the same formula at every run; expected a pure "
+                "function of its arguments; draw random numbers by noise() only, and read nothing that changes."
+            )
+    return value, census
+
+
+def _run_once(
+    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
+) -> tuple[Any, Census]:
     run = _Run()
-    given: dict[str, Any] = {name: Abstract(NUMBER) for name in ingredients}
+    given: dict[str, Any] = {name: Abstract(NUMBER, formula=(name,)) for name in ingredients}
     if "grad" in given:
         given["grad"] = _Gradient(run, 0)
     if "noise" in given:
         given["noise"] = run.noise
     try:
-        value = function(*(Abstract(shape) for shape in shapes.values()), **given)
+        value = function(*(Abstract(shape, formula=(name,)) for name, shape in shapes.items()), **given)
     except _Refused as refusal:
         raise DefinitionError(f"{where(function, refusal)}: `{function.__name__}` uses {refusal}.") from None
     except SgverifyError as error:
@@ -218,6 +255,14 @@ def run_abstractly(
             "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
         ) from None
     return value, Census(run.draws, run.gradients, len(run.asked))
+
+
+def _marks(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_marks(item) for item in value)
+    if isinstance(value, Abstract):
+        return value.mark
+    return repr(value) if is_exact(value) else type(value)
 
 
 def check_returned(

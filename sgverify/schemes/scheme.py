@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from sgverify.schemes.words import Word
 
 
+NOTHING = Census(0, 0, 0)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """One step X_{l-1} -> X_l of an integrator of `dynamics`.
@@ -32,7 +35,7 @@ class Scheme:
     order: int | None = None
     word: Word | None = None
     memory: Mapping[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
-    starts: Census = Census(0, 0, 0)
+    starts: Census = NOTHING
     summary: str = ""
     source: str = ""
     reference: str = ""
@@ -117,7 +120,7 @@ def make_scheme(
     """Build a scheme from a step function and prove it well-formed by an abstract run."""
     declaration = read_signature(function, "scheme")
     memory = dict(memory or {})
-    starts = Census(0, 0, 0)
+    starts = NOTHING
     for item, start in memory.items():
         starts += _check_memory(item, start, dynamics)
     expected = (*dynamics.state, *memory)
@@ -135,7 +138,16 @@ def make_scheme(
         )
     summary = (function.__doc__ or "").strip().split("\n")[0]
     return Scheme(
-        name or function.__name__, dynamics, function, declaration, census, order, word, memory, starts, summary
+        name or function.__name__,
+        dynamics,
+        function,
+        declaration,
+        census,
+        order,
+        word,
+        memory,
+        starts,
+        summary,
     )
 
 

@@ -6,14 +6,16 @@ Every step below differs from a good one in the line marked `# here`.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sgverify import dot, exp, expm1, sqrt
+from sgverify import Alphabet, dot, exp, expm1, sqrt
 from sgverify.errors import DefinitionError
 from sgverify.schemes import kinetic, langevin, scheme, thermostat
 
@@ -273,3 +275,71 @@ def test_the_census_counts_calls() -> None:
 
     found = another_minibatch_that_nobody_asks
     assert (found.draws, found.gradients, found.minibatches) == (1, 1, 1)
+
+
+TOSSED = random.Random(1)
+
+
+def random_constant(theta, *, h, grad, noise, T):
+    return theta - h * TOSSED.random() * grad(theta) + sqrt(2 * T * h) * noise()
+
+
+def random_sign(theta, *, h, grad, noise, T):
+    return theta - h * TOSSED.choice([-1, -2]) * grad(theta) + sqrt(2 * T * h) * noise()
+
+
+def random_branch(theta, *, h, grad, noise, T):
+    moved = theta - h * grad(theta) if TOSSED.random() < 0.5 else theta - exp(h) * grad(theta)
+    return moved + sqrt(2 * T * h) * noise()
+
+
+def random_root(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + sqrt(TOSSED.randint(2, 10**9)) * sqrt(T * h) * noise()
+
+
+def random_operation(theta, *, h, grad, noise, T):
+    kick = sqrt(2 * T * h) * noise()
+    return theta - h * grad(theta) + (kick if TOSSED.random() < 0.5 else -kick)
+
+
+def random_draws(theta, *, h, grad, noise, T):
+    kept, _ = (noise(), noise()) if TOSSED.random() < 0.5 else (noise(), None)
+    return theta - h * grad(theta) + sqrt(2 * T * h) * kept
+
+
+@pytest.mark.parametrize(
+    "function", [random_constant, random_sign, random_branch, random_root, random_operation, random_draws]
+)
+def test_a_definition_that_changes_from_run_to_run(function: Callable[..., Any]) -> None:
+    TOSSED.seed(1)
+    line = function.__code__.co_firstlineno
+    with pytest.raises(
+        DefinitionError, match=f"{FILE}:{line}: `{function.__name__}` is not the same formula"
+    ):
+        scheme(langevin)(function)
+
+
+def test_the_start_of_a_memory_and_a_letter_that_change() -> None:
+    def start(theta):
+        return TOSSED.random() * theta
+
+    def letter(theta, *, t, grad, noise, T):
+        return theta - TOSSED.random() * t * grad(theta) + sqrt(2 * T * t) * noise()
+
+    with pytest.raises(DefinitionError, match="`start` is not the same formula"):
+
+        @scheme(langevin, memory={"z": start})
+        def remembering(theta, z, *, h, grad, noise, T):
+            return theta - h * grad(theta) + sqrt(2 * T * h) * noise(), z
+
+    with pytest.raises(DefinitionError, match="`letter` is not the same formula"):
+        Alphabet("tossed", langevin, A=letter)
+
+
+def test_a_definition_with_every_kind_of_constant_is_the_same_at_every_run() -> None:
+    @scheme(langevin)
+    def constants(theta, *, h, grad, noise, T):
+        kick = (1 / 3) * sqrt(2) * sqrt(Fraction(18) * T * h) * noise()
+        return 3 - (3 - theta) - exp(0.0) * h * grad(-(-theta)) / 1.0 + kick / 2 * h**0 + 0 * expm1(h) * theta
+
+    assert (constants.draws, constants.gradients) == (1, 1)

@@ -186,7 +186,9 @@ def read_affine(scheme: Scheme, ingredients: dict[str, Any], *, each_evaluation:
 def _check_ingredients(scheme: Scheme) -> None:
     """Refuse what the reading does not supply: `dim` anywhere, noise and the step size in the start of a memory."""
     if "dim" in scheme.declaration.ingredients:
-        raise NotAffineError(f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions")
+        raise NotAffineError(
+            f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions"
+        )
     for name, start in scheme.memory.items():
         for ingredient in ("noise", "h", "dim"):
             if ingredient in read_signature(start, f"memory {name}").ingredients:
