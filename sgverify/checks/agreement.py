@@ -25,6 +25,12 @@ LEVEL = 1e-6
 LONGEST = 10_000
 """Steps that are sampled at most; the exact law is asked for the same number."""
 
+WIDEST = 4
+"""The widest factor that the bounds of the variance may leave: noise of half or twice the amplitude is this far off."""
+
+FEWEST = 42
+"""The smallest number of chains C for which chi-square at a quarter of the level, over C - 1, stays within `WIDEST`."""
+
 LARGEST = 10
 """The largest number of coordinates for which the exact variance of the average is computed."""
 
@@ -35,11 +41,20 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     The mean is held to z = (mean - E phi_hat) / sqrt(Var phi_hat / C) with the *exact* variance, the variance
     to a chi-square law; chains that share their noise fail both.
     """
+    if subject.observable.degree == 0:
+        reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
+        return unsettled(subject, claim, CHECK, reason, "not-applicable")
     try:
         answers = exact_answers(subject)
-    except NoExactRung as reason:
-        return unsettled(subject, claim, CHECK, str(reason))
+    except NoExactRung as no_rung:
+        return unsettled(subject, claim, CHECK, str(no_rung))
     c = subject.configuration
+    if c.chains < FEWEST:
+        reason = (
+            f"chains={c.chains} cannot tell the sampled law from another: at the level {LEVEL:g} the bounds of the "
+            f"variance are wider than a factor of {WIDEST}; expected at least chains={FEWEST}"
+        )
+        return unsettled(subject, claim, CHECK, reason)
     step, length = subject.step, min(c.steps, LONGEST)
     subject.check_stable([step], "schedule.step")
     bias = answers.bias(fixed_step(step), length)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import sgverify.checks.agreement as agreement
 from sgverify.checks import verify
@@ -100,5 +101,29 @@ def test_the_level_of_both_tests() -> None:
 
 
 def test_long_chains_are_cut_and_say_so() -> None:
-    found = evidence_of(find_scheme("sgld-euler"), steps=10**12, chains=4)
+    found = evidence_of(find_scheme("sgld-euler"), steps=10**12, chains=42)
     assert {p.length for p in found.points} == {agreement.LONGEST}
+
+
+def test_a_constant_test_function_is_not_applicable() -> None:
+    found = evidence_of(find_scheme("sgld-euler"), test_function="3")
+    assert (found.verdict, found.points) == ("not-applicable", ())
+    assert "the test function 3 is constant" in found.reason
+
+
+@pytest.mark.parametrize("chains", [2, agreement.FEWEST - 1])
+def test_too_few_chains_are_inconclusive(chains: int) -> None:
+    found = evidence_of(find_scheme("sgld-euler"), chains=chains)
+    assert (found.verdict, found.points) == ("inconclusive", ())
+    assert f"chains={chains} " in found.reason and f"at least chains={agreement.FEWEST}" in found.reason
+    assert evidence_of(find_scheme("sgld-euler"), chains=agreement.FEWEST).verdict == "conforms"
+
+
+def test_the_fewest_chains_are_the_fewest() -> None:
+    def bounds(chains: int) -> tuple[float, float]:
+        freedom, tail = chains - 1, agreement.LEVEL / 4
+        return stats.chi2.ppf(tail, freedom) / freedom, stats.chi2.isf(tail, freedom) / freedom
+
+    low, high = bounds(agreement.FEWEST)
+    assert 1 / agreement.WIDEST <= low < high <= agreement.WIDEST
+    assert bounds(agreement.FEWEST - 1)[0] < 1 / agreement.WIDEST
