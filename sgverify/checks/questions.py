@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,6 +102,17 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     return replace(again, replay=evidence.replay, id=evidence.id)
 
 
+def differing(stored: Evidence, again: Evidence) -> list[str]:
+    """Names of the fields in which evidence and its replay differ, but for the time that they took.
+
+    Sampled points beside an exact rung illustrate a report: they are no part of what was judged, and not compared.
+    """
+    if stored.method != "monte-carlo":
+        stored = replace(stored, points=tuple(point for point in stored.points if point.kind != "sampled"))
+    names = [field.name for field in fields(stored) if field.name != "seconds"]
+    return [name for name in names if getattr(stored, name) != getattr(again, name)]
+
+
 def make_subject(scheme: Scheme | str, configuration: Configuration) -> Subject:
     """The subject of a scheme or of a reference to one."""
     if isinstance(scheme, Scheme):
@@ -113,4 +124,4 @@ def make_subject(scheme: Scheme | str, configuration: Configuration) -> Subject:
     return Subject(load_scheme(scheme), configuration, scheme)
 
 
-__all__ = ["METHODS", "QUANTITIES", "claim_of_rate", "make_subject", "rate", "replay", "verify"]
+__all__ = ["METHODS", "QUANTITIES", "claim_of_rate", "differing", "make_subject", "rate", "replay", "verify"]

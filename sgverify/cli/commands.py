@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import click
 
 from sgverify.cli import output
@@ -150,22 +147,23 @@ def report(suite: str, folder: str, quick: bool | None, strict: bool) -> int:
 @click.argument("evidence", metavar="EVIDENCE.json[#ID]")
 @JSON
 def replay(evidence: str, json_path: str | None) -> int:
-    """Compute stored evidence anew and say whether it comes out the same."""
+    """Compute stored evidence anew; exit with 1 unless it comes out the same."""
     from sgverify.checks import replay as again
+    from sgverify.checks.questions import differing
+    from sgverify.evidence.verdicts import VIOLATES
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
-    results = []
+    results, changed = [], False
     for stored in read_one(evidence):
         result = again(stored)
-        same = _comparable(stored) == _comparable(result)
-        click.echo(f"{stored.id}: {'the same' if same else 'DIFFERENT from what is stored'}", err=True)
+        different = differing(stored, result)
+        found = f"DIFFERENT from what is stored in {', '.join(different)}" if different else "the same"
+        click.echo(f"{stored.id}: {found}", err=True)
         results.append(result)
-    return output.show(results, json_path, False, watch)
-
-
-def _comparable(evidence: Any) -> Any:
-    return replace(evidence, seconds=0.0)
+        changed = changed or bool(different)
+    code = output.show(results, json_path, False, watch)
+    return VIOLATES if changed else code
 
 
 def _ids(text: str | None) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from sgverify.evidence import canonical
 from tests.cli.conftest import Call
 
-SHORT = ("--set", "steps=100", "--set", "chains=16", "--set", "seed=7", "--set", "sweep.lengths=[100,1000]")
+SHORT = ("--set", "steps=100", "--set", "chains=64", "--set", "seed=7", "--set", "sweep.lengths=[100,1000]")
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,30 @@ def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
     document["evidence"][0]["points"][0]["value"] *= 1 + 1e-15
     (tmp_path / "e.json").write_text(json.dumps(document))
     answer = call("replay", "e.json")
-    assert "DIFFERENT" in answer.err
-    assert answer.code == 0
+    assert answer.err.endswith(": DIFFERENT from what is stored in points\n")
+    assert answer.code == 1
     mine = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(mine.replace("sqrt(2*D*T*t)*noise()", "sqrt(3*D*T*t)*noise()"))
     answer = call("replay", "e.json")
-    assert "DIFFERENT" in answer.err
+    assert "DIFFERENT" in answer.err and all(field in answer.err for field in ("points", "verdict", "reason"))
+    assert answer.code == 1
+
+
+def test_points_that_only_illustrate_are_not_compared(call: Call, tmp_path: Path) -> None:
+    call("verify", "mine.py:aboba", *SHORT, "--checks", "stationary-bias,agreement", "--json", "e.json")
+    document = json.loads((tmp_path / "e.json").read_text())
+    shown = {"step": 0.5, "value": 0.25, "standard_error": 0.125, "kind": "sampled"}
+    for item in document["evidence"]:
+        exact = next(point for point in item["points"] if point["kind"] == "exact")
+        item["points"].append({**exact, **shown})
+    (tmp_path / "e.json").write_text(json.dumps(document))
+    answer = call("replay", "e.json")
+    notes = dict(line.split(": ") for line in answer.err.splitlines())
+    for item in document["evidence"]:
+        # Sampled points are what the agreement check judges, and nothing else does.
+        same = item["method"] != "monte-carlo"
+        assert notes[item["id"]] == ("the same" if same else "DIFFERENT from what is stored in points")
+    assert {item["method"] for item in document["evidence"]} == {"exact", "monte-carlo"}
     assert answer.code == 1
 
 
