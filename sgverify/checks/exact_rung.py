@@ -23,6 +23,11 @@ def exact_answers(subject: Subject) -> Answers:
     if "answers" in subject.shared:
         known: Answers = subject.shared["answers"]
         return known
+    if subject.scheme.starts.gradients and subject.noise.covariance is not None:
+        raise NoExactRung(
+            "no exact law: the memory starts from gradients with noise, and the exact start law has none; sampling its rates "
+            "is not available"
+        )
     why = unreached(subject.model)
     if why:
         raise NoExactRung(f"no exact law: {why}; sampling its rates is not available")

@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 import sgverify.checks.agreement as agreement
+from sgverify import scheme, sqrt
 from sgverify.checks import verify
 from sgverify.exact.formula import plant
-from sgverify.schemes import find_scheme
+from sgverify.schemes import find_scheme, kinetic
 from tests.checks.schemes import WEAK
 
 SETTINGS = {"target": {"size": 20}, "gradient": {"batch": 5}, "steps": 200, "chains": 256}
@@ -127,3 +128,17 @@ def test_the_fewest_chains_are_the_fewest() -> None:
     low, high = bounds(agreement.FEWEST)
     assert 1 / agreement.WIDEST <= low < high <= agreement.WIDEST
     assert bounds(agreement.FEWEST - 1)[0] < 1 / agreement.WIDEST
+
+
+def test_memory_that_starts_from_noisy_gradients_is_left_open() -> None:
+    """The sampler starts it from a minibatch; a start law from full gradients would contradict it."""
+
+    @scheme(kinetic, memory={"g": lambda theta, p, *, grad: grad(theta)})
+    def stale(theta, p, g, *, h, grad, noise, D, T):
+        q = p - h * g - h * D * p + sqrt(2 * D * T * h) * noise()
+        return theta + h * q, q, grad(theta)
+
+    data = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "steps": 3}
+    noisy = verify(stale, checks=["agreement"], gradient={"kind": "iid", "batch": 2}, **data)
+    full = verify(stale, checks=["agreement"], **data)
+    assert [item.verdict for item in (*noisy, *full)] == ["inconclusive", "conforms"]
