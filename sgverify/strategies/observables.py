@@ -54,12 +54,19 @@ def _observables(draw: Any, dim: int, names: tuple[str, ...], degree: int, lowes
         for total in range(degree + 1)
     }
     leading = draw(st.sampled_from([m for total in range(lowest, degree + 1) for m in monomials[total]]))
-    every = [m for total in range(degree + 1) for m in monomials[total] if m != leading]
+    # The other terms are of no higher degree: else a low leading term and a high other one would be a dead end
+    # for the shrinker, which can only drop the others.
+    every = [m for total in range(sum(leading) + 1) for m in monomials[total] if m != leading]
     terms = {leading: Fraction(draw(st.sampled_from(COEFFICIENTS)))}
-    # A fixed number of places, each taken or not: a term can go without changing what the others are.
-    for _ in range(MOST_TERMS - 1):
-        if draw(st.booleans()) and every:
-            monomial, coefficient = draw(st.sampled_from(every)), draw(st.sampled_from(COEFFICIENTS))
+    # A fixed number of places, each drawn whether it is taken or not: a term can go, and the choices that follow it
+    # stay where they are, so that the shrinker drops it in one move.
+    for _ in range(MOST_TERMS - 1 if every else 0):
+        monomial, coefficient, taken = (
+            draw(st.sampled_from(every)),
+            draw(st.sampled_from(COEFFICIENTS)),
+            draw(st.booleans()),
+        )
+        if taken:
             terms.setdefault(monomial, Fraction(coefficient))
     # Read once more: the canonical text has its terms in the parser's order.
     return str(parse_observable(str(Observable(dim, names, terms)), dim, names))
