@@ -53,10 +53,7 @@ def prove_alphabet(alphabet: Alphabet, dim: int = 2, degree: int = 4) -> Alphabe
         minibatches=1,
         cap=cap,
     )
-    names = [
-        f"{name}{i + 1}" if dim > 1 and ring.shapes[name] == "vector" else name
-        for name, i in ring.coordinates
-    ]
+    names = ring.labels
     operators: dict[str, Operator] = {}
     faults: list[str] = []
     for symbol, letter in alphabet.letters.items():

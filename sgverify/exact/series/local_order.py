@@ -136,9 +136,5 @@ def _averaged_defect(found: Operator, expected: Operator, ring: Ring, power: Fra
 
 def defect_text(operator: Operator, ring: Ring, power: Fraction) -> str:
     """h^power ( the operator )."""
-    names = [
-        f"{name}{i + 1}" if ring.dim > 1 and ring.shapes[name] == "vector" else name
-        for name, i in ring.coordinates
-    ]
     printed = {index: ring.text(value) for index, value in operator.items()}
-    return f"h^{power} ( {print_operator(printed, names)} )"
+    return f"h^{power} ( {print_operator(printed, ring.labels)} )"

@@ -52,7 +52,8 @@ class Ring:
         self.shapes = dict(shapes)
         self.parameters = tuple(parameters)
         self.derivatives: list[Index] = [a for size in range(1, depth + 1) for a in multi_indices(dim, size)]
-        names = [self._label(name, i) for name, i in self.coordinates]
+        self.labels = [self._label(name, i) for name, i in self.coordinates]
+        names = list(self.labels)
         self._at: dict[Any, int] = {coordinate: k for k, coordinate in enumerate(self.coordinates)}
         for key, name in [
             *(
