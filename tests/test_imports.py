@@ -52,6 +52,14 @@ def test_import_stays_light(statement: str) -> None:
     assert sorted(loaded.intersection(HEAVY)) == []
 
 
+def test_a_question_to_an_exact_rung_does_not_wait_for_torch() -> None:
+    program = (
+        "import sgverify, sys; sgverify.rate('sghmc-aboba', quantity='stationary-bias'); "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
 def test_everything_that_is_public_is_there() -> None:
     assert set(sgverify.__all__) == PUBLIC
     assert [name for name in sgverify.__all__ if not hasattr(sgverify, name)] == []

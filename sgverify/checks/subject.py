@@ -31,7 +31,6 @@ from sgverify.exact.posterior import posterior_average
 from sgverify.exact.reference import Reference, reference_average
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
-from sgverify.samplers.black_box import check_gradient
 from sgverify.schemes import Scheme, exact
 from sgverify.targets import Observable, Target, build_target, parse_observable
 from sgverify.targets.metric import CoordinateMetric, parse_metric
@@ -252,6 +251,9 @@ class Subject:
             check_likelihood(self.target, f"gradient.clip={self.configuration.gradient.clip!r}")
         _ = self.noise
         if not self.target.quadratic:
+            # It brings torch, which most questions to the exact rungs never need.
+            from sgverify.samplers.black_box import check_gradient
+
             warmth = self.configuration.temperature
             check_gradient(
                 self.target, self.target.location_float64(warmth), self.target.spread_float64(warmth)
