@@ -77,9 +77,9 @@ def fit_terms(sample: Sample, columns: Floats, *, shrink: Sequence[float | None]
         raise UserError(
             "covariance: singular, so some points are copies of others; give distinct points or more chains"
         ) from None
-    result = GLS(values / size, columns / size[:, None], sigma=covariance / np.outer(size, size)).fit(
-        cov_type="fixed scale"
-    )
+    result = GLS(
+        values / size, columns / size[:, None], sigma=covariance / np.outer(size, size), hasconst=False
+    ).fit(cov_type="fixed scale")
     spread = np.asarray(result.cov_params())
     statistic = float(result.ssr)
     degrees = np.inf
