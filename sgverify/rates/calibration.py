@@ -91,9 +91,8 @@ def simulate(
         slope = np.polyfit(np.log(h), np.log(np.abs(errors.mean(axis=1))), 1)[0]
         habit += bool(abs(slope - order) < HABIT)
         if coefficients:
-            first = len(h) - decision.kept
             described += 1
-            covered += _holds(decision, float(np.log2(truth[first] / truth[first + 1])))
+            covered += _holds(decision, float(np.log2(truth[0] / truth[1])))
     return Cell(verdicts, habit, covered, described, replications)
 
 

@@ -29,9 +29,10 @@ lower orders: h^(K+2), as large as the whole error, puts 0.09 into order 1 of K 
 class Decision:
     """`conforms`, `violates` or `inconclusive`, why in one sentence, and the numbers behind it.
 
-    `exponent` describes the points: the slope of log|b| between the first kept point and the one nearest half
-    (or twice) its abscissa, with its 95 % interval [`low`, `high`] (None: unbounded on that side). `kept` counts the
-    points that the deciding fits used. `more` is the factor by which the chains would have to grow, where it is known.
+    `exponent` describes the points: the slope of log|b| between the point of largest error and the one nearest half
+    (or twice) its abscissa, with its 95 % interval [`low`, `high`] (None: unbounded on that side). The pair does not
+    depend on the values: after points were dropped *because* they did not fit, the interval of the first one kept would
+    cover 93 times in 100. `kept` counts the points that the deciding fits used. `more` is the factor by which the chains would have to grow, where it is known.
     """
 
     verdict: str
@@ -156,7 +157,7 @@ def decide_terms(
     return Decision(
         verdict,
         reason,
-        *describe(abscissae[dropped:], sample.take(slice(dropped, None))),
+        *describe(abscissae, sample),
         certificate={
             "level": level,
             "margin": margin,

@@ -83,9 +83,7 @@ def decide_length_mse(
     variances = np.diagonal(ordered.covariance)
     ratios = (ordered.values**2 - variances) / (chains * variances)
     lowest = max(float(ratios.min()), 0.0)
-    squares = _squares(ordered, chains).take(slice(len(ends) - decision.kept, None))
-    x = np.asarray(lengths, dtype=np.float64)[ends][len(ends) - decision.kept :]
-    exponent, low, high = describe(x, squares)
+    exponent, low, high = describe(np.asarray(lengths, dtype=np.float64)[ends], _squares(ordered, chains))
     decision = replace(
         decision,
         exponent=exponent,

@@ -138,6 +138,8 @@ def test_points_above_the_asymptotic_regime_are_dropped() -> None:
     assert found.kept < 7
     assert found.certificate["terms"]["h^1"]["dropped"] >= 1
     assert f"h={steps[7 - found.kept]:.3g}" in found.reason
+    # The exponent describes the points at the largest steps all the same: those that were kept were chosen by their values.
+    assert found.exponent == pytest.approx(np.log2(values[0] / values[1]))
 
 
 def test_nothing_fits() -> None:
