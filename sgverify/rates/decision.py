@@ -32,7 +32,8 @@ class Decision:
     `exponent` describes the points: the slope of log|b| between the point of largest error and the one nearest half
     (or twice) its abscissa, with its 95 % interval [`low`, `high`] (None: unbounded on that side). The pair does not
     depend on the values: after points were dropped *because* they did not fit, the interval of the first one kept would
-    cover 93 times in 100. `kept` counts the points that the deciding fits used. `more` is the factor by which the chains would have to grow, where it is known.
+    cover 93 times in 100. `kept` counts the points that the deciding fits used. `more` is the factor by which the
+    chains would have to grow, where it is known.
     """
 
     verdict: str
