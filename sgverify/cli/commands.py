@@ -95,7 +95,7 @@ def rate(
 @click.argument("kind", metavar="|".join(KINDS))
 @JSON
 def list_(kind: str, json_path: str | None) -> int:
-    """What there is: schemes, targets, claims or checks."""
+    """What there is: schemes, targets, claims, checks or planted bugs (mutants)."""
     items = items_of(kind)
     if json_path:
         output.show_json({"schema": "sgverify/list/1", "kind": kind, "items": items}, json_path)

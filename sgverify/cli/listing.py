@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgverify.errors import UnknownNameError
 
-KINDS = ("schemes", "targets", "claims", "checks")
+KINDS = ("schemes", "targets", "claims", "checks", "mutants")
 
 
 def items_of(kind: str) -> list[dict[str, str]]:
@@ -23,6 +23,13 @@ def items_of(kind: str) -> list[dict[str, str]]:
         from sgverify.checks import CHECKS
 
         return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
+    if kind == "mutants":
+        from sgverify.checks.mutants import mutants
+
+        return [
+            _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)
+            for mutant in mutants().values()
+        ]
     raise UnknownNameError("kind of list", kind, KINDS)
 
 

@@ -1,0 +1,7 @@
+"""Bugs: schedules."""
+
+from __future__ import annotations
+
+from sgverify.checks.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = ()

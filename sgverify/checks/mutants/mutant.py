@@ -1,0 +1,63 @@
+"""A planted bug: what it changes, where, why anybody would, and where it was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sgverify.configuration import Configuration, load_configuration
+
+FORMULA, WORD, ORDER = "formula", "word", "order"
+
+CONFIGURATION: Mapping[str, Any] = {
+    "temperature": 0.5,
+    "friction": 3.0,
+    "steps": 1000,
+    "test_function": "theta[0]**2 + theta[0]*theta[1]",
+    "schedule": {"step": 0.1},
+    "sweep": {"lengths": [100, 1000, 10000]},
+    "target": {
+        "data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]],
+        "prior_precision": [[4.0, 1.0], [1.0, 2.0]],
+        "prior_mean": [1.0, -0.5],
+    },
+}
+"""Where bugs can be seen: T and D are not 1, the dimension is 2, the data are asymmetric and the prior is strong.
+
+The step is stable for every scheme, and short enough that chains of this length move.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One small change to something correct: `was` becomes `now`, at a place where `was` occurs exactly once.
+
+    `scheme` is the reference of what is judged, before the change and after it. `place` is what the change is made in:
+    "formula", the scheme's printed formula; "word", its letters; "order", the order that it states; or
+    "module:Qualified.name", the text of a function of the running code, under which the scheme is judged as it is.
+    `also` holds further pairs (was, now) of the same place. `settings` are configuration keys that the bug needs to be
+    seen, over `CONFIGURATION`; the correct scheme must pass under them too. `reason`: what the change does and how
+    one comes to make it. `source`: where it was found, "constructed" where it was not.
+    """
+
+    name: str
+    family: str
+    scheme: str
+    was: str
+    now: str
+    reason: str
+    source: str = "constructed"
+    place: str = FORMULA
+    also: tuple[tuple[str, str], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def edits(self) -> tuple[tuple[str, str], ...]:
+        """Every pair (was, now)."""
+        return ((self.was, self.now), *self.also)
+
+    @property
+    def configuration(self) -> Configuration:
+        """What it is judged under: `CONFIGURATION`, and the settings over it, key by key."""
+        return load_configuration({**CONFIGURATION, **self.settings})

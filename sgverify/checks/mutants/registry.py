@@ -1,0 +1,54 @@
+"""The planted bugs by name, one file for each family."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from sgverify.checks.mutants.mutant import Mutant
+from sgverify.errors import UnknownNameError
+
+FILES = (
+    "splittings",
+    "euler",
+    "thermostats",
+    "underdamped",
+    "noisy_gradients",
+    "riemannian",
+    "estimators",
+    "random_numbers",
+    "averages",
+    "precision",
+    "potentials",
+    "schedules",
+    "black_boxes",
+)
+"""The files of `sgverify.checks.mutants.catalogue`; each holds `MUTANTS`."""
+
+
+@cache
+def mutants() -> dict[str, Mutant]:
+    """Every planted bug by its name, in the order of the files."""
+    found = [
+        mutant
+        for file in FILES
+        for mutant in import_module(f"sgverify.checks.mutants.catalogue.{file}").MUTANTS
+    ]
+    known = {mutant.name: mutant for mutant in found}
+    if len(known) != len(found):
+        twice = sorted(name for name in known if sum(mutant.name == name for mutant in found) > 1)
+        raise ValueError(f"planted bugs of one name: {', '.join(twice)}; expected a name each")
+    return known
+
+
+def find_mutant(name: str) -> Mutant:
+    """The planted bug of this name; raises `UnknownNameError` with the nearest."""
+    known = mutants()
+    if name not in known:
+        raise UnknownNameError("mutant", name, known, "See `sgverify list mutants`.")
+    return known[name]
+
+
+def families() -> tuple[str, ...]:
+    """The families, in the order of the files."""
+    return tuple(dict.fromkeys(mutant.family for mutant in mutants().values()))
