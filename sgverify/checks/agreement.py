@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+import flint
 import numpy as np
-from scipy import special
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
 from sgverify.checks.making import make_evidence, unsettled
@@ -15,22 +14,31 @@ from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
-from sgverify.rates import Judgement
+from sgverify.exact.ball import Certified
+from sgverify.rates import Judgement, Nulls, decide_point_null, mean_null, variance_null
+from sgverify.rates.point_null import GROWTH, LOOKS
+from sgverify.rates.sample import Floats
 from sgverify.samplers import Averages, Settings, fixed, sample
 
 CHECK = "agreement"
 
 LEVEL = 1e-6
-"""Probability of a false alarm, shared equally by the test of the mean and the test of the variance."""
+"""Probability of a false alarm, over all looks and both components."""
 
 LONGEST = 10_000
 """Steps that are sampled at most; the exact law is asked for the same number."""
 
-WIDEST = 4
-"""The widest factor that the bounds of the variance may leave: noise of half or twice the amplitude is this far off."""
+WORK = 1e8
+"""Steps of all chains together beyond which no further look is planned."""
 
-FEWEST = 42
-"""The smallest number of chains C for which chi-square at a quarter of the level, over C - 1, stays within `WIDEST`."""
+MEAN, VARIANCE = "mean in sd", "log variance"
+
+MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
+"""What has to be found for an agreement to conform: a mean that is off by a standard deviation of the single average, and a
+variance by a factor of 4, noise of half or twice the amplitude. Both in the units of their deviations."""
+
+LOST = 0.1
+"""The relative error beyond which an exact variance says nothing about chains."""
 
 LARGEST = 10
 """The largest number of coordinates for which the exact variance of the average is computed."""
@@ -39,8 +47,9 @@ LARGEST = 10
 def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     """Mean and variance over chains of the sampled average against their exact values at the same L.
 
-    The mean is held to z = (mean - E phi_hat) / sqrt(Var phi_hat / C) with the *exact* variance, the variance
-    to a chi-square law; chains that share their noise fail both.
+    Two point nulls, decided together by growing fresh samples: the mean, in units of the single average's standard
+    deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Chains that share
+    their noise fail both.
     """
     if subject.observable.degree == 0:
         reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
@@ -56,34 +65,42 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         answers = exact_answers(subject)
     except NoExactRung as no_rung:
         return unsettled(subject, claim, CHECK, str(no_rung))
-    if c.chains < FEWEST:
-        reason = (
-            f"chains={c.chains} cannot tell the sampled law from another: at the level {LEVEL:g} the bounds of the "
-            f"variance are wider than a factor of {WIDEST}; expected at least chains={FEWEST}"
-        )
-        return unsettled(subject, claim, CHECK, reason)
     step, length = subject.step, min(c.steps, LONGEST)
     subject.check_stable([step], "schedule.step")
     bias, variance = answers.bias(fixed_step(step), length), None
     if subject.model.size <= LARGEST and answers.has_mean_square_error:
         try:
-            variance = answers.mean_square_error(fixed_step(step), length).value - bias.value**2
+            variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
         except MomentsDivergeError as error:
             return unsettled(subject, claim, CHECK, f"the average has no variance to compare: {error}")
-    averages = sample(
-        subject.scheme,
-        subject.target,
-        fixed([step], [length]),
-        observables=[subject.observable],
-        settings=Settings.of(c),
-    )
-    check_complete(averages)
-    if averages.diverged[0] is not None:
-        judgement = Judgement("violates", False, f"the sampled chains diverged: {averages.diverged[0]}")
+        if variance[1] >= LOST * variance[0]:
+            reason = (
+                f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "
+                f"moves in {length} steps"
+            )
+            return unsettled(subject, claim, CHECK, reason)
+    looked: list[Floats] = []
+
+    def draw(chains: int) -> Nulls:
+        values = _averages(subject, step, length, chains)
+        looked.append(values)
+        return _nulls(values, bias, variance)
+
+    looks = sum(c.chains * GROWTH**look * length <= WORK for look in range(LOOKS)) or 1
+    try:
+        decision = decide_point_null(
+            draw,
+            first=c.chains,
+            level=LEVEL,
+            margins=MARGINS,
+            looks=looks,
+            what=f"averages of {length} steps that the running code returns",
+        )
+    except ChainsDiverged as how:
+        judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
         return make_evidence(subject, claim, CHECK, method="monte-carlo", judgement=judgement)
-    values = averages.values[0, 0, 0] - float(subject.truth)
-    spread = float(np.std(values, ddof=1)) / math.sqrt(c.chains)
-    judgement, certificate = _judge(values, bias.value, variance, c.chains, length)
+    values = looked[-1]
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
     points = [
         Point(step=step, length=length, value=bias.value, error_bound=bias.error_bound),
         Point(step=step, length=length, value=float(values.mean()), standard_error=spread, kind="sampled"),
@@ -93,10 +110,14 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         claim,
         CHECK,
         method="monte-carlo",
-        judgement=judgement,
+        judgement=Judgement(decision.verdict, False, decision.reason),
         points=points,
-        certificate=certificate,
+        certificate=decision.certificate,
     )
+
+
+class ChainsDiverged(Exception):
+    """Chains left the numbers that float64 holds; the message says how."""
 
 
 def check_complete(averages: Averages) -> None:
@@ -105,42 +126,40 @@ def check_complete(averages: Averages) -> None:
         raise KeyboardInterrupt
 
 
-def _judge(
-    values: np.ndarray, expected: float, variance: float | None, chains: int, length: int
-) -> tuple[Judgement, dict[str, Any]]:
-    sampled = float(np.var(values, ddof=1))
-    scale = math.sqrt((sampled if variance is None else variance) / chains)
-    gap = float(values.mean()) - expected
-    z = gap / scale if scale else math.copysign(math.inf, gap) if gap else 0.0
-    tail = special.ndtri if variance is not None else lambda q: special.stdtrit(chains - 1, q)
-    bound = -float(tail(LEVEL / 4))
-    agree = abs(z) <= bound
-    certificate: dict[str, Any] = {"z": z, "bound": bound, "level": LEVEL}
-    text = f"z = {z:.3g} (bound {bound:.3g})"
-    if variance:
-        ratio = sampled / variance
-        low, high = _variance_bounds(values, chains)
-        agree = agree and low <= ratio <= high
-        certificate.update(variance_ratio=ratio, variance_bounds=[low, high])
-        text += f", variance ratio {ratio:.3g} (bounds {low:.3g} to {high:.3g})"
-    word = "agree with" if agree else "contradict"
-    reason = f"{chains} sampled chains of {length} steps {word} the exact law of the average: {text}"
-    return Judgement("conforms" if agree else "violates", False, reason), certificate
+def _averages(subject: Subject, step: float, length: int, chains: int) -> Floats:
+    """Errors of the single averages of fresh chains: those of one look are numbered apart from those of another."""
+    c = subject.configuration
+    averages = sample(
+        subject.scheme,
+        subject.target,
+        fixed([step], [length]),
+        observables=[subject.observable],
+        settings=Settings.of(c, chains=chains, first_chain=0 if chains == c.chains else chains),
+    )
+    check_complete(averages)
+    if averages.diverged[0] is not None:
+        raise ChainsDiverged(str(averages.diverged[0]))
+    values: Floats = averages.values[0, 0, 0] - float(subject.truth)
+    return values
 
 
-def _variance_bounds(values: np.ndarray, chains: int) -> tuple[float, float]:
-    """Quantiles of sample variance / variance: chi-square, its degrees of freedom matched to the kurtosis.
-
-    The variance of s^2 is sigma^4 (2/(C-1) + kappa/C), so nu = 2 / (2/(C-1) + kappa/C) (Box 1953).
-    """
-    excess = max(0.0, _excess_kurtosis(values))
-    freedom = 2 / (2 / (chains - 1) + excess / chains)
-    # chdtri(v, q) is the point above which a chi-square law has the probability q.
-    low, high = (float(special.chdtri(freedom, q)) / freedom for q in (1 - LEVEL / 4, LEVEL / 4))
-    return low, high
+def _variance(bias: Certified, square: Certified) -> tuple[float, float]:
+    """E (phi_hat - phi_bar)^2 - b^2 with a bound of its error, in balls: where the chain hardly moves all of it cancels."""
+    with flint.ctx.workprec(max(bias.bits, square.bits)):
+        difference = square.ball - bias.ball**2
+    value, radius = float(difference.mid()), float(difference.rad())
+    return value, radius + abs(value) * float(np.finfo(np.float64).eps)
 
 
-def _excess_kurtosis(values: np.ndarray) -> float:
-    centred = values - values.mean()
-    second = float(np.mean(centred**2))
-    return float(np.mean(centred**4)) / second**2 - 3 if second else 0.0
+def _nulls(values: Floats, expected: Certified, variance: tuple[float, float] | None) -> Nulls:
+    """The mean in units of the single average's standard deviation, and the variance where it is known."""
+    if variance is None:
+        unit = float(np.std(values, ddof=1)) or 1.0
+        return mean_null(MEAN, values / unit, expected.value / unit, bound=expected.error_bound / unit)
+    exact, error = variance
+    unit = math.sqrt(exact + error)
+    mean = mean_null(
+        MEAN, values / unit, expected.value / unit, variance=1.0, bound=expected.error_bound / unit
+    )
+    spread = variance_null(VARIANCE, values, exact, bound=error)
+    return Nulls.joined(mean, spread)

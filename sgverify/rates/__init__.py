@@ -12,6 +12,8 @@ from sgverify.rates.decision import Decision, decide_order, decide_terms
 from sgverify.rates.fit import Fit, fit_terms
 from sgverify.rates.length import decide_length_bias, decide_length_mse
 from sgverify.rates.looks import decide_in_looks
+from sgverify.rates.nulls import Nulls, correlation_null, mean_null, variance_null
+from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
 from sgverify.rates.sample import Sample
 from sgverify.rates.share import Ratio, fieller
 from sgverify.rates.trial import Term
@@ -21,14 +23,17 @@ __all__ = [
     "Decision",
     "Fit",
     "Judgement",
+    "Nulls",
     "Rate",
     "Ratio",
     "Sample",
     "Term",
+    "correlation_null",
     "decide_in_looks",
     "decide_length_bias",
     "decide_length_mse",
     "decide_order",
+    "decide_point_null",
     "decide_terms",
     "decreasing_bias",
     "decreasing_mse",
@@ -39,4 +44,8 @@ __all__ = [
     "judge_length_rate",
     "judge_step_rate",
     "leading_power",
+    "mean_null",
+    "rejection_chance",
+    "thresholds",
+    "variance_null",
 ]

@@ -1,0 +1,165 @@
+"""p-values of sampled means, variances and correlations that should have a given value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sgverify.errors import UserError
+from sgverify.rates.sample import Floats
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """Components of one look: by how much each is off, its standard error, and how likely that would be by chance.
+
+    All of shape (m,). `degrees` are those of Student's t behind an error that was estimated (inf: it is known); an error
+    that is not finite says that nothing is known of what the component resolves.
+    """
+
+    labels: tuple[str, ...]
+    deviations: Floats
+    errors: Floats
+    p_values: Floats
+    degrees: Floats
+
+    @classmethod
+    def of(
+        cls, label: str, deviation: float, error: float, p_value: float, degrees: float = math.inf
+    ) -> Nulls:
+        """One component."""
+        return cls((label,), *(np.array([float(x)]) for x in (deviation, error, p_value, degrees)))
+
+    @classmethod
+    def joined(cls, *parts: Nulls) -> Nulls:
+        """The components of all parts. Raises `UserError` for labels that repeat and for p-values that are none."""
+        labels = tuple(label for part in parts for label in part.labels)
+        names = ("deviations", "errors", "p_values", "degrees")
+        joined = cls(labels, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        if len(set(labels)) < len(labels):
+            raise UserError(f"labels={list(labels)}: expected a name of its own for each component")
+        return joined
+
+    def __post_init__(self) -> None:
+        bad = [i for i, p in enumerate(self.p_values) if not 0 <= p <= 1]
+        if bad or not self.labels:
+            given = f"{self.labels[bad[0]]}: p={self.p_values[bad[0]]}" if bad else "no component"
+            raise UserError(
+                f"{given}; expected values that are finite, and a chance between 0 and 1 for each"
+            )
+
+    @property
+    def smallest(self) -> float:
+        """The smallest p-value after Bonferroni's correction; it may exceed 1."""
+        return len(self.labels) * float(self.p_values.min())
+
+    @property
+    def fewest_degrees(self) -> float:
+        """The degrees of freedom of the coarsest error."""
+        return float(self.degrees.min())
+
+
+def mean_null(
+    label: str,
+    values: ArrayLike,
+    expected: float,
+    *,
+    variance: float | None = None,
+    bound: float = 0.0,
+) -> Nulls:
+    """Is the mean of independent values (n,) `expected`, known to +- `bound`? Normal with a known variance, else Student's t.
+
+    Values with skewness g give a mean whose tails differ on the two sides: P(T <= x) = Phi(x) + g (2 x^2 + 1) phi(x) / (6
+    sqrt n), and -g (x^2 - 1) phi(x) / (6 sqrt n) where the variance is known. The monotone transformation that undoes this (Hall
+    1992, equation (5); its counterpart for a known variance) gives a second p-value; the larger of the two is taken.
+    """
+    table = _values(label, values)
+    n = len(table)
+    gap = float(table.mean()) - expected
+    gap = math.copysign(max(0.0, abs(gap) - bound), gap)
+    error = math.sqrt((float(table.var(ddof=1)) if variance is None else variance) / n)
+    degrees = math.inf if variance is not None else n - 1
+    if error == 0:
+        return Nulls.of(label, gap, 0.0, 0.0 if gap else 1.0, degrees)
+    z = gap / error
+    return Nulls.of(
+        label,
+        gap,
+        error,
+        max(_two_sided(z, degrees), _two_sided(_unskewed(z, table, variance), degrees)),
+        degrees,
+    )
+
+
+def variance_null(label: str, values: ArrayLike, expected: float, *, bound: float = 0.0) -> Nulls:
+    """Is the variance of independent values (n,) `expected`, known to +- `bound`? Its deviation is log(s^2 / expected).
+
+    n s^2 / sigma^2 is taken for chi-square with its degrees of freedom matched to the kurtosis kappa of the values: the
+    variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). Raises `UserError`
+    for an expected variance that is not known to be positive.
+    """
+    from scipy.special import chdtr, chdtrc
+
+    if not expected > bound:
+        raise UserError(f"{label}: expected variance {expected} +- {bound}; expected a positive one")
+    table = _values(label, values)
+    n = len(table)
+    degrees = 2 / (2 / (n - 1) + max(0.0, excess_kurtosis(table)) / n)
+    sampled = float(table.var(ddof=1))
+    # The nearest of the variances that may be expected.
+    ratio = sampled / min(max(sampled, expected - bound), expected + bound)
+    tail = min(float(chdtr(degrees, degrees * ratio)), float(chdtrc(degrees, degrees * ratio)))
+    deviation = math.log(ratio) if ratio else -math.inf
+    return Nulls.of(label, deviation, math.sqrt(2 / degrees), min(1.0, 2 * tail), degrees)
+
+
+def correlation_null(label: str, one: ArrayLike, other: ArrayLike) -> Nulls:
+    """Are two samples (n,) of independent pairs uncorrelated? r sqrt((n-2) / (1-r^2)) against Student's t, n - 2 degrees."""
+    first, second = _values(label, one), _values(label, other)
+    if first.shape != second.shape or len(first) < 3:
+        raise UserError(f"{label}: {len(first)} and {len(second)} values; expected at least 3 pairs")
+    first, second = first - first.mean(), second - second.mean()
+    size = math.sqrt(float(first @ first) * float(second @ second))
+    degrees = len(first) - 2
+    if size == 0:
+        raise UserError(f"{label}: values that are all the same; expected two samples that vary")
+    r = max(-1.0, min(1.0, float(first @ second) / size))
+    z = r * math.sqrt(degrees / (1 - r * r)) if abs(r) < 1 else math.copysign(math.inf, r)
+    return Nulls.of(label, r, 1 / math.sqrt(degrees), _two_sided(z, degrees), degrees)
+
+
+def excess_kurtosis(values: Floats) -> float:
+    """m_4 / m_2^2 - 3 from central moments; 0 where nothing varies."""
+    centred = values - values.mean()
+    second = float(np.mean(centred**2))
+    return float(np.mean(centred**4)) / second**2 - 3 if second else 0.0
+
+
+def _two_sided(z: float, degrees: float) -> float:
+    from scipy.special import ndtr, stdtr
+
+    return float(min(1.0, 2 * (ndtr(-abs(z)) if math.isinf(degrees) else stdtr(degrees, -abs(z)))))
+
+
+def _unskewed(z: float, table: Floats, variance: float | None) -> float:
+    centred = table - table.mean()
+    second = float(np.mean(centred**2))
+    if second == 0:
+        return z
+    g = float(np.mean(centred**3)) / second**1.5 / math.sqrt(len(table))
+    if variance is None:
+        return z + g * z * z / 3 + g * g * z**3 / 27 + g / 6
+    # z - g (z^2 - 1) / 6 with the cubic that keeps it monotone.
+    return z - g * (z * z - 1) / 6 + g * g * z**3 / 108
+
+
+def _values(label: str, values: ArrayLike) -> Floats:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 1 or len(table) < 2 or not np.all(np.isfinite(table)):
+        raise UserError(
+            f"{label}: expected at least 2 finite values, one for each chain; shape {table.shape}"
+        )
+    return table
