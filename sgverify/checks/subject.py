@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any
 from flint import arb
 
 from sgverify.checks.step_sizes import StepSizes
+from sgverify.checks.typical_step import typical_step
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.errors import (
     ConfigurationError,
@@ -38,9 +38,6 @@ from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
 
 PROOF_DIMENSION = 2
 """Local orders are proved in dimension 2 by default: a thermostat without its 1/dim passes in dimension 1."""
-
-SHARE_WITHOUT, SHARE_WITH_MOMENTUM = 0.2, 0.3
-"""Of a potential's fastest time scale: the default steps where U is not quadratic."""
 
 DEFAULT_OF_VECTORS = "theta[0]**2"
 
@@ -190,12 +187,7 @@ class Subject:
 
     @property
     def step(self) -> float:
-        """The configured step size, or its default: half the stability limit where U is quadratic.
-
-        Elsewhere a share of the fastest time scale, from the largest curvature r over the typical set: 0.2/r for
-        overdamped dynamics, a tenth of Euler's limit 2/r, and 0.3/sqrt(r) with a momentum, where Verlet's is 2/sqrt(r).
-        Where U is quadratic and the step is not affine (a thermostat), r is the same everywhere: 1/sqrt(r).
-        """
+        """The configured step size, or its default: half the stability limit where it is known, else a typical step."""
         return self.configuration.schedule.step or self._default_step
 
     @property
@@ -206,16 +198,7 @@ class Subject:
             except NotAffineError:
                 # A step of products of the state, or of state and noise, has no single matrix.
                 pass
-        warmth = self.configuration.temperature
-        curvature, faster = self.felt.curvature_float64(warmth), 1.0
-        if self.scheme.dynamics.riemannian:
-            # The metric multiplies the rates of an overdamped step, and of friction, by b^2.
-            where = self.felt.location_float64(warmth), self.felt.spread_float64(warmth)
-            faster = self.metric.largest(*where)
-        if "p" in self.scheme.dynamics.state:
-            share = 1.0 if self.felt.quadratic and faster == 1.0 else SHARE_WITH_MOMENTUM
-            return share / math.sqrt(curvature) / faster
-        return SHARE_WITHOUT / curvature / faster
+        return typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
 
     @property
     def scale(self) -> float:
