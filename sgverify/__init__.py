@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, scheme, sqrt
+from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, scheme, sqrt, torch_step
 
 if TYPE_CHECKING:
     from sgverify.checks import rate, verify
@@ -23,6 +23,7 @@ __all__ = [
     "rate",
     "scheme",
     "sqrt",
+    "torch_step",
     "verify",
 ]
 

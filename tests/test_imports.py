@@ -38,6 +38,7 @@ PUBLIC = {
         "rate",
         "scheme",
         "sqrt",
+        "torch_step",
         "verify",
     ),
 }

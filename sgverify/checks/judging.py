@@ -18,6 +18,7 @@ from sgverify.checks.universal import universal_defect
 from sgverify.claims import Claim, claims
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.evidence import Evidence
+from sgverify.schemes.torch_step import TorchStep
 
 LENGTH_QUANTITIES = ("bias", "mse", "consistency")
 """The quantities that are followed along a schedule, so that a claim about them brings its own."""
@@ -124,6 +125,8 @@ def _on_schedule(subject: Subject, claim: Claim, quantity: str) -> Subject:
 
 
 def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
+    if isinstance(subject.scheme, TorchStep) and not CHECKS[quantity].black_box:
+        return False, why_no_definition(subject, quantity)
     c = subject.configuration
     if quantity in LENGTH_QUANTITIES and (c.burn_in or c.thinning > 1):
         return False, (
@@ -146,6 +149,12 @@ def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
     if applies and not _has_rule(claim, quantity, facts):
         return False, f"{claim.id} predicts nothing for {quantity} of this scheme"
     return applies, reason
+
+
+def why_no_definition(subject: Subject, quantity: str) -> str:
+    """Why a check is not run on torch code."""
+    able = ", ".join(name for name, check in CHECKS.items() if check.black_box)
+    return f"{quantity} is read off a definition, and scheme={subject.reference!r} is torch code; of that are read {able}"
 
 
 def _has_rule(claim: Claim, quantity: str, facts: dict[str, object]) -> bool:

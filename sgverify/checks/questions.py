@@ -10,17 +10,18 @@ from typing import Any, Literal
 
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import SAMPLED
-from sgverify.checks.judging import Progress, judge, judge_pair, run_check
+from sgverify.checks.judging import Progress, judge, judge_pair, run_check, why_no_definition
 from sgverify.checks.local_order import STATED
 from sgverify.checks.progress import listening
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import TorchSubject
 from sgverify.claims import Claim, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.schemes import Scheme
-from sgverify.schemes.loading import load_scheme
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.loading import load_step
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
 QUANTITIES = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order")
@@ -31,7 +32,7 @@ Source = Configuration | Mapping[str, Any] | str | Path | None
 
 
 def verify(
-    scheme: Scheme | str,
+    scheme: Scheme | TorchStep | str,
     config: Source = None,
     *,
     checks: Sequence[str] = (),
@@ -40,15 +41,15 @@ def verify(
 ) -> list[Evidence]:
     """Judge a scheme: one piece of evidence for each applicable pair of check and claim.
 
-    `scheme` is a scheme or a reference (`"sghmc-aboba"`, `"mine.py:heun"`); `config` a file, mapping or
-    `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`). Raises
-    `UserError` where scheme, configuration or names are wrong.
+    `scheme` is a scheme, torch code under `torch_step`, or a reference (`"sghmc-aboba"`, `"mine.py:heun"`); `config`
+    a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`,
+    `gradient={"kind": "iid"}`). Raises `UserError` where scheme, configuration or names are wrong.
     """
     return judge(make_subject(scheme, load_configuration(config, **overrides)), checks, progress)
 
 
 def rate(
-    scheme: Scheme | str,
+    scheme: Scheme | TorchStep | str,
     *,
     quantity: Quantity,
     config: Source = None,
@@ -66,6 +67,8 @@ def rate(
         raise UnknownNameError("method", str(method), METHODS)
     subject = make_subject(scheme, load_configuration(config, **overrides), method)
     subject.validate()
+    if isinstance(subject, TorchSubject) and not CHECKS[quantity].black_box:
+        raise ConfigurationError(f"quantity={quantity!r}: {why_no_definition(subject, quantity)}")
     sampled = [name for name in QUANTITIES if name in SAMPLED]
     if method == "monte-carlo" and quantity not in sampled:
         raise ConfigurationError(
@@ -136,15 +139,25 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
     return [name for name in names if getattr(stored, name) != getattr(again, name)]
 
 
-def make_subject(scheme: Scheme | str, configuration: Configuration, method: str | None = None) -> Subject:
+def make_subject(
+    scheme: Scheme | TorchStep | str, configuration: Configuration, method: str | None = None
+) -> Subject:
     """The subject of a scheme or of a reference to one; `method` is the rung asked for, None the highest there is."""
-    if isinstance(scheme, Scheme):
-        return Subject(scheme, configuration, scheme.reference or scheme.name, method=method)
-    if not isinstance(scheme, str):
+    if isinstance(scheme, str):
+        return _subject(load_step(scheme), configuration, scheme, method)
+    if not isinstance(scheme, (Scheme, TorchStep)):
         raise UserError(
-            f"scheme={scheme!r}: expected a Scheme or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
+            f"scheme={scheme!r}: expected a Scheme, a TorchStep or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
         )
-    return Subject(load_scheme(scheme), configuration, scheme, method=method)
+    return _subject(scheme, configuration, scheme.reference or scheme.name, method)
+
+
+def _subject(
+    scheme: Scheme | TorchStep, configuration: Configuration, reference: str, method: str | None
+) -> Subject:
+    if isinstance(scheme, TorchStep):
+        return TorchSubject(scheme, configuration, reference, method=method)
+    return Subject(scheme, configuration, reference, method=method)
 
 
 __all__ = ["METHODS", "QUANTITIES", "claim_of_rate", "differing", "make_subject", "rate", "replay", "verify"]

@@ -17,13 +17,15 @@ class Check:
 
     `place` is module:function below `sgverify.checks`; the module is loaded when the check is first used, so
     that a question to the exact rungs does not wait for torch. `universal`: the answer is one and the same for every
-    scheme that meets the claim's hypotheses, because nothing else of the scheme enters it.
+    scheme that meets the claim's hypotheses, because nothing else of the scheme enters it. `black_box`: it reads
+    somebody else's torch code too, not definitions alone.
     """
 
     name: str
     place: str
     source: str
     universal: bool = False
+    black_box: bool = False
 
     @property
     def function(self) -> Callable[[Subject, Claim], Evidence]:
@@ -43,10 +45,18 @@ class Check:
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in (
-        Check("local-order", "local_order:check_local_order", "chen2015 Definition 1, equation (2)"),
+        Check(
+            "local-order",
+            "local_order:check_local_order",
+            "chen2015 Definition 1, equation (2)",
+        ),
         Check("order-equivalence", "words:check_order_equivalence", "chen2015 section 4"),
         Check("constant-equivalence", "words:check_constant_equivalence", "chen2015 section 4"),
-        Check("stationary-bias", "stationary_bias:check_stationary_bias", "chen2015 Theorem 4"),
+        Check(
+            "stationary-bias",
+            "stationary_bias:check_stationary_bias",
+            "chen2015 Theorem 4",
+        ),
         Check("covariance", "covariance:check_covariance", "chen2015 Theorem 4"),
         Check("wasserstein-2", "wasserstein:check_wasserstein", "chen2015 Theorem 4"),
         Check("bias", "finite_time:check_bias", "chen2015 Theorems 2 and 5"),
@@ -61,5 +71,6 @@ CHECKS: dict[str, Check] = {
             universal=True,
         ),
         Check("agreement", "agreement:check_agreement", "one definition, several readings"),
+        Check("pure-step", "pure_step:check_pure_step", "one definition, several readings", black_box=True),
     )
 }

@@ -24,6 +24,7 @@ Quantity = Literal[
     "mean-flow",
     "agreement",
     "stationarity",
+    "pure-step",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -17,6 +17,7 @@ from sgverify.schemes.number_text import read_number
 from sgverify.schemes.recipe import complete_recipe
 from sgverify.schemes.scheme import Scheme, scheme
 from sgverify.schemes.surd import Surd, exact
+from sgverify.schemes.torch_step import TorchStep, torch_step
 from sgverify.schemes.words import Alphabet, Letter, Word
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "NoiseLaw",
     "Scheme",
     "Surd",
+    "TorchStep",
     "Word",
     "complete_recipe",
     "density",
@@ -47,4 +49,5 @@ __all__ = [
     "scheme",
     "sqrt",
     "thermostat",
+    "torch_step",
 ]

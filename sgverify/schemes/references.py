@@ -21,7 +21,7 @@ class Wanted:
 
     key: str
     noun: str
-    type: type
+    type: type | tuple[type, ...]
     written: str
     catalogue: str
 

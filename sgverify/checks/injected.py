@@ -1,0 +1,125 @@
+"""One step of a subject with everything put in: its state, its draws, its minibatches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.sampled_rung import run_seed
+from sgverify.checks.subject import Subject
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.plain_step import PlainStep
+from sgverify.samplers.intercepted.purity import Question
+from sgverify.samplers.intercepted.slopes import Slope
+from sgverify.schemes.abstract_value import VECTOR
+from sgverify.schemes.torch_step import TorchStep
+
+MOST_MINIBATCHES = 16
+"""Minibatches that are chosen beforehand; a step that asks for more gets the first ones again."""
+
+OTHERS = 7
+"""The seed that every run of a step starts other than normal draws from."""
+
+
+def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> Slope:
+    """The gradient estimate of the configuration, on minibatches that depend on `seed` alone; on all data without."""
+    choice = subject.configuration.gradient
+    batches: list[list[int]] = []
+    if seed is not None and choice.kind not in ("full", "additive") and subject.target.size is not None:
+        chosen = torch.Generator().manual_seed(seed)
+        size, replaced = subject.target.size, choice.kind in ("iid", "svrg")
+        for _ in range(MOST_MINIBATCHES):
+            drawn = (
+                torch.randint(size, (choice.batch,), generator=chosen)
+                if replaced
+                else torch.randperm(size, generator=chosen)[: choice.batch]
+            )
+            batches.append(drawn.tolist())
+    return Slope(subject.target, dtype=dtype, minibatches=batches, choice=choice)
+
+
+def numbers_of(subject: Subject) -> dict[str, float]:
+    """T and D by the names that steps use."""
+    c = subject.configuration
+    known = {"T": c.temperature, "D": c.friction}
+    return {name: known[name] for name in subject.scheme.parameters}
+
+
+def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> BlackBox:
+    """The torch step of a subject, bound to its target."""
+    assert isinstance(subject.scheme, TorchStep)
+    slope = slope_of(subject, dtype=dtype, seed=seed)
+    return BlackBox(subject.scheme, slope, subject.target.dim, numbers_of(subject), dtype)
+
+
+def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> PlainStep:
+    """The definition of a subject on tensors, bound to its target."""
+    slope = slope_of(subject, dtype=dtype, seed=seed)
+    return PlainStep(
+        subject.scheme, slope, subject.target.dim, numbers_of(subject), subject.configuration.metric
+    )
+
+
+def taker(
+    subject: Subject, *, dtype: torch.dtype = torch.float64
+) -> tuple[Callable[..., Sequence[Tensor]], Callable[[Sequence[Tensor]], int]]:
+    """`take(state, draws, h)`, and how many numbers a step draws from a state; minibatches by the configuration's seed."""
+    seed = run_seed(subject, "minibatches")
+    if not isinstance(subject.scheme, TorchStep):
+        plain = plain_step(subject, dtype=dtype, seed=seed)
+        return plain.run, lambda state: plain.numbers
+    box = black_box(subject, dtype=dtype, seed=seed)
+
+    def take(state: Sequence[Tensor], draws: Tensor, h: float, **more: Any) -> Sequence[Tensor]:
+        # Other draws start anew at each run, so that they are the same again.
+        return box.run(state, draws, h, others=torch.Generator().manual_seed(OTHERS), **more)[0]
+
+    return take, lambda state: box.census(state, subject.step)
+
+
+def states_of(
+    subject: Subject, count: int, *, dtype: torch.dtype = torch.float64
+) -> list[tuple[Tensor, ...]]:
+    """States about the target's location, a spread off it: theta, p ~ N(0, T), xi about D, memory as theta is."""
+    c, scheme = subject.configuration, subject.scheme
+    random = torch.Generator().manual_seed(run_seed(subject, "states"))
+    centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
+    spread = torch.tensor(subject.target.spread_float64(c.temperature), dtype=torch.float64)
+    dim = subject.target.dim
+    chains = isinstance(scheme, TorchStep) and scheme.chains
+    front = (1,) if chains else () if isinstance(scheme, TorchStep) else (1, 1)
+    found = []
+    for _ in range(count):
+        values = []
+        for name, shape in scheme.shapes.items():
+            z = torch.randn(dim if shape == VECTOR else 1, generator=random, dtype=torch.float64)
+            if shape != VECTOR:
+                value = c.friction * (1 + z / 4)
+                value = value.reshape(()) if isinstance(scheme, TorchStep) and not chains else value
+            elif name == "p":
+                value = c.temperature**0.5 * z
+            else:
+                value = centre + spread * z
+            values.append(value.reshape((*front, *value.shape)).to(dtype))
+        found.append(tuple(values))
+    return found
+
+
+def questions_of(
+    subject: Subject, count: int, numbers: int, *, dtype: torch.dtype = torch.float64
+) -> list[Question]:
+    """As many states, each with draws of its own; every other one at half the step size."""
+    random = torch.Generator().manual_seed(run_seed(subject, "draws"))
+    chains = isinstance(subject.scheme, TorchStep) and subject.scheme.chains
+    front = (1,) if chains else () if isinstance(subject.scheme, TorchStep) else (1, 1)
+    return [
+        Question(
+            state,
+            torch.randn((*front, numbers), generator=random, dtype=torch.float64),
+            subject.step / (1 + k % 2),
+        )
+        for k, state in enumerate(states_of(subject, count, dtype=dtype))
+    ]

@@ -1,0 +1,113 @@
+"""Check: one step is a function of its state, its draws and its minibatches, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.injected import questions_of, states_of, taker
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.purity import Purity, judge_purity
+from sgverify.samplers.run import Ensemble
+from sgverify.schemes.torch_step import TorchStep
+
+CHECK = "pure-step"
+
+QUESTIONS = 3
+"""States that are asked from; two chains that meet, and one more at the first one's step size."""
+
+STEPS, AT_ONCE, CHAINS = 6, 2, 2
+"""Two runs of the sampler that take turns: so many steps, in blocks of so many, of so many chains."""
+
+
+def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
+    """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
+
+    For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
+    """
+    take, count = taker(subject)
+    try:
+        numbers = count(states_of(subject, 1)[0])
+        purity = judge_purity(
+            take, subject.scheme.state, questions_of(subject, QUESTIONS, numbers), functions_of(subject)
+        )
+    except BlackBoxError as error:
+        return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
+    faults = list(purity.faults)
+    if not isinstance(subject.scheme, TorchStep):
+        faults += runs_apart(subject)
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="exact",
+        judgement=_judge(faults, purity),
+        certificate={
+            "calls": purity.calls,
+            "places_watched": purity.places,
+            "faults": faults,
+            "returned_as_they_came": list(purity.aliased),
+        },
+    )
+
+
+def functions_of(subject: Subject) -> list[Any]:
+    """The user's code that a step runs: the function, or the letters of a word."""
+    scheme = subject.scheme
+    if isinstance(scheme, TorchStep):
+        return [scheme.function]
+    letters = (
+        [] if scheme.word is None else [letter.function for letter in scheme.word.alphabet.letters.values()]
+    )
+    return [scheme.function, *letters, *scheme.memory.values()]
+
+
+def runs_apart(subject: Subject) -> list[str]:
+    """What two runs of the sampler do to one another when they take turns; empty where they do nothing."""
+    alone = [list(_blocks(subject, number)) for number in range(2)]
+    pair = [_blocks(subject, number) for number in range(2)]
+    together: list[list[dict[str, Tensor]]] = [[], []]
+    for _ in alone[0]:
+        for number, run in enumerate(pair):
+            state = next(run, None)
+            if state is not None:
+                together[number].append(state)
+    for number, (one, other) in enumerate(zip(alone, together, strict=True)):
+        for block, (a, b) in enumerate(zip(one, other, strict=True)):
+            apart = [name for name in a if not torch.equal(a[name].nan_to_num(), b[name].nan_to_num())]
+            if apart:
+                return [
+                    f"two runs of the sampler that take turns disturb one another: {apart[0]} of run {number + 1} is not, at step "
+                    f"{(block + 1) * AT_ONCE}, what that run gives alone"
+                ]
+    return []
+
+
+def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
+    c = subject.configuration
+    # Nothing of the two is the same: what one hands to the other is seen.
+    settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start + number / 2)
+    rows = fixed([subject.step / (1 + number)], [STEPS])
+    run = Ensemble(subject.scheme, subject.target, rows, settings, block=AT_ONCE)
+    for block in run.blocks():
+        yield {name: value.clone() for name, value in block.state.items()}
+
+
+def _judge(faults: list[str], purity: Purity) -> Judgement:
+    if faults:
+        return Judgement("violates", False, f"the step is no function of its arguments: {'; '.join(faults)}")
+    return Judgement(
+        "conforms",
+        False,
+        f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
+        f"none of {purity.places} places that the code can reach changed, and no argument was written to",
+    )

@@ -1,0 +1,135 @@
+"""Somebody else's torch code as a step: a plain function of tensors that draws its own noise from torch."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.abstract import where
+from sgverify.schemes.declaration import Declaration, check_ingredients, check_state
+from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.scheme import check_order
+
+
+@dataclass(frozen=True)
+class TorchStep:
+    """One step X_{l-1} -> X_l of a black box that is said to discretise `dynamics`; `order` is its claim, or None.
+
+    It is no `Scheme`: nothing but tensors flows through it. With `chains` its tensors have the shapes (chains, dim) and
+    (chains, 1), of vectors and scalars of the state; without, (dim,) and ().
+    """
+
+    name: str
+    dynamics: Dynamics
+    function: Callable[..., Any] = field(repr=False)
+    declaration: Declaration = field(repr=False)
+    order: int | None = None
+    chains: bool = False
+    summary: str = ""
+    reference: str = ""
+
+    word = None
+    """A black box has no letters."""
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Names of the state variables."""
+        return self.dynamics.state
+
+    @property
+    def shapes(self) -> dict[str, str]:
+        """Shape of each state variable."""
+        return self.dynamics.shapes
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The dynamics' parameters that one step needs."""
+        return self.declaration.parameters
+
+    @property
+    def place(self) -> str:
+        """'file:line' of the function."""
+        return where(inspect.unwrap(self.function))
+
+    def __call__(self, *state: Any, **ingredients: Any) -> Any:
+        """The function itself."""
+        return self.function(*state, **ingredients)
+
+    def step(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
+        """Run the function: h, grad and every parameter by keyword; what it does not ask for is left out."""
+        value = self.function(*state, **self.declaration.select(ingredients))
+        return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+    def named(self, name: str, **changes: Any) -> TorchStep:
+        """The same step under another name."""
+        return replace(self, name=name, **changes)
+
+
+def torch_step(
+    dynamics: Dynamics, *, order: int | None = None, chains: bool = False
+) -> Callable[[Callable[..., Any]], TorchStep]:
+    """Declare a torch function as a step: its random draws are replaced by chosen ones when it is judged.
+
+    The positional parameters are the state of the dynamics; the keywords are `h`, `grad` (theta -> the gradient of U
+    at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `dim` and the dynamics' parameters, as
+    Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
+    torch.randn, randn_like, normal, normal_ or torch.distributions.
+
+    >>> import torch
+    >>> from sgverify.schemes import langevin
+    >>> @torch_step(langevin, order=1)
+    ... def sgld(theta, *, h, grad, T):
+    ...     return theta - h * grad(theta) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+    >>> sgld.order, sgld.parameters
+    (1, ('T',))
+
+    Raises `DefinitionError` (file, line, mend) where the signature is not one of a step.
+    """
+    if not isinstance(dynamics, Dynamics):
+        raise DefinitionError(
+            f"torch_step({dynamics!r}): expected a dynamics such as langevin or kinetic as first argument"
+        )
+    if dynamics.riemannian:
+        raise DefinitionError(
+            f"torch_step({dynamics.name}): expected a dynamics without a metric, which a black box is not given; write it "
+            "as a @scheme"
+        )
+    check_order(order)
+
+    def decorate(function: Callable[..., Any]) -> TorchStep:
+        name = getattr(function, "__name__", type(function).__name__)
+        declaration = _declaration(function, name, dynamics)
+        summary = (inspect.getdoc(function) or "").strip().split("\n")[0]
+        return TorchStep(name, dynamics, function, declaration, order, chains, summary)
+
+    return decorate
+
+
+def _declaration(function: Callable[..., Any], name: str, dynamics: Dynamics) -> Declaration:
+    if not callable(function):
+        raise DefinitionError(f"torch_step: {function!r} cannot be called; expected a function of tensors")
+    allowed = ("h", "dim", "grad", *dynamics.parameters)
+    state, ingredients = [], []
+    for parameter in inspect.signature(function).parameters.values():
+        known = parameter.name in allowed
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise DefinitionError(
+                f"{where(function)}: `{name}` takes *{parameter.name}; expected named state and, after a bare *, named "
+                "ingredients; spell them out."
+            )
+        if parameter.kind is parameter.KEYWORD_ONLY or known:
+            if known or parameter.default is parameter.empty:
+                ingredients.append(parameter.name)
+        elif parameter.default is parameter.empty:
+            state.append(parameter.name)
+    if "noise" in ingredients:
+        raise DefinitionError(
+            f"{where(function)}: `{name}` asks for `noise`; a torch step draws its own, by torch.randn_like for one; "
+            "draw it so, or write a definition under @scheme."
+        )
+    check_state(function, tuple(state), dynamics.state, dynamics.name)
+    check_ingredients(function, ingredients, allowed, "h")
+    return Declaration(tuple(state), tuple(ingredients))

@@ -1,0 +1,84 @@
+"""The face for somebody else's torch code: what its signature declares, and what is refused by file and line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sgverify import torch_step
+from sgverify.errors import DefinitionError, UserError
+from sgverify.schemes import kinetic, langevin, riemannian_langevin
+from sgverify.schemes.loading import load_scheme, load_step
+
+FILE = """
+from sgverify import torch_step
+from sgverify.schemes import langevin
+
+@torch_step(langevin, order=1)
+def sgld(theta, *, h, grad, T, scale=1.0):
+    '''One line.'''
+    return theta
+"""
+
+
+@pytest.fixture
+def reference(tmp_path) -> str:
+    (tmp_path / "mine.py").write_text(FILE)
+    return f"{tmp_path}/mine.py:sgld"
+
+
+def test_a_torch_step_is_read_from_a_file_without_torch(reference):
+    program = f"""
+import sys
+from sgverify.schemes.loading import load_step
+step = load_step({reference!r})
+assert (step.name, step.order, step.state, step.parameters) == ("sgld", 1, ("theta",), ("T",))
+assert step.summary == "One line." and step.place == "mine.py:5"
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_where_a_scheme_is_asked_for_a_torch_step_is_refused(reference):
+    assert load_step("sghmc-aboba").name == "sghmc-aboba"
+    with pytest.raises(DefinitionError, match="is of type TorchStep"):
+        load_scheme(reference)
+
+
+def test_a_keyword_with_a_default_keeps_it():
+    @torch_step(langevin)
+    def step(theta, *, h, T, inplace=False):
+        return theta, h, T, inplace
+
+    assert step.declaration.ingredients == ("h", "T")
+    assert step.step((1,), h=2, T=3, grad=None, dim=1) == (1, 2, 3, False)
+    assert step(1, h=2, T=3, inplace=True) == (1, 2, 3, True)
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("def step(theta, *, h): ...", r"takes the state \(theta\); `kinetic` has \(theta, p\)"),
+        ("def step(theta, p, *, D): ...", "does not take `h`"),
+        ("def step(theta, p, *, h, beta): ...", "asks for the ingredient `beta`"),
+        ("def step(theta, p, *, h, noise): ...", "a torch step draws its own"),
+        ("def step(theta, p, *, h, **more): ...", r"takes \*more"),
+    ],
+)
+def test_a_signature_that_is_none_of_a_step_is_refused(source, message):
+    space: dict = {}
+    exec(source, space)
+    with pytest.raises(DefinitionError, match=message):
+        torch_step(kinetic)(space["step"])
+
+
+def test_what_cannot_be_declared_is_refused():
+    for wrong in ("kinetic", riemannian_langevin):
+        with pytest.raises(DefinitionError, match="expected a dynamics"):
+            torch_step(wrong)
+    with pytest.raises(DefinitionError, match="order=0"):
+        torch_step(kinetic, order=0)
+    with pytest.raises(UserError, match="cannot be called"):
+        torch_step(kinetic)(3)
