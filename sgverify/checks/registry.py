@@ -72,5 +72,7 @@ CHECKS: dict[str, Check] = {
         ),
         Check("agreement", "agreement:check_agreement", "one definition, several readings"),
         Check("pure-step", "pure_step:check_pure_step", "one definition, several readings", black_box=True),
+        Check("white-noise", "white_noise:check_white_noise", "what rates cannot see"),
+        Check("independent-chains", "independent_chains:check_independent_chains", "what rates cannot see"),
     )
 }

@@ -25,6 +25,8 @@ Quantity = Literal[
     "agreement",
     "stationarity",
     "pure-step",
+    "white-noise",
+    "independent-chains",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -1,0 +1,179 @@
+"""Check: the chains of a run, its step sizes and its batches draw their noise and minibatches independently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.checks.transcripts import (
+    CHAINS,
+    Columns,
+    Runs,
+    columns_of,
+    fresh_minibatches,
+    minibatches_of,
+    numbered,
+    runs_of,
+    sides,
+    unit_of,
+)
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.rates.whiteness import (
+    Extreme,
+    between_chains,
+    coincidence,
+    common_part,
+    crossed,
+    repeated,
+    window,
+)
+
+CHECK = "independent-chains"
+
+LEVEL = 1e-6
+"""Probability of a false alarm of the check, shared equally by all of its tests."""
+
+WIDEST = 4
+"""Numbers of one step whose streams are searched for stretches of one another."""
+
+_TESTS = 8
+"""Tests of a row, at most."""
+
+
+def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
+    """No stretch of a chain's draws is found in another chain, step size or batch, and chains are uncorrelated.
+
+    Pair by pair, and all together: the part of the draws that all chains have in common has the size of chance.
+    """
+    runs = runs_of(subject)
+    if not subject.scheme.draws and runs.batches[0].minibatches is None and runs.batches[0].additive is None:
+        return unsettled(
+            subject, claim, CHECK, "a step draws neither noise nor minibatches", "not-applicable"
+        )
+    if runs.diverged:
+        reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
+        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+    rows = runs.batches[0].rows
+    share = LEVEL / (len(rows) + 1) / _TESTS
+    columns = [columns_of(subject, runs, row) for row in range(len(rows))]
+    certificate: dict[str, Any] = {"level": LEVEL, "chains": 2 * CHAINS, "rows": len(rows)}
+    copied = _copied(subject, runs, columns, share)
+    if copied:
+        return _evidence(subject, claim, "violates", f"the chains are not independent: {copied}", certificate)
+    for name, item, text in _statistics(subject, runs, columns, share):
+        known = certificate.setdefault("largest", {}).get(name)
+        if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
+            certificate["largest"][name] = [item.value, item.bound]
+        if item.beyond:
+            reason = f"the chains are not independent: {text}, {item.value:.3g} where {item.bound:.3g} is the bound"
+            return _evidence(subject, claim, "violates", reason, certificate)
+    reason = (
+        f"{2 * CHAINS} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two of "
+        "them, nor all together, are correlated"
+    )
+    return _evidence(subject, claim, "conforms", reason, certificate)
+
+
+def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float) -> str:
+    """A stretch of random numbers that two chains share, in words; "" where there is none."""
+    chains = columns[0].values.shape[-1]
+    for law in sorted(set(columns[0].laws), key=str):
+        # (S, w, C) streams of L draws.
+        values = np.stack([item.of(law)[:, :WIDEST] for item in columns]).transpose(0, 2, 3, 1)
+        found = _shared(values, coincidence(law, unit_of(subject)), share)
+        if found is not None:
+            return _told(runs, "draws", found, chains, values.shape[1])
+    minibatches = [minibatches_of(subject, runs, row) for row in range(len(columns))]
+    if minibatches[0] is not None:
+        assert subject.target.size is not None
+        numbers = np.stack([numbered(item) for item in minibatches if item is not None])
+        single = 1 / subject.target.size
+        found = _shared(numbers.transpose(0, 2, 1)[:, None], single, share, fresh_minibatches(subject))
+        if found is not None:
+            return _told(runs, "minibatches", found, chains, 1)
+    return ""
+
+
+def _shared(
+    values: np.ndarray, single: float, share: float, anywhere: bool = True
+) -> tuple[int, int, int, int] | None:
+    """Two streams of different chains or rows with a common stretch. Shape (S, w, C, L).
+
+    `anywhere`: at any steps, else only from first to last.
+    """
+    length, chains = values.shape[-1], values.shape[-2]
+    streams = values.reshape(-1, length)
+    places = streams.size if anywhere else len(streams)
+    needed = window(single, places, share / 2)
+    if not 0 < needed <= length:
+        return None
+    for a, i, b, j in repeated(streams, needed if anywhere else length):
+        # What a chain repeats by itself is for another check to say.
+        other_row = a // (values.shape[1] * chains) != b // (values.shape[1] * chains)
+        if a % chains != b % chains or other_row:
+            return a, i, b, j
+    return None
+
+
+def _told(runs: Runs, what: str, found: tuple[int, int, int, int], chains: int, width: int) -> str:
+    a, i, b, j = found
+    (row, one), (other_row, other) = ((stream // (width * chains), stream % chains) for stream in (a, b))
+    rows = runs.batches[0].rows
+    first = f"those of chain {one}" + (f" with {rows[row].schedule}" if row != other_row else "")
+    second = f"chain {other} with {rows[other_row].schedule}"
+    return f"the {what} of {second}, from step {j + 1} on, are {first} from step {i + 1} on, bit for bit"
+
+
+def _statistics(
+    subject: Subject, runs: Runs, columns: list[Columns], share: float
+) -> Iterator[tuple[str, Extreme, str]]:
+    rows = runs.batches[0].rows
+    for number, item in enumerate(columns):
+        where = f"with {rows[number].schedule}"
+        if item.laws and item.bounded:
+            flat = item.values.reshape(-1, item.values.shape[-1])
+            yield from _of_chains(flat, "draws", where, share)
+            if number:
+                found = crossed(columns[0].values, item.values, share)
+                text = f"the draws {where} are correlated with those with {rows[0].schedule}"
+                yield "between step sizes", found, text
+        minibatches = minibatches_of(subject, runs, number)
+        if minibatches is not None:
+            side = sides(subject, minibatches)
+            if not fresh_minibatches(subject):
+                side = side[:: _sweep(subject)]
+            yield from _of_chains(side, "minibatches", where, share)
+
+
+def _of_chains(values: np.ndarray, what: str, where: str, share: float) -> Iterator[tuple[str, Extreme, str]]:
+    pair = between_chains(values, share)
+    assert pair is not None
+    a, b = pair.place
+    yield f"pairs of chains, {what}", pair, f"the {what} of chains {a} and {b} {where} are correlated"
+    yield (
+        f"all chains, {what}",
+        common_part(values, share),
+        f"the {what} of all chains {where} have a part in common",
+    )
+
+
+def _sweep(subject: Subject) -> int:
+    """Minibatches from one permutation of the data to the next."""
+    assert subject.target.size is not None
+    blocks = subject.target.size // subject.configuration.gradient.batch
+    return 2 * blocks if subject.configuration.gradient.kind == "symmetric" else blocks
+
+
+def _evidence(
+    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
+) -> Evidence:
+    judgement = Judgement(verdict, False, reason)
+    return make_evidence(
+        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
+    )

@@ -1,0 +1,228 @@
+"""Check: the noise that the running code puts into its steps is white: fresh, of its law, and correlated with nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.checks.transcripts import (
+    Columns,
+    Runs,
+    columns_of,
+    fresh_minibatches,
+    minibatches_of,
+    numbered,
+    runs_of,
+    sides,
+    unit_of,
+)
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.rates.whiteness import (
+    Extreme,
+    coincidence,
+    crossed,
+    lagged,
+    law_distance,
+    mean_size,
+    most,
+    repeated,
+    sizes,
+    variance_ratio,
+    window,
+)
+from sgverify.samplers.transcript import first_mismatch
+from sgverify.schemes.noise import NORMAL
+
+CHECK = "white-noise"
+
+LEVEL = 1e-6
+"""Probability of a false alarm of the check, shared equally by all of its tests."""
+
+LAGS = 8
+"""Steps apart to which correlations are looked for."""
+
+_TESTS = 2 * (LAGS + 1) + 8
+"""Tests of a row: correlations of the values and of their sizes at each lag, and no more than eight others."""
+
+
+def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
+    """Every step is the definition's on its draws, bit for bit; the draws repeat nowhere, have their law, are uncorrelated.
+
+    Correlations between the draws of a step, its coordinates, and steps up to eight apart; of values and of sizes; with
+    the minibatches of the same step.
+    """
+    if not subject.scheme.draws:
+        return unsettled(subject, claim, CHECK, "a step draws no noise", "not-applicable")
+    runs = runs_of(subject)
+    if runs.diverged:
+        reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
+        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+    batch = runs.batches[0]
+    mismatch = first_mismatch(batch, subject.scheme, subject.target, runs.settings)
+    certificate: dict[str, Any] = {"level": LEVEL, "steps": batch.length, "rows": len(batch.rows)}
+    certificate["steps_are_the_definition_s_on_their_draws"] = mismatch is None
+    if mismatch is not None:
+        reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
+        return _evidence(subject, claim, "violates", reason, certificate)
+    share = LEVEL / len(batch.rows) / _TESTS
+    for number, row in enumerate(batch.rows):
+        columns = _of_distinct_chains(columns_of(subject, runs, number))
+        certificate["chains"] = columns.values.shape[-1]
+        where = f"with {row.schedule}"
+        for found in (
+            _reused(subject, columns, share),
+            _reused_minibatches(subject, runs, number, share),
+            _strange(columns, runs),
+        ):
+            if found:
+                return _evidence(
+                    subject,
+                    claim,
+                    "violates",
+                    f"the noise is not what was asked for: {found}, {where}",
+                    certificate,
+                )
+        for name, item, text in _statistics(subject, runs, number, columns, share):
+            known = certificate.setdefault("largest", {}).get(name)
+            if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
+                certificate["largest"][name] = [item.value, item.bound]
+            if item.beyond:
+                reason = f"the noise is not white: {text}, {item.value:.3g} where {item.bound:.3g} is the bound, {where}"
+                return _evidence(subject, claim, "violates", reason, certificate)
+    reason = (
+        f"each of {batch.length} steps of {len(batch.rows)} step sizes is the definition's on its draws, bit for bit, and the "
+        "draws repeat nowhere, have their law and are uncorrelated over steps, half steps and coordinates"
+    )
+    return _evidence(subject, claim, "conforms", reason, certificate)
+
+
+def _statistics(
+    subject: Subject, runs: Runs, row: int, columns: Columns, share: float
+) -> Iterator[tuple[str, Extreme, str]]:
+    """Each test of a row: its name, what was found, and a sentence for the reader. At most `_TESTS` of them."""
+    laws = sorted(set(columns.laws), key=str)
+    for law in laws:
+        values = columns.of(law)
+        # Two laws at most stand beside the normal one; they share what one test may err.
+        part = share / len(laws)
+        yield f"law of {law}", law_distance(values, law, part), f"its draws are not those of {law}"
+        yield f"mean of {law}", mean_size(values, part), f"the mean of its {law} draws is not 0"
+        if law.normal:
+            ratio, low, high = variance_ratio(values, part)
+            centre, radius = (low + high) / 2, (high - low) / 2
+            yield "variance", Extreme(ratio - centre, radius, (), 1), f"its variance is {ratio:.3g}, not 1"
+    if columns.bounded:
+        yield from _correlations(columns.values, columns.names, share, "")
+        minibatches = minibatches_of(subject, runs, row)
+        if minibatches is not None and fresh_minibatches(subject):
+            length = len(columns.values)
+            side = sides(subject, minibatches).reshape(length, -1, minibatches.shape[-1])
+            if side.shape[-1] == columns.values.shape[-1]:
+                found = crossed(side, columns.values, share)
+                yield "minibatches and draws", found, "minibatches and draws of the same step are correlated"
+                worst = most([lagged(side, lag, share / (LAGS + 1)) for lag in range(LAGS + 1)])
+                if worst is not None:
+                    yield "minibatches", worst, "minibatches of different steps are correlated"
+    if NORMAL in laws:
+        own = [name for name, law in zip(columns.names, columns.laws, strict=True) if law.normal]
+        yield from _correlations(sizes(columns.of(NORMAL)), tuple(own), share, "the sizes of ")
+    momentum = _start_momentum(subject, runs, row)
+    if momentum is not None and momentum.shape[-1] == columns.values.shape[-1] and columns.bounded:
+        found = crossed(momentum[None], columns.values[:1], share)
+        yield "start", found, "the momentum that the chains start with is correlated with the draws of step 1"
+
+
+def _strange(columns: Columns, runs: Runs) -> str:
+    """A draw of a discrete law that is none of its values, in the dtype of the run; "" where there is none."""
+    for law in sorted(set(columns.laws), key=str):
+        known = np.array([float(value) for value, _ in law.atoms]).astype(runs.settings.dtype)
+        values = columns.of(law)
+        other = values[~np.isin(values, known.astype(np.float64))]
+        if other.size and not law.normal:
+            return f"a draw is {other[0]!s}, none of the values of {law}"
+    return ""
+
+
+def _correlations(
+    values: np.ndarray, names: tuple[str, ...], share: float, of: str
+) -> Iterator[tuple[str, Extreme, str]]:
+    for lag in range(LAGS + 1):
+        found = lagged(values, lag, share)
+        if found is not None:
+            a, b = (names[i] for i in found.place)
+            apart = (
+                f"{of}{b} {lag} step{'s' if lag > 1 else ''} later" if lag else f"{of}{b} of the same step"
+            )
+            yield f"{of}lag {lag}", found, f"{of}{a} and {apart} are correlated"
+
+
+def _reused(subject: Subject, columns: Columns, share: float) -> str:
+    """Draws of all chains that occur twice, as they are or negated; "" where none does."""
+    length, _, chains = columns.values.shape
+    for law in sorted(set(columns.laws), key=str):
+        values = columns.of(law)
+        names = [name for name, own in zip(columns.names, columns.laws, strict=True) if own == law]
+        stretches = length * len(names)
+        needed = window(coincidence(law, unit_of(subject)), stretches, share / 2)
+        if not 0 < needed <= chains:
+            continue
+        for a, _, b, _ in repeated(values.reshape(stretches, chains), chains):
+            (one, i), (other, j) = divmod(a, len(names)), divmod(b, len(names))
+            return (
+                f"{names[j]} of step {other + 1} is {names[i]} of step {one + 1} in all {chains} chains that differ, "
+                "bit for bit but for its sign"
+            )
+    return ""
+
+
+def _reused_minibatches(subject: Subject, runs: Runs, row: int, share: float) -> str:
+    minibatches = minibatches_of(subject, runs, row)
+    if minibatches is None or not fresh_minibatches(subject):
+        return ""
+    numbers = numbered(minibatches)
+    numbers = numbers[:, _distinct(numbers)]
+    assert subject.target.size is not None
+    if not 0 < window(1 / subject.target.size, len(numbers), share) <= numbers.shape[1]:
+        return ""
+    per_step = max(1, subject.scheme.minibatches)
+    for a, _, b, _ in repeated(numbers, numbers.shape[1]):
+        return f"the minibatch of step {b // per_step + 1} is that of step {a // per_step + 1} in every chain"
+    return ""
+
+
+def _start_momentum(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
+    """The momentum that each chain starts with, in units of sqrt(T). Shape (d', C)."""
+    if "p" not in subject.scheme.dynamics.state:
+        return None
+    made = np.concatenate([batch.states["p"][0, row] for batch in runs.batches])
+    return np.asarray(made[:, :8].T / np.sqrt(subject.configuration.temperature))
+
+
+def _of_distinct_chains(columns: Columns) -> Columns:
+    """Without copies of chains: that chains share their noise is for another check to say."""
+    length, width, chains = columns.values.shape
+    kept = _distinct(columns.values.reshape(length * width, chains))
+    return Columns(columns.values[..., kept], columns.laws, columns.names)
+
+
+def _distinct(values: np.ndarray) -> list[int]:
+    """The first column of each kind."""
+    seen: dict[bytes, int] = {}
+    for place, column in enumerate(np.ascontiguousarray(values.T)):
+        seen.setdefault(column.tobytes(), place)
+    return sorted(seen.values())
+
+
+def _evidence(
+    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
+) -> Evidence:
+    judgement = Judgement(verdict, False, reason)
+    return make_evidence(
+        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
+    )

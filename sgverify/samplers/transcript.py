@@ -1,0 +1,253 @@
+"""A run written down: every state, step size, draw and minibatch of it, and each step taken once more by the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.blocks import Divergence
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator
+from sgverify.samplers.metric import Metric
+from sgverify.samplers.minibatches import Minibatches
+from sgverify.samplers.motion import State
+from sgverify.samplers.run import Ensemble
+from sgverify.samplers.schedules import Row
+from sgverify.samplers.settings import Settings, one_thread
+from sgverify.samplers.tape import Tape
+from sgverify.schemes import Scheme
+from sgverify.schemes.abstract import Census
+from sgverify.schemes.noise import Noise
+from sgverify.targets import Target
+from sgverify.targets.metric import parse_metric
+
+BLOCK = 7
+"""Steps that are drawn at once: a short run then meets many ends of blocks, where streams could start anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """The first L steps of S rows of C chains.
+
+    `states` maps each variable to X_0, ..., X_L, shape (L + 1, S, C, d or 1); `steps` holds h_l, shape (L, S); `draws`
+    the K draws of each step in the order in which it asks, shape (L, K, S, C, d); `minibatches` the data of each
+    minibatch, shape (L m, n, S, C), None where none is drawn; `additive` the noise of each gradient evaluation where it
+    is drawn, shape (L g, S, C, d). All in the order of the steps. `diverged`: why the run is shorter than asked.
+    """
+
+    chains: range
+    rows: tuple[Row, ...]
+    states: dict[str, np.ndarray] = field(repr=False)
+    steps: np.ndarray = field(repr=False)
+    draws: np.ndarray = field(repr=False)
+    minibatches: np.ndarray | None = field(repr=False)
+    additive: np.ndarray | None = field(repr=False)
+    diverged: Divergence | None
+
+    @property
+    def length(self) -> int:
+        """L."""
+        return len(self.steps)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A step that the definition takes to another state: X_l of a row's chain in `variable`, and what was expected."""
+
+    number: int
+    row: int
+    chain: int
+    variable: str
+    found: float
+    expected: float
+
+    def __str__(self) -> str:
+        return (
+            f"step {self.number} of chain {self.chain} ended at {self.variable} = {self.found!r}, where the definition, run on "
+            f"the state before and on the draws that were handed to the step, gives {self.expected!r}"
+        )
+
+
+def transcribe(
+    scheme: Scheme, target: Target, rows: Sequence[Row], settings: Settings, *, block: int = BLOCK
+) -> Transcript:
+    """Run the rows, all of the same length, and write everything down. Raises `ConfigurationError` as `sample` does."""
+    written = _Written(scheme, target, rows, settings, block=block)
+    diverged: Divergence | None = None
+    with one_thread(), torch.no_grad():
+        for part in written.blocks(written):
+            if part.diverged:
+                diverged = next(iter(part.diverged.values()))
+                break
+    length = len(written.steps)
+    drawn = [_wide(draw, len(rows)) for draw in written.drawn[: length * scheme.draws]]
+    shape = (length, scheme.draws, len(rows), settings.chains, target.dim)
+    return Transcript(
+        written.chains,
+        tuple(rows),
+        {
+            name: np.stack([_numpy(state[place]) for state in written.states])
+            for place, name in enumerate(scheme.state)
+        },
+        np.array(written.steps),
+        np.stack(drawn).reshape(shape) if drawn else np.empty(shape),
+        _joined(written.minibatches, length * max(1, scheme.minibatches)),
+        _joined(written.additive, length * max(1, scheme.gradients)),
+        diverged,
+    )
+
+
+def first_mismatch(
+    transcript: Transcript, scheme: Scheme, target: Target, settings: Settings
+) -> Mismatch | None:
+    """Each step taken again by the definition, from the state before it, on its draws and minibatches: bit for bit.
+
+    The constants h, D, T, `dim` and the metric are made anew, and no tape is played: a run promises the same bits
+    whatever is batched, hoisted or played. The first step that ends elsewhere; None where there is none.
+    """
+    ensemble = Ensemble(scheme, target, transcript.rows, settings, tape=False)
+    clock, dtype = Clock(), ensemble.dtype
+    given: dict[str, Any] = {
+        "D": Constant(np.array([[settings.friction]], dtype=np.float64), clock),
+        "T": Constant(np.array([[settings.temperature]], dtype=np.float64), clock),
+        "dim": target.dim,
+        "metric": Metric(parse_metric(settings.metric)),
+    }
+    before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
+    drawn = torch.from_numpy(transcript.draws).to(dtype)
+    with one_thread(), torch.no_grad():
+        estimator = _given(ensemble, transcript)
+        h: Constant | None = None
+        for k, sizes in enumerate(transcript.steps):
+            if h is None or not np.array_equal(sizes, transcript.steps[k - 1]):
+                h = Constant(sizes[None], clock)
+            estimator.begin(k, before[0][k])
+            draws = iter(drawn[k])
+            values = scheme.step(
+                tuple(Chains(state[k]) for state in before),
+                h=h,
+                grad=estimator.of_step(k),
+                noise=Noise(lambda law, draws=draws: Chains(next(draws))),  # type: ignore[misc]
+                **given,
+            )
+            for name, state, value in zip(scheme.state, before, values, strict=True):
+                found = value.tensor.expand(state[k + 1].shape)
+                apart = found != state[k + 1]
+                if apart.any():
+                    row, chain, place = (int(i) for i in apart.nonzero()[0])
+                    here = (row, chain, place)
+                    return Mismatch(
+                        k + 1,
+                        row,
+                        transcript.chains[chain],
+                        name if name == "xi" or target.dim == 1 else f"{name}[{place}]",
+                        state[k + 1][here].item(),
+                        found[here].item(),
+                    )
+    return None
+
+
+class _Written(Ensemble):
+    """An ensemble that writes down what it is told, and the watch that is shown its states."""
+
+    tape: Tape | None = None
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        self.states: list[State] = []
+        self.steps: list[np.ndarray] = []
+        self.drawn: list[Tensor] = []
+        self.minibatches: list[Tensor] = []
+        self.additive: list[Tensor] = []
+        super().__init__(*given, **options)
+
+    def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
+        self.states.append(_copied(state))
+        self.steps.append(steps.copy())
+
+    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
+        """Nothing: no test function is recorded, so every state is shown."""
+
+    def _begin(self, alive: tuple[int, ...]) -> State:
+        state = super()._begin(alive)
+        self.states.append(_copied(state))
+        return state
+
+    def _draws(self, noise: Any, done: int, count: int) -> Iterator[Tensor]:
+        for draw in super()._draws(noise, done, count):
+            self.drawn.append(draw.clone())
+            yield draw
+
+    def _estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
+        estimator = super()._estimator(alive, asked, purpose)
+        if purpose:
+            return estimator
+        if isinstance(estimator, MinibatchEstimator):
+            estimator._source = _Heard(estimator._source, self.minibatches)
+        elif isinstance(estimator, AdditiveEstimator):
+            prepare = estimator.prepare
+
+            def heard(first: int, count: int) -> None:
+                prepare(first, count)
+                self.additive.append(estimator._drawn.clone())
+
+            estimator.prepare = heard  # type: ignore[method-assign]
+        return estimator
+
+
+class _Heard:
+    """Minibatches, each written down."""
+
+    def __init__(self, source: Minibatches, book: list[Tensor]) -> None:
+        self._source, self._book = source, book
+
+    def block(self, first: int, count: int) -> Tensor:
+        drawn = self._source.block(first, count)
+        self._book.append(drawn.clone())
+        return drawn
+
+
+class _Given:
+    """Minibatches that were written down."""
+
+    def __init__(self, minibatches: Tensor) -> None:
+        self._minibatches = minibatches
+
+    def block(self, first: int, count: int) -> Tensor:
+        return self._minibatches[first : first + count].clone()
+
+
+def _given(ensemble: Ensemble, transcript: Transcript) -> Estimator:
+    """The estimator of a run, with the randomness that was written down."""
+    estimator: Any = ensemble._estimator(tuple(range(len(transcript.rows))), ensemble.scheme.census)
+    if isinstance(estimator, AdditiveEstimator):
+        assert transcript.additive is not None
+        estimator._drawn = torch.from_numpy(transcript.additive)
+        return estimator
+    if isinstance(estimator, MinibatchEstimator) and transcript.minibatches is not None:
+        estimator._source = _Given(torch.from_numpy(transcript.minibatches))
+    estimator.prepare(0, transcript.length)
+    assert isinstance(estimator, Estimator)
+    return estimator
+
+
+def _copied(state: State) -> State:
+    return tuple(tensor.clone() for tensor in state)
+
+
+def _wide(draw: Tensor, rows: int) -> np.ndarray:
+    """A draw of every row, also where the rows share it."""
+    return _numpy(draw.expand(rows, *draw.shape[1:]))
+
+
+def _joined(parts: list[Tensor], count: int) -> np.ndarray | None:
+    return torch.cat(parts)[:count].cpu().numpy() if parts else None
+
+
+def _numpy(tensor: Tensor) -> np.ndarray:
+    return tensor.to(torch.float64).cpu().numpy()

@@ -1,0 +1,272 @@
+"""The noise of the running code: white in correct code, and every planted flaw of it refuted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from sgverify.checks import Subject
+from sgverify.checks.registry import CHECKS
+from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
+from sgverify.evidence import Evidence
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.ball import number
+from sgverify.exact.lyapunov import floats
+from sgverify.rates.whiteness import bounded_by_normal, lagged, law_distance, repeated, sub_gaussian_bound
+from sgverify.samplers import Settings, fixed, minibatches, run
+from sgverify.samplers import noise as noise_of_rows
+from sgverify.samplers.motion import Motion
+from sgverify.samplers.transcript import first_mismatch, transcribe
+from sgverify.schemes import find_scheme, scheme
+from sgverify.schemes.dynamics import dynamics, langevin
+from sgverify.schemes.mathematics import sqrt
+from sgverify.schemes.noise import LAWS, NORMAL, THREE_POINT, TWO_POINT
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+PLANE = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}
+DATA = {"data": [0.0, 1.0, 1.5, 7.0], "prior_precision": 5.0, "prior_mean": 1.0}
+
+
+@scheme(langevin, order=1)
+def three_point(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.three_point()
+
+
+@scheme(langevin, order=1)
+def both(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + sqrt(T * h) * noise() + sqrt(T * h) * noise.two_point()
+
+
+def ask(quantity: str, found: Any = "sghmc-obabo", **settings: Any) -> Evidence:
+    found = find_scheme(found) if isinstance(found, str) else found
+    tree = {"temperature": 0.5, "friction": 3.0, "seed": 1, "target": PLANE, **settings}
+    subject = Subject(found, load_configuration(tree), found.name)
+    return CHECKS[quantity].function(subject, find_claim(f"sgverify/{quantity}"))
+
+
+CORRECT: list[tuple[Any, dict[str, Any]]] = [
+    ("sghmc-obabo", {}),
+    ("sghmc-ubu", {"dtype": "float32"}),
+    ("sgnht-aboba", {"gradient": {"kind": "additive", "covariance": [[2.0, 1.0], [1.0, 3.0]]}}),
+    ("sgld-euler", {"target": DATA, "gradient": {"kind": "iid", "batch": 2}}),
+    ("sghmc-baoab", {"target": DATA, "gradient": {"kind": "symmetric", "batch": 2}}),
+    ("sgld-euler", {"target": {"name": "double-well"}}),
+    (three_point, {}),
+    (both, {"dtype": "float32"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "settings"), CORRECT)
+def test_correct_code_conforms(found: Any, settings: dict[str, Any]) -> None:
+    for quantity in ("white-noise", "independent-chains"):
+        evidence = ask(quantity, found, **settings)
+        assert evidence.verdict == "conforms" and evidence.method == "monte-carlo"
+
+
+def test_a_scheme_without_noise_is_not_asked() -> None:
+    @dynamics(theta="vector", density=None)
+    def descending(theta, *, grad):
+        return -grad(theta), 0
+
+    @scheme(descending)
+    def descent(theta, *, h, grad):
+        return theta - h * grad(theta)
+
+    assert ask("white-noise", descent).verdict == "not-applicable"
+    assert ask("independent-chains", descent).verdict == "not-applicable"
+    data = {"target": DATA, "gradient": {"kind": "iid", "batch": 2}}
+    assert ask("independent-chains", descent, **data).verdict == "conforms"
+
+
+def draws(change: Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]) -> Plant:
+    """A flaw in the draws of a block, in the order in which steps ask for them."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        take = noise_of_rows.Streamed.take
+        patch.setattr(
+            noise_of_rows.Streamed, "take", lambda self, *given: iter(change(list(take(self, *given))))
+        )
+
+    return plant
+
+
+def for_two_steps(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """OBABO draws twice in a step."""
+    return [made[k - 2] if k % 4 >= 2 else made[k] for k in range(len(made))]
+
+
+def for_both_halves(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    return [made[k - k % 2] for k in range(len(made))]
+
+
+def antithetic(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    return [-made[k - 2] if k % 4 >= 2 else made[k] for k in range(len(made))]
+
+
+def autoregressive(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    kept = [made[0]]
+    for draw in made[1:]:
+        kept.append(0.3 * kept[-1] + math.sqrt(1 - 0.09) * draw)
+    return kept
+
+
+def uniform(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    return [math.sqrt(3) * torch.erf(draw / math.sqrt(2)) for draw in made]
+
+
+def among_coordinates(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    return [draw[..., :1].expand_as(draw) for draw in made]
+
+
+def in_amplitude(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Uncorrelated, of the right law each, but large draws come together."""
+    return [draw if k == 0 else draw.abs() * made[k - 1].sign() * draw.sign() * made[k - 1].sign()
+            if k % 2 == 0 else made[k - 1].abs() * draw.sign() for k, draw in enumerate(made)]  # fmt: skip
+
+
+def blocks_that_start_anew(patch: pytest.MonkeyPatch) -> None:
+    take = noise_of_rows.Streamed.take
+    patch.setattr(noise_of_rows.Streamed, "take", lambda self, first, count: take(self, 0, count))
+
+
+def a_stale_draw(patch: pytest.MonkeyPatch) -> None:
+    """The step is moved by the draws of the step before."""
+    move = Motion.move
+
+    def late(self: Any, state: Any, drawn: Any, *given: Any) -> Any:
+        held = getattr(self, "held", drawn)
+        self.held = tuple(draw.clone() for draw in drawn)
+        return move(self, state, held, *given)
+
+    patch.setattr(Motion, "move", late)
+
+
+def minibatches_for_two_steps(patch: pytest.MonkeyPatch) -> None:
+    block = minibatches.Iid.block
+    patch.setattr(
+        minibatches.Iid,
+        "block",
+        lambda self, first, count: block(self, first, count)[torch.arange(count) // 2 * 2],
+    )
+
+
+def momentum_from_the_noise(patch: pytest.MonkeyPatch) -> None:
+    streams = run.Ensemble._streams
+
+    def same(self: Any, alive: Any) -> Any:
+        made = streams(self, alive)
+        return lambda kind: made("noise" if kind == "momentum" else kind)
+
+    patch.setattr(run.Ensemble, "_streams", same)
+
+
+IID = {"target": DATA, "gradient": {"kind": "iid", "batch": 2}}
+FLAWS: list[tuple[str, Plant, str, dict[str, Any]]] = [
+    ("noise reused for two steps", draws(for_two_steps), "of step 2 is draw 1 [0] of step 1", {}),
+    ("noise reused for the two halves", draws(for_both_halves), "draw 2 [0] of step 1 is draw 1 [0] of step 1", {}),
+    ("antithetic every second step", draws(antithetic), "bit for bit but for its sign", {}),
+    ("autoregressive", draws(autoregressive), "correlated", {}),
+    ("uniform of variance 1", draws(uniform), "not those of normal", {}),
+    ("shared between coordinates", draws(among_coordinates), "draw 1 [1] of step 1 is draw 1 [0] of step 1", {}),
+    ("correlated in amplitude", draws(in_amplitude), "the sizes of", {}),
+    ("variance 1.1", draws(lambda made: [draw * 1.1**0.5 for draw in made]), "variance is 1.1", {}),
+    ("blocks that start anew", blocks_that_start_anew, "of step 8 is draw 1 [0] of step 1", {}),
+    ("a stale draw moves the step", a_stale_draw, "not what was drawn", {}),
+    ("minibatches reused for two steps", minibatches_for_two_steps, "minibatch of step 2 is that of step 1", IID),
+    ("the momentum starts from the noise", momentum_from_the_noise, "momentum that the chains start with", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plant", "told", "settings"), [f[1:] for f in FLAWS], ids=[f[0] for f in FLAWS])
+def test_a_planted_flaw_is_refuted(
+    monkeypatch: pytest.MonkeyPatch, plant: Plant, told: str, settings: dict[str, Any]
+) -> None:
+    plant(monkeypatch)
+    evidence = ask("white-noise", **settings)
+    assert evidence.verdict == "violates" and told in evidence.reason, evidence.reason
+
+
+def test_a_discrete_law_with_other_atoms_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Mean 0 and variance 1, as it should have; +-1 where 0 and +-sqrt(3) are asked for.
+    draws(lambda made: [(draw >= 0).to(draw.dtype) * 2 - 1 for draw in made])(monkeypatch)
+    evidence = ask("white-noise", three_point)
+    assert evidence.verdict == "violates" and "none of the values of three_point" in evidence.reason
+
+
+def test_a_discrete_law_with_other_weights_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(5)
+
+    def thinned(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return [draw * (torch.rand(draw.shape, generator=generator) < 0.7) for draw in made]
+
+    draws(thinned)(monkeypatch)
+    evidence = ask("white-noise", three_point)
+    assert evidence.verdict == "violates" and "not those of three_point" in evidence.reason
+
+
+def test_the_states_alone_give_the_draws_back() -> None:
+    """The exact affine map of a step, on full gradients, leaves the draws as what it does not explain."""
+    tree = {"temperature": 0.5, "friction": 3.0, "target": PLANE}
+    subject = Subject(find_scheme("sghmc-obabo"), load_configuration(tree), "sghmc-obabo")
+    step = 0.25
+    settings = Settings.of(subject.configuration, chains=5)
+    written = transcribe(subject.scheme, subject.target, fixed([step], [40]), settings)
+    assert first_mismatch(written, subject.scheme, subject.target, settings) is None
+    chain = subject.model.chain(fixed_step(step)())
+    _, drawn = subject.model.sources(number(step))
+    noise = np.hstack([floats(block) for _, block in drawn])
+    states = np.concatenate([written.states[name][:, 0] for name in ("theta", "p")], axis=-1)
+    left = states[1:] - states[:-1] @ floats(chain.map).T - floats(chain.shift)[:, 0]
+    recovered = left @ np.linalg.inv(noise).T
+    handed = np.concatenate([written.draws[:, k, 0] for k in (0, 1)], axis=-1)
+    # Rounding of the states, through an inverse of norm below 100.
+    assert np.linalg.norm(np.linalg.inv(noise)) < 100
+    np.testing.assert_allclose(recovered, handed, atol=1e-11)
+
+
+def test_one_changed_bit_of_a_state_is_found() -> None:
+    subject = Subject(find_scheme("sgnht-aboba"), load_configuration({"target": PLANE}), "sgnht-aboba")
+    settings = Settings.of(subject.configuration, chains=5)
+    written = transcribe(subject.scheme, subject.target, fixed([0.1], [9]), settings)
+    held = written.states["xi"]
+    held[4, 0, 3, 0] = np.nextafter(held[4, 0, 3, 0], 9.0)
+    found = first_mismatch(written, subject.scheme, subject.target, settings)
+    assert found is not None and (found.number, found.chain, found.variable) == (4, 3, "xi")
+
+
+def test_statistics_have_the_laws_that_their_bounds_ask_for() -> None:
+    generator = np.random.default_rng(7)
+    found = [lagged(generator.standard_normal((6, 1, 5)), 2, 1e-3) for _ in range(3000)]
+    values = [item.value for item in found if item is not None]
+    assert stats.kstest(values, "norm").pvalue > 1e-3
+    assert sub_gaussian_bound(1, 0.05) > stats.norm.isf(0.025)
+    apart = [law_distance(generator.standard_normal(50), NORMAL, 0.1).beyond for _ in range(2000)]
+    assert stats.binomtest(sum(apart), len(apart), 0.1, "greater").pvalue > 1e-3 and sum(apart) > 100
+    sample = generator.standard_normal(31)
+    exact = stats.kstest(sample, "norm").statistic * math.sqrt(31)
+    assert law_distance(sample, NORMAL, 0.1).value == pytest.approx(exact)
+
+
+def test_bounded_laws_are_those_below_the_normal_one() -> None:
+    assert all(bounded_by_normal(law) for law in LAWS.values())
+    for law in (THREE_POINT, TWO_POINT):
+        s = np.linspace(-6, 6, 241)
+        mgf = sum(float(w) * np.exp(s * float(x)) for x, w in law.atoms)
+        assert np.all(mgf <= np.exp(s**2 / 2) * (1 + 1e-15))
+    rare = type(TWO_POINT)("rare", ((-3, Fraction(1, 18)), (0, Fraction(8, 9)), (3, Fraction(1, 18))))
+    assert not bounded_by_normal(rare)
+
+
+def test_a_stretch_that_occurs_twice_is_found_wherever_it_lies() -> None:
+    streams = np.random.default_rng(3).standard_normal((6, 40))
+    assert list(repeated(streams, 4)) == []
+    streams[4, 20:26] = -streams[1, 3:9]
+    assert next(iter(repeated(streams, 4))) == (1, 3, 4, 20)
