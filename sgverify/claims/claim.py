@@ -27,6 +27,7 @@ Quantity = Literal[
     "pure-step",
     "white-noise",
     "independent-chains",
+    "dtype",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

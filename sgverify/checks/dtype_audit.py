@@ -1,0 +1,155 @@
+"""Check: a float64 run is float64 throughout."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.injected import OTHERS, black_box, questions_of, states_of
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import Judgement
+from sgverify.samplers import Settings, fixed, sample
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
+from sgverify.samplers.intercepted.purity import Question
+from sgverify.schemes.torch_step import TorchStep
+
+CHECK = "dtype"
+
+SHRINK = (1.0, 1e-2, 1e-4)
+"""The step sizes at which the effect of a narrow constant is measured, as shares of the configured one: such an effect
+grows, next to what a step does, as h falls."""
+
+STEPS, CHAINS = 4, 2
+"""A run of the sampler that is watched: the definition, its recording, and the recording played."""
+
+SHOWN = 3
+"""Faults that the reason names; the certificate has them all."""
+
+
+def check_dtype(subject: Subject, claim: Claim) -> Evidence:
+    """In float64 no narrower floating tensor flows through a step, nor through the averages of a run.
+
+    Every operation of torch is watched below the Python interface; Python numbers are constants in float64 already.
+    """
+    if isinstance(subject.scheme, TorchStep):
+        try:
+            return _of_a_black_box(subject, claim)
+        except BlackBoxError as error:
+            return unsettled(subject, claim, CHECK, f"the step cannot be run with chosen draws: {error}")
+    audit = DtypeAudit((str(Path("sgverify") / "samplers"), *_files(subject.scheme.function)))
+    settings = Settings.of(
+        subject.configuration, dtype="float64", device="cpu", chains=CHAINS, burn_in=0, thinning=1
+    )
+    rows = fixed([subject.step], [STEPS])
+    with Audited(audit):
+        averages = sample(
+            subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings
+        )
+    faults = [f"{seen} meets float64" for seen in audit.met.values()]
+    if averages.values.dtype != float:
+        faults.append(f"the averages are {averages.values.dtype}")
+    what = f"{audit.operations} operations of a run of {STEPS} steps and its averages"
+    return _evidence(subject, claim, faults, what, list(audit.met.values()), ())
+
+
+def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
+    box = black_box(subject)
+    numbers = box.census(states_of(subject, 1)[0], subject.step)
+    question = questions_of(subject, 1, numbers)[0]
+    files = _files(subject.scheme.function)
+
+    def take(h: float, audit: DtypeAudit | None = None, state: Any = question.state) -> Sequence[Tensor]:
+        others = torch.Generator().manual_seed(OTHERS)
+        return box.run(state, question.draws, h, others=others, witness=audit)[0]
+
+    plain, doubled = DtypeAudit(files), DtypeAudit(files)
+    result = take(subject.step, plain)
+    with default_dtype(torch.float64):
+        take(subject.step, doubled)
+    effects = [_relative(take, question, subject.step * share) for share in SHRINK]
+    faults = _returned(subject, question, result)
+    if any(effects):
+        faults.append(
+            "with its constants in float64 instead of float32 the step moves otherwise, as a share of what it moves, by "
+            + ", ".join(
+                f"{size:.2g} at h={subject.step * share:.3g}"
+                for size, share in zip(effects, SHRINK, strict=True)
+            )
+        )
+    if any(effects) or doubled.met:
+        faults += [f"{seen} flows through a float64 step" for seen in plain.found.values()]
+    single = black_box(subject, dtype=torch.float32)
+    narrow = tuple(value.to(torch.float32) for value in question.state)
+    others = torch.Generator().manual_seed(OTHERS)
+    kept, _ = single.run(narrow, question.draws, subject.step, others=others)
+    faults += [
+        f"a float32 step returns {name} in {value.dtype}"
+        for name, value in zip(subject.scheme.state, kept, strict=True)
+        if value.dtype != torch.float32
+    ]
+    points = [
+        Point(step=subject.step * share, value=size, note="change of the step, as a share of what it moves")
+        for size, share in zip(effects, SHRINK, strict=True)
+    ]
+    what = f"{plain.operations} operations of a step"
+    return _evidence(subject, claim, faults, what, list(plain.found.values()), points)
+
+
+def _returned(subject: Subject, question: Question, result: Sequence[Tensor]) -> list[str]:
+    return [
+        f"a float64 step returns {name} in {value.dtype}"
+        for name, value in zip(subject.scheme.state, result, strict=True)
+        if value.dtype != torch.float64
+    ]
+
+
+def _relative(take: Any, question: Question, h: float) -> float:
+    """The largest effect of narrow constants on a variable, as a share of what a step moves it."""
+    moved = take(h)
+    shares = [0.0]
+    for apart, new, old in zip(effect(lambda: take(h)), moved, question.state, strict=True):
+        path = float((new - old).abs().max()) if new.numel() else 0.0
+        shares.append(apart / path if path else apart)
+    return max(shares)
+
+
+def _evidence(
+    subject: Subject,
+    claim: Claim,
+    faults: list[str],
+    what: str,
+    narrow: list[Narrow],
+    points: Sequence[Point],
+) -> Evidence:
+    shown = "; ".join(faults[:SHOWN] + ([f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []))
+    note = "" if not narrow else ", but for constants that float32 holds exactly"
+    judgement = (
+        Judgement("violates", False, f"not float64 throughout: {shown}")
+        if faults
+        else Judgement("conforms", False, f"{what} were watched: every floating tensor is float64{note}")
+    )
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="exact",
+        judgement=judgement,
+        points=points,
+        certificate={"watched": what, "narrow": [str(seen) for seen in narrow], "faults": faults},
+    )
+
+
+def _files(function: Any) -> tuple[str, ...]:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        code = getattr(type(function).__call__, "__code__", None)
+    return () if code is None else (code.co_filename,)
