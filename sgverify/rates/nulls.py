@@ -94,11 +94,14 @@ def mean_null(
     )
 
 
-def variance_null(label: str, values: ArrayLike, expected: float, *, bound: float = 0.0) -> Nulls:
+def variance_null(
+    label: str, values: ArrayLike, expected: float, *, bound: float = 0.0, kurtosis: float | None = None
+) -> Nulls:
     """Is the variance of independent values (n,) `expected`, known to +- `bound`? Its deviation is log(s^2 / expected).
 
     n s^2 / sigma^2 is taken for chi-square with its degrees of freedom matched to the kurtosis kappa of the values: the
-    variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). Raises `UserError`
+    variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). `kurtosis` is kappa
+    where it is known, as a sample may miss the rare events that make it large: the larger one counts. Raises `UserError`
     for an expected variance that is not known to be positive.
     """
     from scipy.special import chdtr, chdtrc
@@ -107,7 +110,7 @@ def variance_null(label: str, values: ArrayLike, expected: float, *, bound: floa
         raise UserError(f"{label}: expected variance {expected} +- {bound}; expected a positive one")
     table = _values(label, values)
     n = len(table)
-    degrees = 2 / (2 / (n - 1) + max(0.0, excess_kurtosis(table)) / n)
+    degrees = 2 / (2 / (n - 1) + max(0.0, kurtosis or 0.0, excess_kurtosis(table)) / n)
     sampled = float(table.var(ddof=1))
     # The nearest of the variances that may be expected.
     ratio = sampled / min(max(sampled, expected - bound), expected + bound)

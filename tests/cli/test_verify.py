@@ -199,7 +199,7 @@ def test_an_unsettled_scheme_exits_with_three(call: Call, tmp_path: Path) -> Non
     found = {item["check"]: item for item in answer.evidence if item["verdict"] == "inconclusive"}
     assert answer.code == 3
     assert not [item for item in answer.evidence if item["verdict"] == "violates"]
-    assert "product of two state-dependent quantities" in found["agreement"]["reason"]
+    assert "2 chains are too few" in found["agreement"]["reason"]
     assert "product of two" in found["stationary-bias"]["certificate"]["why_sampled"]
     # What violates outranks what is unsettled.
     (tmp_path / "waves.py").write_text((tmp_path / "waves.py").read_text().replace("order=1", "order=2"))

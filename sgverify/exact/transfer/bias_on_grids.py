@@ -68,10 +68,10 @@ class LineGrids:
 
     def _wide_enough(self, step: float, edges: tuple[float, float] | None) -> list[tuple[float, float]]:
         """A grid's ends and those of a wider one, so far out that no mass leaves except by an escape."""
-        nodes, spacing = _NODES[self.motion.normal], self._scale / _PER_SCALE
+        nodes, spacing = _NODES[self.motion.normal], self.scale / _PER_SCALE
         for widening in _WIDENINGS:
             found = [
-                self._interval(level * widening, edges, trim)
+                self.interval(level * widening, edges, trim)
                 for level, trim in zip(LEVELS, (1.0, 1.03), strict=True)
             ]
             # A law with heavier tails than exp(-U/T) leaves a grid, unless its ends are where it escapes.
@@ -84,7 +84,7 @@ class LineGrids:
 
     def _refined(self, step: float, intervals: list[tuple[float, float]]) -> _Refined:
         draws = self.motion.normal
-        fewer, spacing = _NODES[draws], self._scale / _PER_SCALE
+        fewer, spacing = _NODES[draws], self.scale / _PER_SCALE
         if draws == 1 and self._solve(step, intervals[0], spacing, fewer).leak > _NO_LEAK:
             fewer = _LEAKING
         while True:
@@ -114,7 +114,8 @@ class LineGrids:
         }
         return _Refined(fine, widened + refined + vague + fine.rounding, facts)
 
-    def _interval(self, level: float, edges: tuple[float, float] | None, trim: float) -> tuple[float, float]:
+    def interval(self, level: float, edges: tuple[float, float] | None, trim: float) -> tuple[float, float]:
+        """Where U/T is at most `level` above its minimum, as far as states do not escape; `trim` moves those ends."""
         low, high = self.mass.interval(level)
         if edges is None:
             return low, high
@@ -148,7 +149,7 @@ class LineGrids:
         return _Answer.of(law, operator.defect, density, function)
 
     @cached_property
-    def _scale(self) -> float:
+    def scale(self) -> float:
         """The width of the finest feature: 1/sqrt of the largest |U''|/T where the mass is."""
         low, high = self.mass.interval(_TYPICAL)
         second = (

@@ -32,10 +32,15 @@ class PlaneOperator:
 
     def __init__(self, moves: Sequence[Move], grid: PlaneGrid) -> None:
         self.grid = grid
-        factors: list[_Factor] = []
+        factors: list[_Kernels | Drift | Blur] = []
         for move in moves:
-            for factor in _factors(move, grid):
-                if factors and isinstance(factor, _Momentum) and isinstance(factors[-1], _Momentum):
+            for given in factors_of(move, grid):
+                factor = (
+                    _Kernels(_matrices(grid.p, given.images, given.variances))
+                    if isinstance(given, Momentum)
+                    else given
+                )
+                if factors and isinstance(factor, _Kernels) and isinstance(factors[-1], _Kernels):
                     factors[-1] = factors[-1].then(factor)
                 else:
                     factors.append(factor)
@@ -49,40 +54,36 @@ class PlaneOperator:
         return values.reshape(-1)
 
 
-@dataclass(frozen=True)
-class _Momentum:
-    """p alone moves: matrices (theta, to, from)."""
+@dataclass(frozen=True, eq=False)
+class Momentum:
+    """p alone moves, from the j-th point at the i-th theta to N(images[i, j], variances[i, j])."""
 
-    matrices: np.ndarray
-
-    def then(self, other: _Momentum) -> _Momentum:
-        return _Momentum(other.matrices @ self.matrices)
-
-    def carry(self, grid: PlaneGrid) -> Carry:
-        matrices = np.ascontiguousarray(self.matrices)
-        return lambda values: np.matmul(matrices, values[:, :, None])[:, :, 0]
+    images: np.ndarray
+    variances: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Drift:
+@dataclass(frozen=True, eq=False)
+class Drift:
     """theta moves by an amount that depends on p alone: shape (p,)."""
 
     shift: np.ndarray
 
     def carry(self, grid: PlaneGrid) -> Carry:
+        """Masses carried."""
         axis = grid.theta
         phases = np.exp(-1j * axis.frequencies[:, None] * self.shift)
         phases[-1] = phases[-1].real
         return lambda values: np.fft.irfft(np.fft.rfft(values, axis=0) * phases, axis.count, axis=0)
 
 
-@dataclass(frozen=True)
-class _Blur:
+@dataclass(frozen=True, eq=False)
+class Blur:
     """Noise of one covariance everywhere: ((theta theta, theta p), (theta p, p p))."""
 
     covariance: np.ndarray
 
     def carry(self, grid: PlaneGrid) -> Carry:
+        """Masses carried."""
         theta = 2 * np.pi * np.fft.fftfreq(grid.theta.count, grid.theta.spacing)[:, None]
         p = grid.p.frequencies[None, :]
         (a, b), (_, c) = self.covariance
@@ -91,10 +92,29 @@ class _Blur:
         return lambda values: np.fft.irfft2(np.fft.rfft2(values) * weights, shape)
 
 
-_Factor = _Momentum | _Drift | _Blur
+Factor = Momentum | Drift | Blur
+"""What parts of a step are made of."""
 
 
-def _factors(move: Move, grid: PlaneGrid) -> list[_Factor]:
+@dataclass(frozen=True, eq=False)
+class _Kernels:
+    """Factors that move p alone, multiplied: matrices (theta or 1, to, from)."""
+
+    matrices: np.ndarray
+
+    def then(self, other: _Kernels) -> _Kernels:
+        return _Kernels(other.matrices @ self.matrices)
+
+    def carry(self, grid: PlaneGrid) -> Carry:
+        matrices = np.ascontiguousarray(self.matrices)
+        return lambda values: np.matmul(matrices, values[:, :, None])[:, :, 0]
+
+
+def factors_of(move: Move, grid: PlaneGrid) -> list[Factor]:
+    """A part of a step, factored, in the order in which the factors act.
+
+    Raises `OutOfReachError` for a part that cannot be.
+    """
     theta, p = grid.points
     images = move(theta, p)
     _check_finite(images)
@@ -102,25 +122,25 @@ def _factors(move: Move, grid: PlaneGrid) -> list[_Factor]:
     near = _ROUNDING * (np.abs(images.theta).max() + np.abs(images.p).max() + np.abs(p).max())
     of_theta, mixed, of_p = (images.variance(i, j) for i, j in ((0, 0), (0, 1), (1, 1)))
     if not shift.any() and not of_theta.any():
-        return [_Momentum(_matrices(grid.p, images.p, of_p))]
+        return [Momentum(images.p, of_p)]
     if np.ptp(shift, axis=0).max() <= near and _constant(of_theta, mixed, of_p):
         # theta by the old p; then p, which must look back to the theta that it left.
-        first = _Drift(shift[0])
+        first = Drift(shift[0])
         if not (images.p - p).any() and not of_p.any() and not of_theta.any():
             return [first]
         back = move(theta - shift[0], p)
         _check_finite(back)
         if not of_theta.any():
-            return [first, _Momentum(_matrices(grid.p, back.p, of_p))]
+            return [first, Momentum(back.p, of_p)]
         covariance = np.array([[of_theta.flat[0], mixed.flat[0]], [mixed.flat[0], of_p.flat[0]]])
-        return [first, _Momentum(_matrices(grid.p, back.p, 0 * of_p)), _Blur(covariance)]
+        return [first, Momentum(back.p, 0 * of_p), Blur(covariance)]
     if _constant(of_theta, mixed, of_p) and of_p.flat[0] > 0:
         # theta by the new p, noise included: the noise of theta is then c times that of p.
         c = mixed.flat[0] / of_p.flat[0]
         rest = shift - c * images.p
         same = all(np.abs(draw[0] - c * draw[1]).max() <= near for draw in images.draws)
         if same and np.ptp(rest) <= near:
-            return [_Momentum(_matrices(grid.p, images.p, of_p)), _Drift(c * grid.p.nodes + rest.flat[0])]
+            return [Momentum(images.p, of_p), Drift(c * grid.p.nodes + rest.flat[0])]
     raise OutOfReachError(
         "a part of the step moves theta by an amount that depends on theta and p together; expected letters that move p, or "
         "theta by a function of p, or steps made of one of each"

@@ -1,0 +1,218 @@
+"""The exact law of the average over L steps: of an affine chain in closed form, of others by transfer operators on grids."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement
+from typing import Any
+
+import flint
+import numpy as np
+
+from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.subject import Subject
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.ball import Certified
+from sgverify.exact.transfer import OutOfReachError
+from sgverify.exact.transfer.plane_transient import PlaneTransient
+from sgverify.exact.transfer.transient import LineTransient, Transient
+from sgverify.targets import Target
+from sgverify.targets.scaled import with_scaled_likelihood
+
+LONGEST = 10_000
+"""Steps of an affine chain that are asked for at most."""
+
+LONGEST_ON_LINE, LONGEST_IN_PLANE = 1000, 200
+"""The same on grids, which are carried back step by step."""
+
+LOST = 0.1
+"""The relative error beyond which an exact variance says nothing about chains."""
+
+LARGEST = 10
+"""The largest number of coordinates for which the exact variance of the average is computed."""
+
+MOST_ESTIMATES = 64
+"""Different minibatches at most that a transfer operator is averaged over."""
+
+ESCAPING = 1e-6
+"""A chain that leaves every grid within L steps with a larger probability has no law here: it escapes."""
+
+VAGUE = 1e-3
+"""Of the average's standard deviation: where the grids do not settle to this, they settle nothing."""
+
+
+@dataclass(frozen=True)
+class AverageLaw:
+    """(1/L) sum phi(X_l): `mean` is E of it less `origin`, known to within `error_bound`.
+
+    `variance` is a value with a bound of its error, None where it is not computed; `kurtosis` the excess, where it is
+    known. `escaping`: the probability that a chain escapes within L steps.
+    """
+
+    step: float
+    length: int
+    mean: float
+    error_bound: float
+    variance: tuple[float, float] | None
+    origin: float
+    kurtosis: float | None = None
+    escaping: float = 0.0
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+
+
+def law_of_average(subject: Subject) -> AverageLaw:
+    """The law of the average at the subject's step size, over its steps or as many as are affordable.
+
+    Raises `NoExactRung` with a sentence for the reader, `InstabilityError` for a step that does not contract, and
+    `MomentsDivergeError` where the average has no variance.
+    """
+    if subject.affine:
+        return _affine(subject)
+    reached = _transient(subject)
+    spread = math.sqrt(max(reached.variance, 0.0))
+    if reached.left > ESCAPING:
+        raise NoExactRung(
+            f"escape: at h={subject.step:.3g} a chain leaves the support of the target with probability {reached.left:.2g} within "
+            f"{_length(subject)} steps, and its average has no law to compare; take a smaller step"
+        )
+    if not reached.mean_error <= VAGUE * spread:
+        raise NoExactRung(
+            f"the grids know the mean of the average to {reached.mean_error:.2g} only, and its standard deviation is {spread:.2g}"
+        )
+    certificate = {
+        "law": "of the average from the start on, by transfer operators on grids that are refined and widened",
+        "errors_are": "estimates: changes under refinement and widening, and rounding",
+        "mean": reached.mean,
+        "mean_error": reached.mean_error,
+        "variance": reached.variance,
+        "variance_error": reached.variance_error,
+        "excess_kurtosis": reached.kurtosis,
+        "leaves_the_grid": reached.left,
+        "grid": dict(reached.facts),
+    }
+    return AverageLaw(
+        step=subject.step,
+        length=_length(subject),
+        mean=0.0,
+        error_bound=reached.mean_error,
+        variance=(reached.variance, reached.variance_error),
+        origin=reached.mean,
+        kurtosis=reached.kurtosis,
+        escaping=reached.left,
+        certificate={"transient": certificate},
+    )
+
+
+def _affine(subject: Subject) -> AverageLaw:
+    answers = exact_answers(subject)
+    step, length = subject.step, min(subject.configuration.steps, LONGEST)
+    subject.check_stable([step], "schedule.step")
+    bias, variance = answers.bias(fixed_step(step), length), None
+    if subject.model.size <= LARGEST and answers.has_mean_square_error:
+        variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
+        if variance[1] >= LOST * variance[0]:
+            raise NoExactRung(
+                f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "
+                f"moves in {length} steps"
+            )
+    return AverageLaw(step, length, bias.value, bias.error_bound, variance, float(subject.truth))
+
+
+def _variance(bias: Certified, square: Certified) -> tuple[float, float]:
+    """E (phi_hat - phi_bar)^2 - b^2 with a bound of its error, in balls: where the chain hardly moves all of it cancels."""
+    with flint.ctx.workprec(max(bias.bits, square.bits)):
+        difference = square.ball - bias.ball**2
+    value, radius = float(difference.mid()), float(difference.rad())
+    return value, radius + abs(value) * float(np.finfo(np.float64).eps)
+
+
+def _length(subject: Subject) -> int:
+    on_line = subject.scheme.state == ("theta",)
+    return min(subject.configuration.steps, LONGEST_ON_LINE if on_line else LONGEST_IN_PLANE)
+
+
+def _transient(subject: Subject) -> Transient:
+    """The mean and the variance from the start that the sampler takes."""
+    c, target = subject.configuration, subject.target
+    state = subject.scheme.state
+    if state not in (("theta",), ("theta", "p")):
+        raise NoExactRung(
+            f"no exact law: {subject.why_not_affine}; and no grid holds the state ({', '.join(state)})"
+        )
+    why = _unreached(subject)
+    if why:
+        raise NoExactRung(
+            f"no exact law: {subject.why_not_affine}; and no transfer operator on a grid: {why}"
+        )
+    try:
+        start = float(
+            (target.location_float64(c.temperature) + c.start * target.spread_float64(c.temperature))[0]
+        )
+        given = (subject.scheme, subject.felt, subject.observable, subject.model_parameters)
+        if state == ("theta",):
+            return LineTransient(*given, estimates_of(subject)).average(subject.step, _length(subject), start)
+        return PlaneTransient(*given).average(
+            subject.step,
+            _length(subject),
+            start,
+            stationary_momentum=c.start_momentum == "stationary",
+        )
+    except OutOfReachError as error:
+        raise NoExactRung(
+            f"no exact law: {subject.why_not_affine}; and no transfer operator on a grid: {error}"
+        ) from None
+
+
+def _unreached(subject: Subject) -> str | None:
+    gradient = subject.configuration.gradient
+    if subject.target.dim != 1:
+        return f"the grids are those of one dimension, and the target has dim={subject.target.dim}"
+    if gradient.clip is not None:
+        return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"
+    if gradient.kind == "full":
+        return None
+    if gradient.kind not in ("iid", "without-replacement") or subject.scheme.state != ("theta",):
+        return f"gradient.kind={gradient.kind!r}: the grids of the state ({', '.join(subject.scheme.state)}) do not take it"
+    count = _count(gradient.kind, subject.target, gradient.batch)
+    if count > MOST_ESTIMATES:
+        return f"gradient.batch={gradient.batch}: there are {count} different minibatches, above {MOST_ESTIMATES}"
+    return None
+
+
+def _count(kind: str, target: Target, batch: int) -> int:
+    assert target.size is not None
+    return math.comb(target.size + batch - 1, batch) if kind == "iid" else math.comb(target.size, batch)
+
+
+def estimates_of(subject: Subject) -> list[tuple[Fraction, Target]]:
+    """The targets whose full gradients are the estimates of a step, with their probabilities; none for full gradients."""
+    gradient, target = subject.configuration.gradient, subject.felt
+    if gradient.kind == "full":
+        return []
+    data = target.data
+    assert data is not None
+    return [
+        (
+            share,
+            with_scaled_likelihood(
+                replace(target, data=data[np.array(chosen)]), Fraction(len(data), gradient.batch)
+            ),
+        )
+        for chosen, share in _minibatches(gradient.kind, len(data), gradient.batch)
+    ]
+
+
+def _minibatches(kind: str, size: int, batch: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    if kind == "without-replacement":
+        for chosen in combinations(range(size), batch):
+            yield chosen, Fraction(1, math.comb(size, batch))
+        return
+    for chosen in combinations_with_replacement(range(size), batch):
+        ways = math.factorial(batch)
+        for count in Counter(chosen).values():
+            ways //= math.factorial(count)
+        yield chosen, Fraction(ways, size**batch)

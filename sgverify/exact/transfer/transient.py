@@ -1,0 +1,219 @@
+"""The average of a test function over the first L steps of a chain, from a point: exact mean and variance, on grids.
+
+With P f(x) = E[f(X_1) | X_0 = x] and S_k = phi(X_1) + ... + phi(X_k), the first step of a chain gives
+
+    E_x S_k = P(phi + E S_(k-1)),    E_x S_k^2 = P(phi^2 + 2 phi E S_(k-1) + E S_(k-1)^2),    ...
+
+so that four functions on a grid, carried backwards L times, know the law of the average as far as its fourth moment. No
+invariant law is asked for, and no burn-in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import ConfigurationError
+from sgverify.exact.transfer.bias_on_grids import LEVELS, MOST_POINTS, LineGrids
+from sgverify.exact.transfer.domain import Mass
+from sgverify.exact.transfer.hermite import EXTENDED
+from sgverify.exact.transfer.interpolation import centred
+from sgverify.exact.transfer.jets import taylor_of
+from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.operator import STENCIL
+from sgverify.exact.transfer.result import OutOfReachError
+from sgverify.schemes import Scheme
+from sgverify.targets import Observable, Target
+
+LEFT = 1e-8
+"""Of a chain, by the last step: more than this leaving a grid is an escape, or asks for a wider grid."""
+
+_PER_SCALE, _FEWEST, _FINER = 4.0, 96, 1.5
+_NODES = {0: 1, 1: 16, 2: 10, 3: 8}
+_WIDENINGS = (1.0, 1.6, 2.5)
+_AROUND = 2.0
+"""Widths of the finest feature that a grid goes beyond the start."""
+
+
+@dataclass(frozen=True)
+class Transient:
+    """(1/L) sum_(l=1..L) phi(X_l) from X_0: its mean and variance, with estimates of their errors, and its excess kurtosis.
+
+    The errors are the changes under refinement of grid and quadrature and under widening of the domain, and rounding.
+    `left`: the probability that a chain leaves the grid within L steps.
+    """
+
+    mean: float
+    mean_error: float
+    variance: float
+    variance_error: float
+    kurtosis: float
+    left: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(base: Solved, wide: Solved, fine: Solved, length: int, **facts: Any) -> Transient:
+        """From a grid, a wider one and the finest, which has the values."""
+        rounding = 4 * float(np.finfo(np.float64).eps) * length
+
+        def error(of: Callable[[Solved], float]) -> float:
+            changes = abs(of(wide) - of(base)) + abs(of(fine) - of(wide))
+            return changes + rounding * (abs(of(fine)) + fine.variance)
+
+        return Transient(
+            fine.mean,
+            error(lambda found: found.mean),
+            fine.variance,
+            error(lambda found: found.variance),
+            fine.kurtosis,
+            max(fine.left, wide.left),
+            {"points": [found.points for found in (base, wide, fine)], **facts},
+        )
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The same on one grid."""
+
+    mean: float
+    variance: float
+    kurtosis: float
+    left: float
+    points: Any
+
+
+Backward = Callable[[np.ndarray], np.ndarray]
+"""Functions on a grid to their averages after one step. Shape (*grid, k) -> (*grid, k)."""
+
+_MOMENTS = 4
+
+
+def backward_moments(
+    function: np.ndarray, centre: float, carry: Backward, begin: Backward, length: int, points: Any
+) -> Solved:
+    """The law of the average of `function` over L steps, as far as its fourth moment.
+
+    `carry` is P on the grid, `begin` the last application of it, to the start alone: (*grid, k) -> (k,). phi - centre
+    is what is summed: near the mean, little cancels. Beside the moments, 1 is carried: what is left of it has not left.
+    """
+    phi = function - centre
+    stack = np.zeros((*phi.shape, _MOMENTS + 1))
+    stack[..., 0] = 1.0
+    for step in range(length):
+        # (phi + S)^k by the binomial theorem; the highest first, as it takes the lower ones of S.
+        for k in range(_MOMENTS, 0, -1):
+            for j in range(k):
+                stack[..., k] += comb(k, j) * phi ** (k - j) * stack[..., j]
+        stack = carry(stack) if step < length - 1 else begin(stack)
+    alive, first, second, third, fourth = (float(value) / float(length) ** k for k, value in enumerate(stack))
+    variance = second - first**2
+    central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
+    kurtosis = central / variance**2 - 3 if variance > 0 else 0.0
+    return Solved(centre + first, variance, kurtosis, max(0.0, 1 - alive), points)
+
+
+class LineTransient:
+    """Averages over the first steps of a scheme of state (theta) on the line.
+
+    `estimates`: what the gradient of a step is drawn from, as targets with their probabilities, the target itself for
+    full gradients. Raises `OutOfReachError` where the scheme or the target is beyond the grids.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        target: Target,
+        observable: Observable,
+        parameters: Mapping[str, Fraction],
+        estimates: Sequence[tuple[Fraction, Target]] = (),
+    ) -> None:
+        known = {name: float(value) for name, value in parameters.items() if name in scheme.parameters}
+        self._temperature = float(parameters["T"])
+        shares = estimates or [(Fraction(1), target)]
+        if len(shares) > 1 and scheme.minibatches > 1:
+            raise OutOfReachError(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
+        self._motions = [(float(share), Motion(scheme, felt, known)) for share, felt in shares]
+        energy = target.energy_of_coordinate(0)
+        try:
+            mass = Mass.of(lambda x: energy(x) / self._temperature, *target.hint(0))
+        except ConfigurationError as error:
+            raise OutOfReachError(str(error)) from None
+        self._target, self._observable = target, observable
+        self._grids = LineGrids(Motion(scheme, target, known), observable, self._temperature, mass)
+
+    def average(self, step: float, length: int, start: float) -> Transient:
+        """The average over L steps of size h from X_0 = start.
+
+        Raises `OutOfReachError` where a grid would need too many points.
+        """
+        nodes, spacing = _NODES[self._motions[0][1].normal], self._grids.scale / _PER_SCALE
+        more = max(1, int(nodes * _FINER))
+        for widening in _WIDENINGS:
+            inner, outer = (self._interval(level * widening, start) for level in LEVELS)
+            base = self._solve(step, length, start, inner, spacing, nodes, None)
+            if base.left <= LEFT:
+                break
+        wide = self._solve(step, length, start, outer, spacing, nodes, base.mean)
+        fine = self._solve(step, length, start, outer, spacing / _FINER, more, base.mean)
+        return Transient.of(
+            base,
+            wide,
+            fine,
+            length,
+            nodes_of_noise=[nodes, nodes, more],
+            domain=list(inner),
+            wider_domain=list(outer),
+            gradient_estimates=len(self._motions),
+        )
+
+    def _interval(self, level: float, start: float) -> tuple[float, float]:
+        low, high = self._grids.interval(level, None, 1.0)
+        beyond = _AROUND * self._grids.scale
+        return float(min(low, start - beyond)), float(max(high, start + beyond))
+
+    def _solve(
+        self,
+        step: float,
+        length: int,
+        start: float,
+        interval: tuple[float, float],
+        spacing: float,
+        nodes: int,
+        centre: float | None,
+    ) -> Solved:
+        low, high = interval
+        count = max(_FEWEST, STENCIL, int(np.ceil((high - low) / spacing)))
+        if count > MOST_POINTS:
+            raise OutOfReachError(f"a grid would need {count} points, above {MOST_POINTS}")
+        x = np.linspace(EXTENDED(low), EXTENDED(high), count)
+        starts = np.append(x, EXTENDED(start))
+        matrix = np.zeros((count + 1, count))
+        for share, motion in self._motions:
+            _collocate(matrix, x, *motion.after(starts, step, nodes), share)
+        matrix, row = matrix[:-1], matrix[-1]
+        function = np.asarray(self._observable(x[:, None]), dtype=np.float64)
+        if centre is None:
+            energy = taylor_of(self._target, x, 0)[0].astype(np.float64) / self._temperature
+            density = np.exp(energy.min() - energy)
+            centre = float(density @ function / density.sum())
+        return backward_moments(
+            function, centre, lambda stack: matrix @ stack, lambda stack: row @ stack, length, count
+        )
+
+
+def _collocate(
+    matrix: np.ndarray, x: np.ndarray, moved: np.ndarray, weights: np.ndarray, share: float
+) -> None:
+    """Add the operator whose states go to moved[i, k] with probability share weights[k]. Shapes (r, n), (n,), (r, m), (m,)."""
+    count, rows = len(x), np.arange(len(moved))
+    positions = ((moved - x[0]) / (x[1] - x[0])).astype(np.float64)
+    for position, weight in zip(positions.T, weights, strict=True):
+        first, shares = centred(position, count, STENCIL)
+        shares *= share * float(weight)
+        for j in range(STENCIL):
+            matrix[rows, first + j] += shares[:, j]
