@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.blocks import Block, Divergence
+from sgverify.samplers.blocks import Block, Divergence, Position, by_coordinate
+from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.observation import Asked, Observation
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Fixed, Row, burn_ins
@@ -64,19 +65,6 @@ class Averages:
         return np.asarray(squares.mean(-1)), _standard_error(squares)
 
 
-@dataclass(frozen=True, eq=False)
-class States:
-    """The states X_l at the step numbers `at`.
-
-    `values` maps each variable to an array of shape (S, len(at), C, d), NaN where a row had diverged.
-    """
-
-    rows: tuple[Row, ...]
-    at: tuple[int, ...]
-    values: dict[str, np.ndarray] = field(repr=False)
-    diverged: tuple[Divergence | None, ...]
-
-
 def sample(
     scheme: Scheme,
     target: Target,
@@ -99,12 +87,7 @@ def sample(
     Raises `ConfigurationError` where scheme, target, rows and settings do not go together.
     """
     settings = settings or Settings()
-    if not observables:
-        raise ConfigurationError("observables=[]: expected at least one test function")
-    if len({len(row.lengths) for row in rows}) > 1:
-        raise ConfigurationError(
-            "rows: expected the same number of lengths in every row; sample them separately"
-        )
+    check_observables(observables, rows)
     ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
     book = _Book(ensemble, observables)
     complete = True
@@ -119,48 +102,14 @@ def sample(
     return Averages(ensemble.rows, book.values, book.last, tuple(book.diverged), complete)
 
 
-def sample_states(
-    scheme: Scheme,
-    target: Target,
-    rows: Sequence[Row],
-    *,
-    at: Sequence[int],
-    settings: Settings | None = None,
-    hoist: bool = True,
-    block: int | None = None,
-    tape: bool = True,
-) -> States:
-    """The states of every chain after the steps `at`, of every row; a row's own lengths are not looked at.
-
-    Raises `ConfigurationError` as `sample` does.
-    """
-    wanted = tuple(sorted(set(at)))
-    if not wanted or wanted[0] < 1:
-        raise ConfigurationError(f"at={list(at)}: expected step numbers of at least 1")
-    settings = settings or Settings()
-    ensemble = Ensemble(
-        scheme,
-        target,
-        [Row(row.schedule, wanted) for row in rows],
-        settings,
-        hoist=hoist,
-        block=block,
-        tape=tape,
-    )
-    widths = {name: target.dim if kind == "vector" else 1 for name, kind in scheme.shapes.items()}
-    shape = (len(rows), len(wanted), settings.chains)
-    values = {name: np.full((*shape, width), np.nan) for name, width in widths.items()}
-    diverged: list[Divergence | None] = [None] * len(rows)
-    with one_thread(), torch.no_grad():
-        for part in ensemble.blocks():
-            for row, why in part.diverged.items():
-                diverged[row] = why
-            if part.last in wanted:
-                for i, row in enumerate(part.rows):
-                    if row not in part.diverged:
-                        for name in scheme.state:
-                            values[name][row, wanted.index(part.last)] = _numpy(part.state[name][i])
-    return States(tuple(rows), wanted, values, tuple(diverged))
+def check_observables(observables: Sequence[Callable[..., Any]], rows: Sequence[Row]) -> None:
+    """Refuse a run that averages nothing, or rows of different numbers of lengths."""
+    if not observables:
+        raise ConfigurationError("observables=[]: expected at least one test function")
+    if len({len(row.lengths) for row in rows}) > 1:
+        raise ConfigurationError(
+            "rows: expected the same number of lengths in every row; sample them separately"
+        )
 
 
 class _Book:
@@ -236,12 +185,46 @@ class _Book:
             lengths = self._rows[row].lengths
             if block.last in lengths:
                 place = lengths.index(block.last)
-                self.values[:, row, place] = _numpy(
+                self.values[:, row, place] = as_float64(
                     self._sums[:, i] / (block.last if self._uniform else self._weights[row])
                 )
             if block.last == lengths[-1]:
                 for name in self._state:
-                    self.last[name][row] = _numpy(block.state[name][i])
+                    self.last[name][row] = as_float64(block.state[name][i])
+
+    def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:
+        """All of it at `position`, a copy, with the run of `chains` that it belongs to."""
+        places = [self._open.index(row) for row in position.rows]
+        return Checkpoint(
+            identity=identity,
+            chains=chains,
+            step=position.done,
+            rows=position.rows,
+            state={name: _raw(value) for name, value in zip(self._state, position.state, strict=True)},
+            carried=tuple(map(_raw, position.carried)),
+            sums=_raw(self._sums[:, places]),
+            weights=tuple(self._weights),
+            values=self.values.copy(),
+            last={name: value.copy() for name, value in self.last.items()},
+            diverged=tuple(self.diverged),
+            generators=tuple(map(_raw, position.generators)),
+        )
+
+    def take_up(self, checkpoint: Checkpoint) -> Position:
+        """Go on from a checkpoint of this run: where it stands, on the device that it goes on on."""
+        device = self._sums.device
+        self.values, self.last = checkpoint.values.copy(), {k: v.copy() for k, v in checkpoint.last.items()}
+        self.diverged, self._weights = list(checkpoint.diverged), list(checkpoint.weights)
+        self._open, self._sums = checkpoint.rows, torch.tensor(checkpoint.sums, device=device)
+        self._observe = Observation(self._asked)
+        state = (checkpoint.state[name] for name in self._state)
+        return Position(
+            checkpoint.rows,
+            checkpoint.step,
+            tuple(by_coordinate(torch.tensor(value, device=device)) for value in state),
+            tuple(by_coordinate(torch.tensor(value, device=device)) for value in checkpoint.carried),
+            tuple(map(torch.tensor, checkpoint.generators)),
+        )
 
     def share(self, block: Block) -> float:
         """The share of all steps that is done; a diverged row has none left."""
@@ -259,5 +242,11 @@ def _standard_error(values: np.ndarray) -> np.ndarray:
     return np.asarray(values.std(-1, ddof=1) / np.sqrt(chains))
 
 
-def _numpy(tensor: Tensor) -> np.ndarray:
+def _raw(tensor: Tensor) -> np.ndarray:
+    """A copy in the tensor's own dtype."""
+    return np.array(tensor.cpu().numpy(), order="C")
+
+
+def as_float64(tensor: Tensor) -> np.ndarray:
+    """A tensor of any device and dtype, for arithmetic outside of torch."""
     return tensor.to(torch.float64).cpu().numpy()

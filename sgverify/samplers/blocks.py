@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import SgverifyError
+
 FAR = 1e9
 """A chain has diverged where a coordinate is NaN or beyond FAR units from 0. The unit is the largest of 1, sqrt(T),
 the friction, the start's and the mean's distance from 0 and the standard deviations of the target."""
@@ -45,6 +47,45 @@ class Block:
     def last(self) -> int:
         """The number of the last step."""
         return self.first + len(self.steps) - 1
+
+
+def divergences(
+    block: Block, beyond: np.ndarray, schedules: Sequence[str], first_chain: int
+) -> dict[int, Divergence]:
+    """The rows of a block with chains that are `beyond` every bound, shape (S, C); `schedules` names all rows."""
+    found = {}
+    for i, row in enumerate(block.rows):
+        chains = tuple(int(chain) + first_chain for chain in np.flatnonzero(beyond[i]))
+        if chains:
+            found[row] = Divergence(schedules[row], block.last, chains)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Where a run stands between two steps, and all that the next one needs.
+
+    `rows` are the places of those that go on, after `done` steps; `state` their variables, each (S, C, d or 1),
+    `carried` what the gradient estimator keeps, `generators` the positions of torch's own generators, if they draw.
+    """
+
+    rows: tuple[int, ...]
+    done: int
+    state: tuple[Tensor, ...]
+    carried: tuple[Tensor, ...] = ()
+    generators: tuple[Tensor, ...] = ()
+
+
+def check_shapes(
+    name: str, state: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]], dtype: torch.dtype
+) -> None:
+    """Raise `SgverifyError` where a step has changed the dtype or the shape of a variable."""
+    for variable, value in state.items():
+        if value.dtype != dtype or tuple(value.shape) != expected[variable]:
+            raise SgverifyError(
+                f"scheme={name!r}: {variable} became {value.dtype} of shape {tuple(value.shape)}; expected {dtype} of shape "
+                f"{expected[variable]}"
+            )
 
 
 def by_coordinate(tensor: Tensor) -> Tensor:

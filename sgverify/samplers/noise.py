@@ -117,11 +117,18 @@ class Native:
         self._rooms: list[Tensor] = []
         self._turn = 0
 
-    def keep(self, places: Sequence[int]) -> None:
-        """Go on with these of the present rows."""
-        if len(self._generators) > 1:
-            self._generators = [self._generators[place] for place in places]
-            self._turn = 0
+    def positions(self, places: Sequence[int] | None = None) -> tuple[Tensor, ...]:
+        """Where the generators stand: of these of the present rows, or of all."""
+        shared = places is None or len(self._generators) == 1
+        kept = self._generators if shared else [self._generators[place] for place in places or ()]
+        return tuple(generator.get_state() for generator in kept)
+
+    def move_to(self, positions: Sequence[Tensor]) -> None:
+        """Go on from there, one generator for each of the rows that go on (or the one of all)."""
+        self._generators = self._generators[: len(positions)]
+        for generator, position in zip(self._generators, positions, strict=True):
+            generator.set_state(position)
+        self._turn = 0
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
         """See `Noise`. Drawn when it is used, to tensors that are used again KEPT steps later: all stays in the cache."""

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError, SgverifyError
-from sgverify.samplers.blocks import FAR, Block, Divergence, by_coordinate, far_out
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.blocks import FAR, Block, Position, by_coordinate, check_shapes, divergences, far_out
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.compiling import STEPS
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator, make_estimator
-from sgverify.samplers.metric import Metric
 from sgverify.samplers.motion import Motion
+from sgverify.samplers.naming import parameters_of
 from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.schedules import Power, Row
@@ -31,7 +31,6 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.abstract import Census
 from sgverify.schemes.noise import Noise as Ingredient
 from sgverify.targets import Target
-from sgverify.targets.metric import parse_metric
 
 # Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.
 _BLOCK = 1 << 19
@@ -73,7 +72,7 @@ class Ensemble:
         if settings.coupled == "brownian":
             check_path(scheme)
         self._spans = spans(self.rows) if settings.coupled == "brownian" else ()
-        self._parameters = self._numbers()
+        self._parameters = parameters_of(scheme, settings, target.dim, self._clock)
         if settings.compiled and (settings.gradient.kind != "full" or self.potential.affine is None):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
@@ -87,35 +86,57 @@ class Ensemble:
         scalars = [1.0, math.sqrt(settings.temperature), settings.friction]
         self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start])))
 
-    def blocks(self, watch: Watch | None = None) -> Iterator[Block]:
+    def begin(self) -> Position:
+        """Where a run starts, before its first step."""
+        rows = tuple(range(len(self.rows)))
+        native = self._make_native() if self.settings.generator == "native" else None
+        return Position(rows, 0, self._begin(rows), generators=native.positions() if native else ())
+
+    def blocks(
+        self, watch: Watch | None = None, *, start: Position | None = None, until: int | None = None
+    ) -> Iterator[Block]:
         """Run every row to its last length, or until it diverges. A block ends at each length of a running row.
 
-        `watch` is shown every state, with the rows that run, the number of the step and the step sizes.
+        `watch` is shown every state, with the rows that run, the number of the step and the step sizes. `start`: go on
+        from there; `until`: stop after the step of this number.
         """
-        alive = tuple(range(len(self.rows)))
-        state = self._begin(alive)
-        self._native = self._make_native() if self.settings.generator == "native" else None
-        self._carried = tuple[Tensor, ...]()
-        done = 0
-        while alive:
-            for block in self._run(alive, state, done, watch):
+        now = start or self.begin()
+        if self.settings.generator == "native":
+            self._native = self._make_native()
+            self._native.move_to(now.generators)
+        while now.rows and (until is None or now.done < until):
+            self._carried = now.carried
+            for block in self._run(now.rows, now.state, now.done, watch, until):
                 yield block
-                done, state = block.last, tuple(block.state[name] for name in self.scheme.state)
-                kept = [i for i, row in enumerate(alive) if self._goes_on(row, block)]
-            index = torch.tensor(kept, dtype=torch.int64, device=self.device)
-            state = tuple(by_coordinate(tensor.index_select(0, index)) for tensor in state)
-            self._carried = tuple(by_coordinate(held.index_select(0, index)) for held in self._carried)
-            alive = tuple(alive[i] for i in kept)
+                last = block
+            now = self.position(last)
             if self._native is not None:
-                self._native.keep(kept)
+                self._native.move_to(now.generators)
 
-    def _goes_on(self, row: int, block: Block) -> bool:
-        return row not in block.diverged and self.rows[row].lengths[-1] > block.last
+    def position(self, block: Block) -> Position:
+        """Where the run stands at the end of its latest block."""
+        kept = [
+            i
+            for i, row in enumerate(block.rows)
+            if row not in block.diverged and self.rows[row].lengths[-1] > block.last
+        ]
+        index = torch.tensor(kept, dtype=torch.int64, device=self.device)
+        state, carried = (
+            tuple(by_coordinate(tensor.index_select(0, index)) for tensor in tensors)
+            for tensors in (tuple(block.state[name] for name in self.scheme.state), self._carried)
+        )
+        generators = () if self._native is None else self._native.positions(kept)
+        return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
 
     def _run(
-        self, alive: tuple[int, ...], start: tuple[Tensor, ...], done: int, watch: Watch | None
+        self,
+        alive: tuple[int, ...],
+        start: tuple[Tensor, ...],
+        done: int,
+        watch: Watch | None,
+        until: int | None,
     ) -> Iterator[Block]:
-        """Blocks of the rows `alive`, until one of them ends or diverges."""
+        """Blocks of the rows `alive`, until one of them ends or diverges, or step `until`."""
         noise = self._noise(alive)
         estimator = self._estimator(alive, self.scheme.census)
         estimator.resume(self._carried)
@@ -123,6 +144,8 @@ class Ensemble:
         moving = any(isinstance(schedule, Power) for schedule in schedules)
         marks = sorted({length for row in alive for length in self.rows[row].lengths})
         end = min(self.rows[row].lengths[-1] for row in alive)
+        end = end if until is None else min(end, until)
+        marks = sorted({*(mark for mark in marks if mark < end), end})
         # Another estimator may do something else at another step.
         steady = self._tape and type(estimator) is Estimator
         motion = Motion(self.scheme, self._parameters, self._clock, self._fixed(), tape=steady)
@@ -156,11 +179,12 @@ class Ensemble:
                 k += 1
                 if watch is not None:
                     watch.show(alive, done + k, state, steps[k - 1])
-            self._check(state, len(alive))
             named = dict(zip(self.scheme.state, state, strict=True))
+            check_shapes(self.scheme.name, named, self._shapes(len(alive)), self.dtype)
             block = Block(alive, done + 1, named, steps[:k], {})
             if beyond is not None:
-                block.diverged.update(self._diverged(block, beyond))
+                names = [str(row.schedule) for row in self.rows]
+                block.diverged.update(divergences(block, beyond, names, self.chains.start))
             done, self._carried = block.last, estimator.carried
             yield block
 
@@ -199,14 +223,6 @@ class Ensemble:
     def _draws(self, noise: Noise, done: int, count: int) -> Iterator[Tensor]:
         """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
         return noise.take(done, count) if self.scheme.draws else iter(())
-
-    def _diverged(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
-        found = {}
-        for i, row in enumerate(block.rows):
-            chains = tuple(int(chain) + self.chains.start for chain in np.flatnonzero(beyond[i]))
-            if chains:
-                found[row] = Divergence(str(self.rows[row].schedule), block.last, chains)
-        return found
 
     def _begin(self, alive: tuple[int, ...]) -> tuple[Tensor, ...]:
         """X_0: theta off its mean, the momentum zero or stationary, a thermostat's friction at D."""
@@ -263,19 +279,6 @@ class Ensemble:
             evaluations=max(1, asked.gradients),
         )
 
-    def _numbers(self) -> dict[str, Any]:
-        known = {"D": self.settings.friction, "T": self.settings.temperature}
-        for name in self.scheme.parameters:
-            if name not in known:
-                raise ConfigurationError(
-                    f"scheme={self.scheme.name!r} asks for the parameter {name}; the sampler knows D (friction) and T "
-                    "(temperature); write the definition with these"
-                )
-        constants = {
-            name: Constant(np.array([[known[name]]], dtype=np.float64), self._clock) for name in known
-        }
-        return {**constants, "dim": self.target.dim, "metric": Metric(parse_metric(self.settings.metric))}
-
     def _length(self, alive: tuple[int, ...]) -> int:
         """Steps per block: as many as keep the block's random numbers within _BLOCK."""
         if self._steps_at_once is not None:
@@ -287,12 +290,9 @@ class Ensemble:
             numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim
         return max(1, min(_LONGEST, _BLOCK // max(1, numbers * len(alive) * self.settings.chains)))
 
-    def _check(self, state: tuple[Tensor, ...], rows: int) -> None:
-        shapes = self.scheme.shapes.values()
-        for name, shape, value in zip(self.scheme.state, shapes, state, strict=True):
-            expected = (rows, self.settings.chains, self.target.dim if shape == "vector" else 1)
-            if value.dtype != self.dtype or tuple(value.shape) != expected:
-                raise SgverifyError(
-                    f"scheme={self.scheme.name!r}: {name} became {value.dtype} of shape "
-                    f"{tuple(value.shape)}; expected {self.dtype} of shape {expected}"
-                )
+    def _shapes(self, rows: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each variable, (S, C, d or 1)."""
+        widths = {
+            name: self.target.dim if kind == "vector" else 1 for name, kind in self.scheme.shapes.items()
+        }
+        return {name: (rows, self.settings.chains, width) for name, width in widths.items()}

@@ -14,7 +14,14 @@ from sgverify.schemes import Scheme
 from sgverify.strategies.gradients import KINDS, NEED_DATA, gradients
 from sgverify.strategies.observables import observables
 from sgverify.strategies.scalars import decimals, frictions, temperatures
-from sgverify.strategies.targets import DIMENSIONS, SIZES, dimension_of, targets
+from sgverify.strategies.targets import DIMENSIONS, GAUSSIAN, SIZES, WITH_DATA, dimension_of, targets
+
+DTYPES = ("float64", "float32")
+METRICS = ("1 + theta**2/10", "2", "1 + theta/5 + theta**2/10")
+"""The default, a constant one and one without symmetry: its coefficients are those of a polynomial without real zeros."""
+
+LONGEST_BURN_IN = 20
+LARGEST_THINNING = 5
 
 
 def configurations(
@@ -22,65 +29,106 @@ def configurations(
     scheme: Scheme | None = None,
     dims: Sequence[int] = DIMENSIONS,
     kinds: Sequence[str] | None = None,
+    names: Sequence[str] = GAUSSIAN,
+    condition: float | None = None,
     target: SearchStrategy[TargetTable] | None = None,
     sizes: Sequence[int] = SIZES,
     degree: int = 2,
     lowest: int = 1,
     momentum: bool = True,
+    averaging: bool = False,
+    dtypes: Sequence[str] = ("float64",),
     schedule: SearchStrategy[ScheduleTable] | None = None,
 ) -> SearchStrategy[Configuration]:
     """Valid configurations for `scheme` (for any scheme of the catalogue, where it is left out).
 
     Temperature and friction are not 1, spectra are random, data asymmetric under a strong prior, starts off the
-    mean. `dims` are the dimensions, `kinds` the gradient estimators, `sizes` the numbers of data; test functions
-    have a degree from `lowest` to `degree` and read p where the scheme has one and `momentum` allows. The step is left open, so
-    that it becomes half the stability limit, unless `schedule` draws one. All survive JSON and TOML.
+    mean. `dims` are the dimensions, `kinds` the gradient estimators, `sizes` the numbers of data, `names` the targets
+    and `condition` the condition number of their Hessian (see `targets`, in whose place a strategy of your own may
+    stand as `target`); test functions have a degree from `lowest` to `degree` and read p where the scheme has one and
+    `momentum` allows. `averaging` draws a burn-in and a thinning, `dtypes` are those of the state; a Riemannian scheme
+    gets a metric. The step is left open, so that it becomes half the stability limit, unless `schedule` draws one. All
+    survive JSON and TOML.
 
     >>> from hypothesis import find
     >>> from sgverify.configuration import settings_of
     >>> settings_of(find(configurations(dims=[1], kinds=["full"]), lambda c: True))[:3]
     ['temperature=2.0', 'friction=2.0', 'start=0.0']
+    >>> settings_of(find(configurations(dims=[1], kinds=["full"], averaging=True), lambda c: c.thinning > 1))[3:5]
+    ['burn_in=0', 'thinning=2']
 
     Raises `ConfigurationError` for an empty domain.
     """
     if kinds is not None and (not kinds or not set(kinds) <= set(KINDS)):
         raise ConfigurationError(f"kinds={list(kinds)!r}: expected some of {', '.join(KINDS)}")
+    if not dtypes or not set(dtypes) <= set(DTYPES):
+        raise ConfigurationError(f"dtypes={list(dtypes)!r}: expected some of {', '.join(DTYPES)}")
     state = ("theta",) if scheme is None or not momentum else scheme.dynamics.state
     if not 1 <= lowest <= degree:
         raise ConfigurationError(f"lowest={lowest!r}, degree={degree!r}: expected 1 <= lowest <= degree")
-    bare, full = (targets(dims=dims, data=data, sizes=sizes) for data in (None, True))
-    return _configurations(target, bare, full, tuple(state), kinds, degree, lowest, schedule)
+    options = {"dims": dims, "sizes": sizes, "names": names, "condition": condition}
+    scalars = _scalars(state, averaging, tuple(dtypes), scheme is not None and scheme.dynamics.riemannian)
+    chosen = _targets_for(kinds, options) if target is None else st.tuples(st.just(kinds), target)
+    return _configurations(scalars, chosen, state, degree, lowest, schedule)
+
+
+def _targets_for(
+    kinds: Sequence[str] | None, options: dict[str, Any]
+) -> SearchStrategy[tuple[Sequence[str] | None, TargetTable]]:
+    """A kind of gradient, and a target that can have it: the kind comes first, so that each is as likely as the next."""
+    bare = targets(**options)
+    with_data = any(name in WITH_DATA for name in options["names"])
+    possible = [kind for kind in kinds or KINDS if with_data or kind not in NEED_DATA]
+    if not possible:
+        raise ConfigurationError(
+            f"kinds={list(kinds or KINDS)!r}, names={list(options['names'])!r}: these gradients need data; expected a name "
+            f"among {', '.join(WITH_DATA)}"
+        )
+    full = targets(**options, data=True) if with_data else bare
+    return st.sampled_from(possible).flatmap(
+        lambda kind: st.tuples(st.just([kind]), full if kind in NEED_DATA else bare)
+    )
+
+
+@st.composite
+def _scalars(
+    draw: Any, state: tuple[str, ...], averaging: bool, dtypes: tuple[str, ...], riemannian: bool
+) -> dict[str, Any]:
+    """The keys that need no target."""
+    tree: dict[str, Any] = {
+        "temperature": draw(temperatures()),
+        "friction": draw(frictions()),
+        "start": draw(decimals(low=-3.0, high=3.0, places=1)),
+    }
+    if averaging:
+        tree.update(
+            burn_in=draw(st.integers(0, LONGEST_BURN_IN)), thinning=draw(st.integers(1, LARGEST_THINNING))
+        )
+    if len(dtypes) > 1 or dtypes[0] != "float64":
+        tree["dtype"] = draw(st.sampled_from(dtypes))
+    if riemannian:
+        tree["metric"] = draw(st.sampled_from(METRICS))
+    return tree
 
 
 @st.composite
 def _configurations(
     draw: Any,
-    target: SearchStrategy[TargetTable] | None,
-    bare: SearchStrategy[TargetTable],
-    full: SearchStrategy[TargetTable],
+    scalars: SearchStrategy[dict[str, Any]],
+    chosen: SearchStrategy[tuple[Sequence[str] | None, TargetTable]],
     state: tuple[str, ...],
-    kinds: Sequence[str] | None,
     degree: int,
     lowest: int,
     schedule: SearchStrategy[ScheduleTable] | None,
 ) -> Configuration:
     # What is short and always there comes first: the rest can then shrink, or become another, behind it.
-    numbers = {
-        "temperature": draw(temperatures()),
-        "friction": draw(frictions()),
-        "start": draw(decimals(low=-3.0, high=3.0, places=1)),
-    }
-    if target is None:
-        kinds = [draw(st.sampled_from(list(kinds or KINDS)))]
-        table = draw(full if kinds[0] in NEED_DATA else bare)
-    else:
-        table = draw(target)
+    numbers = draw(scalars)
+    kinds, table = draw(chosen)
     gradient = draw(gradients(target=table, kinds=kinds))
+    seen = tuple(name for name in state if name in ("theta", "p"))
     tree: dict[str, Any] = {
         **numbers,
-        "test_function": draw(
-            observables(dim=dimension_of(table), state=state, degree=degree, lowest=lowest)
-        ),
+        "test_function": draw(observables(dim=dimension_of(table), state=seen, degree=degree, lowest=lowest)),
         "target": table.model_dump(exclude_unset=True),
     }
     if "p" in state and draw(st.booleans()):

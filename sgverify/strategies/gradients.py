@@ -19,17 +19,22 @@ NEED_DATA = ("iid", "without-replacement", "reshuffle", "symmetric", "svrg")
 BLOCKS = ("reshuffle", "symmetric")
 
 
-def gradients(*, target: TargetTable, kinds: Sequence[str] | None = None) -> SearchStrategy[GradientTable]:
+def gradients(
+    *, target: TargetTable, kinds: Sequence[str] | None = None, biased: bool = False
+) -> SearchStrategy[GradientTable]:
     """Gradient tables for `target`, of all kinds or of `kinds`, in the order in which they shrink.
 
     A batch is smaller than the data, so that there is noise, and a divisor of their number for `reshuffle` and `symmetric`; a
-    covariance of `additive` is a number, a diagonal (that may have a 0) or a matrix.
+    covariance of `additive` is a number, a diagonal (that may have a 0) or a matrix. `biased=True` scales the
+    likelihood's part or clips every datum's gradient, where there are data.
 
     >>> from hypothesis import find
     >>> from sgverify.configuration import TargetTable
     >>> table = TargetTable(data=[0.0, 0.0, 1.0, 5.0])
     >>> sorted({find(gradients(target=table, kinds=["reshuffle"]), lambda g: g.batch == n).batch for n in (1, 2)})
     [1, 2]
+    >>> find(gradients(target=table, biased=True), lambda g: True).scale
+    2.0
 
     Raises `ConfigurationError` where none of the kinds applies to the target.
     """
@@ -44,7 +49,16 @@ def gradients(*, target: TargetTable, kinds: Sequence[str] | None = None) -> Sea
             f"kinds={list(wanted)!r}: none applies to target.name={target.name!r} with {size or 'no'} data; expected full or "
             "additive there; choose one of these or a target with data"
         )
-    return st.one_of([_of_kind(kind, size or 0, dim) for kind in possible])
+    found = st.one_of([_of_kind(kind, size or 0, dim) for kind in possible])
+    if not biased:
+        return found
+    if not size:
+        raise ConfigurationError(
+            f"biased=True: target.name={target.name!r} has no data whose part could be scaled or clipped; choose one that has"
+        )
+    return st.tuples(found, _biases()).map(
+        lambda pair: GradientTable(**{**pair[0].model_dump(exclude_unset=True), **pair[1]})
+    )
 
 
 def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
@@ -57,6 +71,11 @@ def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
         intervals = st.sampled_from([None, 1, 2, 5])
         return st.builds(GradientTable, kind=st.just(kind), batch=st.sampled_from(batches), refresh=intervals)
     return st.sampled_from(batches).map(lambda n: GradientTable(kind=kind, batch=n))
+
+
+def _biases() -> SearchStrategy[dict[str, float]]:
+    scales = decimals(low=0.5, high=2.0, places=1, without=frozenset({1.0})).map(lambda x: {"scale": x})
+    return st.one_of(scales, decimals(low=0.5, high=4.0, places=1).map(lambda x: {"clip": x}))
 
 
 def _covariances(dim: int) -> SearchStrategy[Any]:

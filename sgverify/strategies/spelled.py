@@ -7,20 +7,23 @@ was generated, has no name there, and a failing example could not be replayed fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from sgverify.errors import UserError
 from sgverify.schemes import ALPHABETS, Alphabet, Scheme
+from sgverify.schemes.number_text import read_number, split_numbers
+from sgverify.schemes.rounded import Rounded
+from sgverify.schemes.words import Share
 from sgverify.strategies.splittings import splitting
 
 CATALOGUE = {alphabet.name: alphabet for alphabet in ALPHABETS.values()}
 
 
 def spell(
-    alphabet: Alphabet, text: str, shares: Sequence[Fraction] | None = None, *, order: int | None = None
+    alphabet: Alphabet, text: str, shares: Sequence[Share] | None = None, *, order: int | None = None
 ) -> Scheme:
     """The word with a reference that `sgverify verify` takes.
 
+    >>> from fractions import Fraction
     >>> from sgverify.schemes.catalogue import chen
     >>> spell(chen.ALPHABET, "ABOBA").reference
     'sghmc-chen-aboba'
@@ -33,7 +36,7 @@ def spell(
         return scheme.named(scheme.name, reference=f"{prefix}-{text.lower()}")
     # Partitions hold a colon, at which a reference is split from its end.
     place = alphabet.name.replace(":", "/")
-    numbers = "" if shares is None else " " + ",".join(str(share) for share in shares)
+    numbers = "" if shares is None else " " + ",".join(str(share).replace(" ", "") for share in shares)
     return scheme.named(scheme.name, reference=f"{__name__}:{place} {text}{numbers}")
 
 
@@ -42,7 +45,14 @@ def read(attribute: str) -> Scheme:
     name, _, rest = attribute.partition(" ")
     text, _, numbers = rest.partition(" ")
     alphabet = CATALOGUE.get(name) or splitting(name.replace("/", ":"))
-    return spell(alphabet, text, [Fraction(share) for share in numbers.split(",")] if numbers else None)
+    return spell(alphabet, text, [_share(share) for share in split_numbers(numbers)] if numbers else None)
+
+
+def _share(text: str) -> Share:
+    number = read_number(text)
+    if isinstance(number, Rounded):
+        raise ValueError(f"{text!r} is an interval")
+    return number
 
 
 def __getattr__(attribute: str) -> Scheme:

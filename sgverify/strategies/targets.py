@@ -1,8 +1,9 @@
-"""Targets: the conjugate Gaussian model with data of its own, and bare quadratic potentials."""
+"""Targets: the conjugate Gaussian model with data of its own, bare quadratic potentials, and the landscapes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,13 +11,21 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.precisions import precisions
-from sgverify.strategies.scalars import decimals
+from sgverify.strategies.columns import columns
+from sgverify.strategies.landscapes import LANDSCAPES, landscape
+from sgverify.strategies.landscapes import WITH_DATA as LANDSCAPES_WITH_DATA
+from sgverify.strategies.precisions import Precision, precisions
+from sgverify.strategies.scalars import as_decimal, decimals
 from sgverify.targets import build_target
 
 DIMENSIONS = (1, 2, 3, 4, 5)
 SIZES = (3, 4, 6, 8, 12)
 """Numbers of data: small enough to enumerate minibatches, with divisors for reshuffled epochs."""
+
+GAUSSIAN = ("gaussian", "gaussian-mean")
+NAMES = (*GAUSSIAN, *LANDSCAPES)
+WITH_DATA = ("gaussian-mean", *LANDSCAPES_WITH_DATA)
+"""The targets, in the order in which they shrink, and those of them that have data."""
 
 
 def datasets(*, dim: int, sizes: Sequence[int] = SIZES) -> SearchStrategy[list[Any]]:
@@ -41,28 +50,69 @@ def datasets(*, dim: int, sizes: Sequence[int] = SIZES) -> SearchStrategy[list[A
 
 
 def targets(
-    *, dims: Sequence[int] = DIMENSIONS, data: bool | None = None, sizes: Sequence[int] = SIZES
+    *,
+    dims: Sequence[int] = DIMENSIONS,
+    data: bool | None = None,
+    sizes: Sequence[int] = SIZES,
+    names: Sequence[str] = GAUSSIAN,
+    condition: float | None = None,
 ) -> SearchStrategy[TargetTable]:
-    """Target tables: with data (`data=True`), bare (`data=False`) or either.
+    """Target tables: with data (`data=True`), bare (`data=False`) or either; the Gaussian ones, or those of `names`.
 
-    A target with data has a prior that is as strong as the likelihood and off its centre, so that a prior which is
-    scaled, repeated or forgotten is seen.
+    A Gaussian target with data has a prior that is as strong as the likelihood and off its centre, so that a prior which
+    is scaled, repeated or forgotten is seen. `condition` prescribes the condition number of the Hessian of U, exactly;
+    only Gaussian targets have one. Wells are tilted, data asymmetric. Shrinks to the first of the names, in one
+    dimension where `dims` allows, and to small whole numbers.
 
     >>> from hypothesis import find
     >>> find(targets(dims=[1], data=False), lambda table: True).model_dump(exclude_unset=True)
     {'name': 'gaussian', 'dim': 1, 'precision': 1.0, 'mean': 0.0}
+    >>> find(targets(dims=[2], data=False, condition=4.0), lambda table: True).precision
+    [1.0, 4.0]
+    >>> find(targets(names=["double-well"]), lambda table: True).model_dump(exclude_unset=True)
+    {'name': 'double-well', 'dim': 1, 'precision': 1.0, 'height': 1.0, 'width': 1.0, 'tilt': 1.0}
 
     Raises `ConfigurationError` for an empty domain.
     """
     if not dims or min(dims) < 1:
         raise ConfigurationError(f"dims={dims!r}: expected numbers of at least 1")
-    chosen = st.sampled_from(sorted(dims))
-    bare = chosen.flatmap(_bare)
-    if data is False:
-        return bare
-    full = chosen.flatmap(lambda dim: _with_data(dim, tuple(sizes)))
+    if not names or not set(names) <= set(NAMES):
+        raise ConfigurationError(f"names={list(names)!r}: expected some of {', '.join(NAMES)}")
+    kept = [name for name in NAMES if name in names and (data is None or (name in WITH_DATA) == data)]
+    if not kept:
+        raise ConfigurationError(
+            f"names={list(names)!r}, data={data!r}: none of these is left; expected one of "
+            f"{', '.join(name for name in NAMES if (name in WITH_DATA) == data)}"
+        )
+    if condition is not None:
+        _check_condition(condition, kept, dims)
     datasets(dim=1, sizes=sizes)
-    return full if data else st.one_of(bare, full)
+    chosen, numbers = st.sampled_from(sorted(dims)), tuple(sorted(sizes))
+    return st.one_of(
+        [
+            chosen.flatmap(lambda dim, name=name: _named(name, dim, numbers, condition))  # type: ignore[misc]
+            for name in kept
+        ]
+    )
+
+
+def _named(
+    name: str, dim: int, sizes: tuple[int, ...], condition: float | None
+) -> SearchStrategy[TargetTable]:
+    if name == "gaussian":
+        return _bare(dim, condition)
+    return _with_data(dim, sizes, condition) if name == "gaussian-mean" else landscape(name, dim, sizes)
+
+
+def _check_condition(condition: float, names: Sequence[str], dims: Sequence[int]) -> None:
+    wrong = [name for name in names if name not in GAUSSIAN]
+    if wrong:
+        raise ConfigurationError(
+            f"condition={condition!r}, names={list(names)!r}: the Hessian of {wrong[0]} is not one that is drawn; expected "
+            f"some of {', '.join(GAUSSIAN)}; leave the condition out, or the name"
+        )
+    for dim in dims:
+        precisions(dim=dim, condition=condition)
 
 
 def dimension_of(table: TargetTable) -> int:
@@ -78,40 +128,55 @@ def size_of(table: TargetTable) -> int | None:
 @st.composite
 def _datasets(draw: Any, dim: int, sizes: tuple[int, ...]) -> list[Any]:
     size = draw(st.sampled_from(sizes))
-    columns = [
-        draw(
-            st.lists(decimals(low=-3.0, high=3.0, places=1), min_size=size, max_size=size).filter(_asymmetric)
-        )
-        for _ in range(dim)
-    ]
-    return columns[0] if dim == 1 else [list(row) for row in zip(*columns, strict=True)]
-
-
-def _asymmetric(values: list[float]) -> bool:
-    tenths = [round(10 * value) for value in values]
-    size, total = len(tenths), sum(tenths)
-    return sum((size * k - total) ** 3 for k in tenths) != 0
+    made = draw(columns(dim, size, decimals(low=-3.0, high=3.0, places=1)))
+    return list(made[0]) if dim == 1 else [list(row) for row in zip(*made, strict=True)]
 
 
 @st.composite
-def _bare(draw: Any, dim: int) -> TargetTable:
-    precision = draw(precisions(dim=dim))
+def _bare(draw: Any, dim: int, condition: float | None) -> TargetTable:
+    precision = draw(precisions(dim=dim, condition=condition))
     mean = draw(_vector(dim))
     return TargetTable(name="gaussian", dim=dim, precision=precision, mean=mean)
 
 
 @st.composite
-def _with_data(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
+def _with_data(draw: Any, dim: int, sizes: tuple[int, ...], condition: float | None) -> TargetTable:
     data = draw(datasets(dim=dim, sizes=sizes))
-    strength = draw(decimals(low=1.0, high=2.0 * len(data), places=0))
+    if condition is None:
+        strength = draw(decimals(low=1.0, high=2.0 * len(data), places=0))
+        noise, prior = draw(precisions(dim=dim)), draw(precisions(dim=dim, smallest=strength))
+    else:
+        noise, prior = draw(_conditioned(dim, len(data), condition))
     return TargetTable(
         name="gaussian-mean",
         dim=dim,
         data=data,
-        noise_precision=draw(precisions(dim=dim)),
-        prior_precision=draw(precisions(dim=dim, smallest=strength)),
+        noise_precision=noise,
+        prior_precision=prior,
         prior_mean=draw(_vector(dim)),
     )
+
+
+@st.composite
+def _conditioned(draw: Any, dim: int, size: int, condition: float) -> tuple[float, Precision]:
+    """r and Q such that Q + N r I has the condition number exactly, and Q the least eigenvalue N r."""
+    # One place: the entries of the rotated matrix then have 15 digits at most, whatever the condition.
+    noise = draw(decimals(low=0.5, high=2.0, places=1))
+    pull = size * Fraction(repr(noise))
+    total = draw(precisions(dim=dim, condition=condition, smallest=as_decimal(2 * pull)))
+    return noise, _less(total, pull)
+
+
+def _less(total: Any, pull: Fraction) -> Any:
+    """total - pull I, in the form of `total`."""
+    if not isinstance(total, list):
+        return as_decimal(Fraction(repr(total)) - pull)
+    return [
+        [as_decimal(Fraction(repr(entry)) - pull * (i == j)) for j, entry in enumerate(row)]
+        if isinstance(row, list)
+        else _less(row, pull)
+        for i, row in enumerate(total)
+    ]
 
 
 def _vector(dim: int) -> SearchStrategy[Any]:
@@ -119,4 +184,4 @@ def _vector(dim: int) -> SearchStrategy[Any]:
     return entry if dim == 1 else st.one_of(entry, st.lists(entry, min_size=dim, max_size=dim))
 
 
-__all__ = ["datasets", "dimension_of", "size_of", "targets"]
+__all__ = ["GAUSSIAN", "NAMES", "WITH_DATA", "datasets", "dimension_of", "size_of", "targets"]

@@ -11,15 +11,18 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import ALPHABETS, Alphabet, Scheme
+from sgverify.schemes.compositions import lengths_of, shares_of
 from sgverify.strategies.spelled import spell
 from sgverify.strategies.splittings import PARTS, splitting, splitting_names
+
+Shares = Literal["equal", "rational", "composed"]
 
 LARGEST_WEIGHT = 3
 """Shares are weights 1 to 3 over their sum: few primes, so that their square roots stay few."""
 
 
 def alphabets(*, dynamics: str = "kinetic", catalogue: bool = True) -> SearchStrategy[Alphabet]:
-    """Alphabets of exact flows: the catalogue's (for the kinetic dynamics), then all splittings of the dynamics.
+    """Alphabets of exact flows: the catalogue's, then all splittings of the dynamics, "kinetic" or "thermostat".
 
     >>> from hypothesis import find
     >>> find(alphabets(), lambda alphabet: len(alphabet.letters) == 4).name
@@ -41,24 +44,31 @@ def alphabets(*, dynamics: str = "kinetic", catalogue: bool = True) -> SearchStr
 def words(
     *,
     alphabet: Alphabet | None = None,
+    dynamics: str = "kinetic",
     palindromic: bool | None = None,
     most: int = 7,
-    shares: Literal["equal", "rational"] | None = None,
+    shares: Shares | None = None,
 ) -> SearchStrategy[Scheme]:
-    """Consistent words over `alphabet` (any, where it is left out) of at most `most` letters, each with a reference.
+    """Consistent words over `alphabet` (any of `dynamics`, where it is left out) of at most `most` letters, each with a reference.
 
-    `palindromic=True` makes letters and shares read the same both ways, `False` excludes that. Shares are equal
-    for each letter or `rational`, positive and summing to 1. Shrinks to short words with equal shares.
+    `palindromic=True` makes letters and shares read the same both ways, `False` excludes that. Shares are "equal"
+    for each letter or "rational", positive and summing to 1. "composed" are those of Yoshida's or Suzuki's composition,
+    irrational and partly negative, of a palindrome in the letters that draw no noise; the letters that do stand around
+    it, and `most` does not count. It is never drawn unless it is asked for. Shrinks to short words with equal shares.
 
     >>> from hypothesis import find
-    >>> from sgverify.schemes.catalogue import chen
+    >>> from sgverify.schemes.catalogue import chen, molecular
     >>> find(words(alphabet=chen.ALPHABET, palindromic=True), lambda scheme: True).word.text
     'ABOBA'
+    >>> find(words(alphabet=molecular.ALPHABET, shares="composed"), lambda scheme: True).word.text
+    'OABABABAO'
 
     Raises `ConfigurationError` for an empty domain.
     """
+    if shares == "composed":
+        return _composed_words(alphabet, dynamics, palindromic)
     if alphabet is None:
-        return alphabets().flatmap(
+        return alphabets(dynamics=dynamics).flatmap(
             lambda one: _words(one, palindromic, max(most, _shortest(one, palindromic)), shares)
         )
     if most < _shortest(alphabet, palindromic):
@@ -66,6 +76,39 @@ def words(
             f"most={most!r}: a word over {len(alphabet.letters)} letters has at least {_shortest(alphabet, palindromic)}"
         )
     return _words(alphabet, palindromic, most, shares)
+
+
+def _composed_words(
+    alphabet: Alphabet | None, dynamics: str, palindromic: bool | None
+) -> SearchStrategy[Scheme]:
+    if palindromic is False:
+        raise ConfigurationError(
+            "palindromic=False, shares='composed': compositions of palindromes are palindromes; expected True or None"
+        )
+    if alphabet is None:
+        return alphabets(dynamics=dynamics).filter(lambda one: len(_noiseless(one)) > 1).flatmap(_composed)
+    if len(_noiseless(alphabet)) < 2:
+        raise ConfigurationError(
+            f"shares='composed' over {alphabet.name}: {len(_noiseless(alphabet))} of its letters draw no noise; expected two, "
+            "which can flow backward; choose another alphabet"
+        )
+    return _composed(alphabet)
+
+
+def _noiseless(alphabet: Alphabet) -> list[str]:
+    return [name for name, item in alphabet.letters.items() if "noise" not in item.declaration.ingredients]
+
+
+@st.composite
+def _composed(draw: Any, alphabet: Alphabet) -> Scheme:
+    inner = draw(st.permutations(_noiseless(alphabet)))
+    outer = draw(st.permutations([name for name in alphabet.letters if name not in inner]))
+    name = draw(st.sampled_from(["yoshida4", "suzuki4"]))
+    palindrome = "".join((*inner, *inner[-2::-1]))
+    core = palindrome + palindrome[1:] * (len(lengths_of(name)) - 1)
+    half = [Fraction(1, 2)] * len(outer)
+    text = "".join((*outer, core, *outer[::-1]))
+    return spell(alphabet, text, [*half, *shares_of(name, core), *half])
 
 
 def _shortest(alphabet: Alphabet, palindromic: bool | None) -> int:

@@ -1,0 +1,30 @@
+"""The numbers that a definition asks for by name, as constants of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.metric import Metric
+from sgverify.samplers.settings import Settings
+from sgverify.schemes import Scheme
+from sgverify.targets.metric import parse_metric
+
+
+def parameters_of(scheme: Scheme, settings: Settings, dim: int, clock: Clock) -> dict[str, Any]:
+    """D, T, `dim` and the metric; raises `ConfigurationError` for a parameter that the sampler does not know."""
+    known = {"D": settings.friction, "T": settings.temperature}
+    for name in scheme.parameters:
+        if name not in known:
+            raise ConfigurationError(
+                f"scheme={scheme.name!r} asks for the parameter {name}; the sampler knows D (friction) and T "
+                "(temperature); write the definition with these"
+            )
+    constants = {name: Constant(np.array([[known[name]]], dtype=np.float64), clock) for name in known}
+    return {**constants, "dim": dim, "metric": Metric(parse_metric(settings.metric))}
+
+
+__all__ = ["parameters_of"]
