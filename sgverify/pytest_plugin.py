@@ -10,27 +10,44 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 RECORDING = "sgverify.testing.recording"
-ATTRIBUTE = "sgverify_evidence"
+ATTRIBUTE, REMARKS, TALLIES = "sgverify_evidence", "sgverify_remarks", "sgverify_tallies"
+
+_RUNNING: list[pytest.Config] = []
+"""The runs of this process, the innermost last: `sgverify.testing` asks for their options."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--sgverify-json FILE`."""
-    parser.getgroup("sgverify", "verification of SG-MCMC integrators").addoption(
+    """`--sgverify-json FILE`, `--sgverify-regressions FILE|off`, `--sgverify-counterexamples DIR`."""
+    group = parser.getgroup("sgverify", "verification of SG-MCMC integrators")
+    group.addoption(
         "--sgverify-json",
         metavar="FILE",
         help="write the evidence of all sgverify checks of this run as JSON",
+    )
+    text = (
+        "file of configurations that failed once and are tried first, off for none; by default "
+        "sgverify-regressions.jsonl beside the test module"
+    )
+    group.addoption("--sgverify-regressions", metavar="FILE|off", help=text)
+    parser.addini("sgverify_regressions", help=f"{text}; from the root folder")
+    group.addoption(
+        "--sgverify-counterexamples",
+        metavar="DIR",
+        help="where evidence and plots of failing properties go (default: sgverify-counterexamples)",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and meet a file that cannot be written before the tests run."""
+    _RUNNING.append(config)
     config.addinivalue_line(
         "markers", "sgverify: a check of a scheme (sgverify.testing.parametrize_with_checks)"
     )
@@ -42,6 +59,23 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"--sgverify-json={path}: cannot be written; expected a file in a folder that exists"
             )
     config.pluginmanager.register(_Run(config), "sgverify-run")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Forget the run's options."""
+    if config in _RUNNING:
+        _RUNNING.remove(config)
+
+
+def chosen_places() -> tuple[str | None, str | None]:
+    """The regression file and the folder of counterexamples that the options name; None where they name none."""
+    if not _RUNNING:
+        return None, None
+    config = _RUNNING[-1]
+    file, ini = config.getoption("--sgverify-regressions"), config.getini("sgverify_regressions")
+    if not file and ini:
+        file = ini if ini == "off" else str(config.rootpath / ini)
+    return file, config.getoption("--sgverify-counterexamples")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,6 +90,8 @@ def pytest_runtest_makereport(
     from sgverify.evidence import encode_evidence
 
     setattr(report, ATTRIBUTE, [encode_evidence(evidence) for evidence in recording.take()])
+    setattr(report, REMARKS, recording.take_remarks())
+    setattr(report, TALLIES, recording.take_tallies())
     if report.failed and call.excinfo is not None:
         text = _text(item, call.excinfo.value)
         if text is not None:
@@ -70,10 +106,14 @@ class _Run:
         self._config = config
         self._started = time.perf_counter()
         self._found: list[dict[str, Any]] = []
+        self._remarks: list[str] = []
+        self._tallies: list[dict[str, int]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the evidence of a report, from this process or from a worker."""
+        """Take what a report carries, from this process or from a worker."""
         self._found += getattr(report, ATTRIBUTE, [])
+        self._remarks += getattr(report, REMARKS, [])
+        self._tallies += getattr(report, TALLIES, [])
 
     def pytest_sessionfinish(self) -> None:
         """Write the evidence, once: workers hand theirs on."""
@@ -94,18 +134,30 @@ class _Run:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line that counts the verdicts: an inconclusive check is no pass, and must be seen."""
-        if not self._found:
+        if not (self._found or self._remarks or self._tallies):
             return
-        from sgverify.evidence import decode_evidence
-        from sgverify.report import counts
-
-        found = counts(decode_evidence(item) for item in self._found)
-        text = ", ".join(f"{number} {name}" for name, number in found.items() if number)
         terminalreporter.section("sgverify")
-        terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {text}")
+        if self._found:
+            from sgverify.evidence import decode_evidence
+            from sgverify.report import counts
+
+            found = counts(decode_evidence(item) for item in self._found)
+            terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {_listed(found)}")
+        if self._tallies:
+            total: Counter[str] = Counter()
+            for held in self._tallies:
+                total.update(held)
+            properties = f"{len(self._tallies)} properties held under {total.total()} configurations"
+            terminalreporter.write_line(f"{properties}: {_listed(total)}")
+        for text in sorted(set(self._remarks)):
+            terminalreporter.write_line(text)
         path = self._config.getoption("--sgverify-json")
         if path:
             terminalreporter.write_line(f"evidence written to {path}")
+
+
+def _listed(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in found.items() if number)
 
 
 def _text(item: pytest.Item, error: BaseException) -> str | None:

@@ -6,6 +6,9 @@ import click
 
 from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
+from sgverify.cli.minimising import show_minimal
+from sgverify.cli.plotting import check_plot, plot
+from sgverify.cli.regressions import SUFFIX, replay_rows
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import read_one
 from sgverify.errors import ConfigurationError
@@ -27,12 +30,23 @@ JSON = click.option(
 )
 
 
+PLOT = click.option(
+    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the rate that violates, or else the first one."
+)
+
+
 @click.command()
 @click.argument("scheme")
 @CONFIG
 @SET
 @click.option("--checks", metavar="ID,...", help="Only these checks or claims.")
 @click.option("--explain", is_flag=True, help="Show statement, certificate and replay command of each.")
+@click.option(
+    "--minimise",
+    is_flag=True,
+    help="Look for the simplest configuration under which the first violation remains.",
+)
+@PLOT
 @JSON
 def verify(
     scheme: str,
@@ -40,6 +54,8 @@ def verify(
     settings: tuple[str, ...],
     checks: str | None,
     explain: bool,
+    minimise: bool,
+    plot_path: str | None,
     json_path: str | None,
 ) -> int:
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
@@ -49,6 +65,7 @@ def verify(
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
+    check_plot(plot_path)
     subject = make_subject(scheme, load_configuration(config, settings))
     try:
         with output.progress("verifying") as progress:
@@ -56,7 +73,11 @@ def verify(
     except Interrupted as stopped:
         output.show(stopped.evidence, json_path, explain, watch)
         raise
-    return output.show(evidence, json_path, explain, watch)
+    code = output.show(evidence, json_path, explain, watch)
+    plot(evidence, plot_path)
+    if minimise:
+        show_minimal(subject, evidence, quiet=json_path == "-")
+    return code
 
 
 @click.command()
@@ -70,6 +91,7 @@ def verify(
 @click.option("--method", metavar="exact|monte-carlo", help="The rung; by default the highest there is.")
 @CONFIG
 @SET
+@PLOT
 @JSON
 def rate(
     scheme: str,
@@ -77,6 +99,7 @@ def rate(
     method: str | None,
     config: str | None,
     settings: tuple[str, ...],
+    plot_path: str | None,
     json_path: str | None,
 ) -> int:
     """Measure one rate of SCHEME and hold it against the printed claim."""
@@ -85,10 +108,13 @@ def rate(
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
+    check_plot(plot_path)
     configuration = load_configuration(config, settings)
     with output.progress("sampling") as progress:
         evidence = ask(scheme, quantity=quantity, config=configuration, method=method, progress=progress)  # type: ignore[arg-type]
-    return output.show([evidence], json_path, False, watch)
+    code = output.show([evidence], json_path, False, watch)
+    plot([evidence], plot_path)
+    return code
 
 
 @click.command("list")
@@ -153,16 +179,25 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
 
 
 @click.command()
-@click.argument("evidence", metavar="EVIDENCE.json[#ID]")
+@click.argument("evidence", metavar="EVIDENCE.json[#ID]|REGRESSIONS.jsonl")
+@PLOT
 @JSON
-def replay(evidence: str, json_path: str | None) -> int:
-    """Compute stored evidence anew; exit with 1 unless it comes out the same."""
+def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
+    """Compute stored evidence anew; exit with 1 unless it comes out the same.
+
+    Of a regression file every row is judged; the exit code is that of verify.
+    """
     from sgverify.checks import replay as again
     from sgverify.checks.questions import differing
     from sgverify.evidence.verdicts import VIOLATES
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
+    check_plot(plot_path)
+    if evidence.endswith(SUFFIX):
+        rows = replay_rows(evidence)
+        plot(rows, plot_path)
+        return output.show(rows, json_path, False, watch)
     results, changed = [], False
     for stored in read_one(evidence):
         result = again(stored)
@@ -172,6 +207,7 @@ def replay(evidence: str, json_path: str | None) -> int:
         results.append(result)
         changed = changed or bool(different)
     code = output.show(results, json_path, False, watch)
+    plot(results, plot_path)
     return VIOLATES if changed else code
 
 

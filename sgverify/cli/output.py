@@ -35,14 +35,15 @@ class Stopwatch:
         return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
 
 
-def check_writable(json_path: str | None) -> None:
+def check_writable(json_path: str | None, option: str = "--json") -> None:
     """Meet a path that cannot be written before the work is done, not after."""
     if json_path in (None, "-"):
         return
     folder = Path(json_path).resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(json_path).is_dir():
+        stdout = ", or - for stdout" if option == "--json" else ""
         raise ConfigurationError(
-            f"--json {json_path!r}: cannot be written; expected a file in a folder that exists, or - for stdout"
+            f"{option} {json_path!r}: cannot be written; expected a file in a folder that exists{stdout}"
         )
 
 

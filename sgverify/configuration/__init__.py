@@ -1,6 +1,6 @@
 """The validated configuration of a run."""
 
-from sgverify.configuration.loading import known_keys, load_configuration, settings_of
+from sgverify.configuration.loading import known_keys, load_configuration, settings_of, toml_of, tree_of
 from sgverify.configuration.model import (
     Configuration,
     GradientTable,
@@ -18,4 +18,6 @@ __all__ = [
     "known_keys",
     "load_configuration",
     "settings_of",
+    "toml_of",
+    "tree_of",
 ]

@@ -46,21 +46,36 @@ def load_configuration(
 
 def settings_of(configuration: Configuration) -> list[str]:
     """The `key=value` settings that rebuild `configuration` from the defaults; used by replay commands."""
-    return list(_flatten(configuration.model_dump(exclude_unset=True, exclude_none=True), ""))
+    return [f"{key}={text}" for key, text in _flatten(tree_of(configuration), "", bare=True)]
 
 
-def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterable[str]:
+def toml_of(configuration: Configuration) -> str:
+    """The TOML file of the keys that were set, empty where all have their defaults.
+
+    >>> print(toml_of(load_configuration(friction=3.0, gradient={"kind": "iid"})), end="")
+    friction = 3.0
+    gradient.kind = "iid"
+    """
+    return "".join(f"{key} = {text}\n" for key, text in _flatten(tree_of(configuration), "", bare=False))
+
+
+def tree_of(configuration: Configuration) -> dict[str, Any]:
+    """The keys that were set, as a tree of tables; `load_configuration` makes the same configuration of it."""
+    return configuration.model_dump(exclude_unset=True, exclude_none=True)
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str, bare: bool) -> Iterable[tuple[str, str]]:
     for key, value in tree.items():
         if isinstance(value, Mapping) and not all(name.isidentifier() for name in value):
             # A table by test function: its keys may hold dots.
             pairs = ", ".join(f"{json.dumps(name)} = {json.dumps(entry)}" for name, entry in value.items())
-            yield f"{prefix}{key}={{{pairs}}}"
+            yield f"{prefix}{key}", f"{{{pairs}}}"
         elif isinstance(value, Mapping):
-            yield from _flatten(value, f"{prefix}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.", bare)
         else:
-            bare = isinstance(value, str) and _read_value(value) == value
+            plain = bare and isinstance(value, str) and _read_value(value) == value
             # JSON numbers, strings and arrays are TOML values too.
-            yield f"{prefix}{key}={value if bare else json.dumps(value, ensure_ascii=False)}"
+            yield f"{prefix}{key}", value if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _read_file(path: Path) -> Mapping[str, Any]:

@@ -13,6 +13,14 @@ from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_err
 from sgverify.evidence.identity import canonical, evidence_id
 from sgverify.evidence.model import Evidence, Found, Point, Predicted
 from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.regression import (
+    DEFAULT_FILE,
+    Regression,
+    add_regression,
+    read_regressions,
+    reference_beside,
+    reference_from,
+)
 from sgverify.evidence.storage import find_evidence, read_evidence, write_atomically, write_evidence
 from sgverify.evidence.study import Cell, Panel, Series, Study, Table
 from sgverify.evidence.study_codec import STUDIES_SCHEMA_NAME, Studies, decode_studies, encode_studies
@@ -21,6 +29,7 @@ from sgverify.evidence.validation import schema, validate
 from sgverify.evidence.verdicts import METHODS, VERDICTS, Method, Verdict, exit_code
 
 __all__ = [
+    "DEFAULT_FILE",
     "ERRATA",
     "METHODS",
     "SCHEMA_NAME",
@@ -36,11 +45,13 @@ __all__ = [
     "Point",
     "Predicted",
     "Provenance",
+    "Regression",
     "Series",
     "Studies",
     "Study",
     "Table",
     "Verdict",
+    "add_regression",
     "canonical",
     "decode",
     "decode_errata",
@@ -55,7 +66,10 @@ __all__ = [
     "exit_code",
     "find_evidence",
     "read_evidence",
+    "read_regressions",
     "read_studies",
+    "reference_beside",
+    "reference_from",
     "schema",
     "studies_schema",
     "validate",

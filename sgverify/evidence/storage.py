@@ -74,21 +74,22 @@ def find_evidence(document: Document, id: str) -> Evidence:
     raise UnknownNameError("evidence id", id, (item.id for item in document.evidence))
 
 
-def write_atomically(path: str | Path, text: str) -> None:
+def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write to a temporary file beside `path` and put it in place in one step; a link is followed.
 
     A device or a pipe (`/dev/stdout`) is written to and never replaced.
     Raises UserError when the place cannot be written; the old file, if any, then is untouched.
     """
     path = Path(os.path.realpath(path))
+    raw = content.encode("utf-8") if isinstance(content, str) else content
     temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8", newline="\n")
+            path.write_bytes(raw)
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(raw)
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, NEW_FILE_MODE & ~_umask())

@@ -77,11 +77,25 @@ def draw(figure: Figure) -> Drawing:
         drawing = Drawing(figsize=SIZE)
         FigureCanvasSVG(drawing)
         axes = drawing.add_axes((0.115, 0.1 + _legend_height(figure), 0.865, 0.88 - _legend_height(figure)))
-        frame = _frame(figure)
+        frame = frame_of(figure)
         for curve in figure.curves:
-            _draw_curve(axes, curve, figure.x, frame)
+            draw_curve(axes, curve, figure.x, frame)
         _dress(axes, figure, frame)
     return drawing
+
+
+def set_log_axes(axes: Axes, figure: Figure, frame: Frame) -> None:
+    """Logarithmic axes with these limits, their ticks, grid and names."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(frame[0], frame[1])
+    axes.set_ylim(frame[2], frame[3])
+    set_log_ticks(axes.xaxis, frame[0], frame[1])
+    set_log_ticks(axes.yaxis, frame[2], frame[3])
+    axes.grid(True)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("step h" if figure.x == "step" else "length L")
+    axes.set_ylabel("mean square error" if figure.quantity == "mse" else "|bias|")
 
 
 def set_log_ticks(axis: Axis, low: float, high: float) -> None:
@@ -95,7 +109,7 @@ def set_log_ticks(axis: Axis, low: float, high: float) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _frame(figure: Figure) -> Frame:
+def frame_of(figure: Figure) -> Frame:
     """Limits of the axes, from the data alone: guides and error bars may leave the frame, points may not."""
     places = [_x(point, figure.x) for curve in figure.curves for point in curve.points]
     values = [
@@ -114,7 +128,8 @@ def _widened(low: float, high: float) -> tuple[float, float]:
     return low / room, high * room
 
 
-def _draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
+def draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
+    """Points with their marks and errors, and the slopes that the curve's guides name."""
     colour, marker = COLOURS[curve.place % len(COLOURS)], MARKERS[curve.place % len(MARKERS)]
     plain = sorted((p for p in curve.points if p.value and not p.diverged), key=lambda point: _x(point, x))
     exact = [point for point in plain if not _sampled(point)]
@@ -180,16 +195,7 @@ def _draw_guides(axes: Axes, curve: Curve, points: list[Point], x: str, frame: F
 
 
 def _dress(axes: Axes, figure: Figure, frame: Frame) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(frame[0], frame[1])
-    axes.set_ylim(frame[2], frame[3])
-    set_log_ticks(axes.xaxis, frame[0], frame[1])
-    set_log_ticks(axes.yaxis, frame[2], frame[3])
-    axes.grid(True)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("step h" if figure.x == "step" else "length L")
-    axes.set_ylabel("mean square error" if figure.quantity == "mse" else "|bias|")
+    set_log_axes(axes, figure, frame)
     guides = {guide.corrected for curve in figure.curves for guide in curve.guides}
     for corrected in sorted(guides):
         style: Any = ":" if corrected else (0, (5, 3))

@@ -6,16 +6,24 @@ None of it needs pytest.
 from sgverify.testing.case import Case, cases
 from sgverify.testing.conformance import CarrierConformance
 from sgverify.testing.expansion import ExpansionConformance, Expectation, expectations
-from sgverify.testing.parametrize import parametrize_with_checks
+from sgverify.testing.minimise import Minimal, minimise
+from sgverify.testing.parametrize import check_property, parametrize_with_checks
+from sgverify.testing.regressions import Regressions
 from sgverify.testing.replay import note_replay, replay_command
+from sgverify.testing.violation import Violation
 
 __all__ = [
     "CarrierConformance",
     "Case",
     "ExpansionConformance",
     "Expectation",
+    "Minimal",
+    "Regressions",
+    "Violation",
     "cases",
+    "check_property",
     "expectations",
+    "minimise",
     "note_replay",
     "parametrize_with_checks",
     "replay_command",

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from hypothesis.strategies import SearchStrategy
+
+from sgverify import strategies as library
 from sgverify.checks import Subject, make_subject
 from sgverify.checks.judging import judge_pair
 from sgverify.checks.questions import Source
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims, find_claim
-from sgverify.configuration import load_configuration
+from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
+from sgverify.testing.counterexample import DEFAULT_FOLDER
+from sgverify.testing.places import Places, places_for
+from sgverify.testing.property import MOST_EXAMPLES, Property
 from sgverify.testing.recording import record
 from sgverify.testing.references import reference_of
+from sgverify.testing.regressions import Regressions
 from sgverify.testing.violation import Violation
 
 MARK = "sgverify"
@@ -76,8 +85,49 @@ class SchemeCheck:
         return f"{self.claim}-{self.quantity}"
 
 
+@dataclass(frozen=True)
+class SchemeProperty:
+    """One claim and quantity under generated configurations, as a call that fails, skips or returns."""
+
+    claim: str
+    quantity: str
+    suite: Suite
+    strategy: SearchStrategy[Configuration] = field(repr=False)
+    max_examples: int
+
+    def __call__(self, scheme: Scheme | str) -> None:
+        """Judge `scheme` under all of them; `Violation` with a minimal counterexample, a skip where nothing was settled."""
+        import pytest
+
+        __tracebackhide__ = True
+        held = self.judge(scheme, places_for(self.suite.namespace))
+        if not any(evidence.verdict == "conforms" for evidence in held):
+            found = ", ".join(f"{number} {verdict}" for verdict, number in _counted(held))
+            pytest.skip(f"{len(held)} configurations: {found}; the first: {held[0].reason}")
+
+    def judge(self, scheme: Scheme | str, places: Places) -> list[Evidence]:
+        """The evidence of every configuration, with counterexamples kept in `places`."""
+        return Property(
+            self.suite.subject(scheme),
+            find_claim(self.claim),
+            self.quantity,
+            self.strategy,
+            self.max_examples,
+            places.regressions,
+            places.counterexamples,
+        ).check()
+
+    def __str__(self) -> str:
+        return f"{self.claim}-{self.quantity}"
+
+
 def parametrize_with_checks(
-    schemes: Iterable[Scheme | str], *, config: Source = None, checks: Sequence[str] = ()
+    schemes: Iterable[Scheme | str],
+    *,
+    config: Source = None,
+    checks: Sequence[str] = (),
+    configurations: SearchStrategy[Configuration] | None = None,
+    max_examples: int = MOST_EXAMPLES,
 ) -> Callable[[Any], Any]:
     """Decorate a test of two arguments, `scheme` and `check`, whose body is `check(scheme)`.
 
@@ -87,8 +137,10 @@ def parametrize_with_checks(
 
     One test for each scheme and each pair of printed claim and quantity; those that do not apply and those that
     settle nothing are skipped with the reason. `config` is a file, a mapping or a `Configuration`; `checks` holds
-    ids of claims or checks, all of them by default. The order and the names of the tests depend on the arguments
-    alone, so that any number of workers collects the same ones.
+    ids of claims or checks, all of them by default. With `configurations`, a strategy such as
+    `sgverify.strategies.configurations(dims=[1, 2])`, each test judges under the rows of the regression file and then
+    `max_examples` generated configurations, and fails with a minimal one.
+    The order and the names of the tests depend on the arguments alone, so that any number of workers collects the same.
     Raises `UserError` for an empty list of schemes or an entry that is none, `UnknownNameError` for an id.
     """
     import pytest
@@ -102,8 +154,18 @@ def parametrize_with_checks(
                 f"schemes: {scheme!r} is a {type(scheme).__name__}; expected a Scheme or a reference such as 'sghmc-aboba' "
                 "or 'mine.py:heun'"
             )
+    if config is not None and configurations is not None:
+        raise UserError(
+            f"config={config!r}: one configuration beside a strategy for whole ones; expected one of the two; leave one out"
+        )
     suite = Suite(config, sys._getframe(1).f_globals)
-    pairs = [(scheme, check) for scheme in schemes for check in _checks(suite, checks)]
+    made: list[Any] = [
+        SchemeCheck(claim, quantity, suite)
+        if configurations is None
+        else SchemeProperty(claim, quantity, suite, configurations, max_examples)
+        for claim, quantity in pairs_of(checks)
+    ]
+    pairs = [(scheme, check) for scheme in schemes for check in made]
     names = [f"{scheme if isinstance(scheme, str) else scheme.name}-{check}" for scheme, check in pairs]
     mark = getattr(pytest.mark, MARK)
 
@@ -113,13 +175,42 @@ def parametrize_with_checks(
     return decorate
 
 
-def _checks(suite: Suite, asked: Sequence[str]) -> list[SchemeCheck]:
+def check_property(
+    scheme: Scheme | str,
+    *,
+    checks: Sequence[str] = (),
+    configurations: SearchStrategy[Configuration] | None = None,
+    max_examples: int = MOST_EXAMPLES,
+    regressions: str | Path | None = None,
+    folder: str | Path = DEFAULT_FOLDER,
+) -> list[Evidence]:
+    """Judge `scheme` under generated configurations, outside pytest too: one piece of evidence for each one judged.
+
+    `checks` holds ids of claims or checks, all of them by default; `configurations` is a strategy, by default the
+    library's own for the scheme. The rows of the file `regressions` are tried first, and a violation is added to it.
+    Raises `Violation`, whose text holds the minimal configuration, the command that replays it and the files left in
+    `folder`; `UserError` where scheme, names, rows or configurations are wrong.
+    """
+    suite = Suite(None, sys._getframe(1).f_globals)
+    strategy = configurations
+    if strategy is None:
+        strategy = library.configurations(scheme=suite.subject(scheme).scheme)
+    places = Places(None if regressions is None else Regressions(Path(regressions)), Path(folder))
+    return [
+        evidence
+        for claim, quantity in pairs_of(checks)
+        for evidence in SchemeProperty(claim, quantity, suite, strategy, max_examples).judge(scheme, places)
+    ]
+
+
+def pairs_of(asked: Sequence[str]) -> list[tuple[str, str]]:
+    """Printed claims and their quantities, all or those that `asked` names as claims or checks."""
     known = claims()
     for name in asked:
         if name not in known and name not in CHECKS:
             raise UnknownNameError("check or claim", name, [*known, *CHECKS])
     return [
-        SchemeCheck(claim.id, quantity, suite)
+        (claim.id, quantity)
         for claim in known.values()
         if claim.corrects is None or claim.id in asked
         for quantity in claim.quantities
@@ -127,8 +218,12 @@ def _checks(suite: Suite, asked: Sequence[str]) -> list[SchemeCheck]:
     ]
 
 
+def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
+    return Counter[str](evidence.verdict for evidence in held).most_common()
+
+
 def _replay(evidence: Evidence) -> str:
     return f" (replay: {evidence.replay})" if evidence.verdict == "inconclusive" else ""
 
 
-__all__ = ["SchemeCheck", "Suite", "parametrize_with_checks"]
+__all__ = ["SchemeCheck", "SchemeProperty", "Suite", "check_property", "parametrize_with_checks"]

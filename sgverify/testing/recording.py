@@ -1,15 +1,29 @@
-"""The evidence of the checks that ran in this process, until somebody takes it."""
+"""What the checks that ran in this process found, until somebody takes it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from sgverify.evidence import Evidence
 
 _FOUND: list[Evidence] = []
+_REMARKS: list[str] = []
+_TALLIES: list[dict[str, int]] = []
 
 
 def record(evidence: Evidence) -> None:
     """Keep a piece of evidence for the test run's summary."""
     _FOUND.append(evidence)
+
+
+def remark(text: str) -> None:
+    """Keep a line that the test run's summary shows."""
+    _REMARKS.append(text)
+
+
+def tally(outcomes: Mapping[str, int]) -> None:
+    """Keep how often each outcome occurred among the configurations of one property."""
+    _TALLIES.append(dict(outcomes))
 
 
 def take() -> list[Evidence]:
@@ -18,4 +32,16 @@ def take() -> list[Evidence]:
     return found
 
 
-__all__ = ["record", "take"]
+def take_remarks() -> list[str]:
+    """Every remark since the last call."""
+    found, _REMARKS[:] = list(_REMARKS), []
+    return found
+
+
+def take_tallies() -> list[dict[str, int]]:
+    """The outcomes of every property since the last call."""
+    found, _TALLIES[:] = list(_TALLIES), []
+    return found
+
+
+__all__ = ["record", "remark", "take", "take_remarks", "take_tallies", "tally"]

@@ -6,17 +6,24 @@ from dataclasses import replace
 
 from sgverify.evidence import Evidence, Point
 from sgverify.report import explain
+from sgverify.testing.counterexample import Counterexample
 
 SHOWN = 5
 """Points that a failure shows at most: the first ones, at the largest steps or shortest lengths."""
 
 
 class Violation(AssertionError):
-    """Evidence with the verdict `violates`; its text is the claim, what was found, the points and the replay."""
+    """Evidence with the verdict `violates`; its text is the claim, what was found, the points and the replay.
 
-    def __init__(self, evidence: Evidence) -> None:
-        super().__init__(f"{evidence.claim}: {evidence.reason}\nreplay: {evidence.replay}")
-        self.evidence = evidence
+    A property adds its minimal configuration, the files that it left and the row of the regression file.
+    """
+
+    def __init__(self, evidence: Evidence, counterexample: Counterexample | None = None) -> None:
+        kept = [] if counterexample is None else counterexample.lines
+        super().__init__(
+            "\n".join([f"{evidence.claim}: {evidence.reason}", f"replay: {evidence.replay}", *kept])
+        )
+        self.evidence, self.counterexample = evidence, counterexample
 
     @property
     def text(self) -> str:
@@ -24,7 +31,8 @@ class Violation(AssertionError):
         lines = [explain(replace(self.evidence, certificate={}))]
         lines += [f"  {'point':<12}{_point(point)}" for point in self.evidence.points[:SHOWN]]
         more = len(self.evidence.points) - SHOWN
-        return "\n".join([*lines, *([f"  {'':<12}... and {more} more"] if more > 0 else [])])
+        kept = [] if self.counterexample is None else self.counterexample.lines
+        return "\n".join([*lines, *([f"  {'':<12}... and {more} more"] if more > 0 else []), *kept])
 
 
 def _point(point: Point) -> str:

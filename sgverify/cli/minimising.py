@@ -1,0 +1,22 @@
+"""`sgverify verify --minimise`: the simplest configuration under which a violation remains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from sgverify.checks import Subject
+from sgverify.evidence import Evidence
+
+
+def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
+    """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
+    from sgverify.testing.minimise import minimise_violation, violation
+
+    first = violation(evidence)
+    if first is None:
+        click.echo("nothing to minimise: nothing violates", err=True)
+        return
+    found = minimise_violation(subject, first)
+    click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)

@@ -1,0 +1,161 @@
+"""Regressions: configurations under which a scheme violated a claim once, one to a line of a file that is committed.
+
+The lines are sorted and none occurs twice, so that two branches that add rows merge by keeping both sides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sgverify.errors import UserError
+from sgverify.evidence.identity import canonical_numbers
+from sgverify.evidence.published import Published
+from sgverify.evidence.storage import write_atomically
+
+try:
+    import fcntl
+except ImportError:  # Windows: rows are still written whole, but two writers at once may lose one
+    fcntl = None  # type: ignore[assignment]
+
+DEFAULT_FILE = "sgverify-regressions.jsonl"
+
+REGRESSION = Published(
+    "sgverify/regression/1",
+    "regression-1.json",
+    "a regression",
+    "Mend or delete the line; a merge keeps the lines of both sides.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """One row: the scheme, the claim and check that it violated, and the keys that differ from the defaults.
+
+    A scheme in a file is named by its path from the folder of the regression file, so that the row means the same
+    wherever the tests are started. `line` is its place in the file, 0 for a row that was not read from one.
+    """
+
+    scheme: str
+    claim: str
+    check: str
+    configuration: dict[str, Any]
+    reason: str
+    line: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What a file holds once: all but the reason."""
+        numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
+        return (self.scheme, self.claim, self.check, numbers)
+
+    @property
+    def text(self) -> str:
+        """The row as the file holds it."""
+        names = ("scheme", "claim", "check", "configuration", "reason")
+        row = {"schema": REGRESSION.name, **{name: getattr(self, name) for name in names}}
+        REGRESSION.check(row, "the regression to be written")
+        return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+def read_regressions(path: str | Path) -> list[Regression]:
+    """The rows of a file, in its order; none where there is no such file.
+
+    Raises `UserError` that names file and line for a line that is no row.
+    """
+    path = Path(path)
+    if not path.exists():
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise UserError(
+            f"{str(path)!r}: cannot be read ({reason}); expected a file of regressions, one to a line"
+        ) from None
+    return [_row(line, f"{path}:{number}", number) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def add_regression(path: str | Path, row: Regression) -> bool:
+    """Put a row into the file in its place; False where the file has it already, and is left as it is.
+
+    The file is replaced in one step, and one writer at a time reads and replaces it.
+    """
+    path = Path(path)
+    with _alone_in(path.parent):
+        rows = {old.key: old for old in read_regressions(path)}
+        if row.key in rows:
+            return False
+        rows[row.key] = row
+        write_atomically(path, "".join(f"{rows[key].text}\n" for key in sorted(rows)))
+    return True
+
+
+def reference_beside(reference: str, folder: Path) -> str:
+    """A scheme's reference as rows of a file in `folder` name it.
+
+    >>> reference_beside("/home/me/tests/mine.py:heun", Path("/home/me/tests"))
+    'mine.py:heun'
+    >>> reference_beside("sghmc-aboba", Path("/home/me/tests"))
+    'sghmc-aboba'
+    """
+    place, _, attribute = reference.rpartition(":")
+    if not place.endswith(".py"):
+        return reference
+    return f"{Path(os.path.relpath(os.path.abspath(place), os.path.abspath(folder))).as_posix()}:{attribute}"
+
+
+def reference_from(reference: str, folder: Path) -> str:
+    """The inverse of `reference_beside`: a row's scheme as a command line started here loads it."""
+    place, _, attribute = reference.rpartition(":")
+    if not place.endswith(".py"):
+        return reference
+    return f"{Path(os.path.relpath(os.path.join(os.path.abspath(folder), place))).as_posix()}:{attribute}"
+
+
+def _row(line: str, where: str, number: int) -> Regression:
+    try:
+        document = json.loads(line)
+    except ValueError:
+        start = line.strip()[:40]
+        raise UserError(
+            f"{where}: {start!r} is not JSON; expected one regression to a line. {REGRESSION.mend}"
+        ) from None
+    REGRESSION.check(document, where)
+    names = ("scheme", "claim", "check", "configuration", "reason")
+    return Regression(**{name: document[name] for name in names}, line=number)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Holds a lock on the folder, which leaves no file behind and ends with the process."""
+    if fcntl is None:
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(
+            f"cannot write in {str(folder)!r}: {error.strerror}; expected a folder that exists"
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+__all__ = [
+    "DEFAULT_FILE",
+    "REGRESSION",
+    "Regression",
+    "add_regression",
+    "read_regressions",
+    "reference_beside",
+    "reference_from",
+]

@@ -1,0 +1,221 @@
+"""One rate as a picture of its own: the points with their errors, the slope that the claim promises, the slope found."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from sgverify.errors import ConfigurationError
+from sgverify.evidence import Evidence, Point, write_atomically
+from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
+from sgverify.report.figures import Curve, Figure
+from sgverify.report.wording import found_text, outcome, predicted_text, variable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+SUFFIXES = (".svg", ".png")
+SIZE = (7.2, 5.4)
+DOTS = 150
+WIDTH = 112
+LINE, MARGIN = 0.032, 0.018
+"""The height of a line of text and of the margin, as shares of the picture's."""
+
+MOST_ROOM = 1e8
+"""By how much a slope may widen the axis beyond the points."""
+
+STEEPEST = 12
+"""No rate of a claim is a power so high."""
+
+CLAIMED: Any = (0, (5, 3))
+FOUND: Any = (0, (1, 1.5))
+
+AXES = {"h": "step", "L": "length"}
+
+
+def has_rate(evidence: Evidence) -> bool:
+    """Whether the evidence is about a rate: a predicted exponent in h or L, and two values or more along it."""
+    axis = AXES.get(variable(evidence))
+    if axis is None or evidence.predicted.exponent is None:
+        return False
+    places = {getattr(point, axis) for point in evidence.points if point.value and not point.diverged}
+    return len(places) > 1 and all(getattr(point, axis) is not None for point in evidence.points)
+
+
+def check_plot_path(path: str | Path) -> None:
+    """Raise `ConfigurationError` for a file that is neither SVG nor PNG."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ConfigurationError(
+            f"--plot {str(path)!r}: expected a file that ends in {' or '.join(SUFFIXES)}"
+        )
+
+
+def draw_rate(evidence: Evidence) -> Drawing:
+    """The points of a rate on logarithmic axes, as a matplotlib figure.
+
+    |value| is shown, and its sign is not lost: filled markers are positive, hollow ones negative, an upright bar marks
+    a change of sign, a 0 an exact zero, a cross at the top a diverged run. Sampled points carry bars of two standard
+    errors plus their bound. The dashed line is the slope claimed, above the greater steps or the shorter lengths: points of
+    a rate that holds stay along it or below. The dotted line is the slope found, through the other end, which is where
+    an exponent is defined; sampled, where the points are least noisy. Raises `ValueError` for evidence without a rate (`has_rate`).
+    """
+    if not has_rate(evidence):
+        raise ValueError(f"{evidence.id} has no rate to draw")
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawing
+
+    with matplotlib.rc_context(STYLE):
+        drawing = Drawing(figsize=SIZE, facecolor="white")
+        FigureCanvasAgg(drawing)
+        scheme, said = fill(evidence.scheme, WIDTH), _said(evidence)
+        above = MARGIN + LINE * (3.4 + scheme.count("\n"))
+        below = MARGIN + LINE * (4.2 + said.count("\n"))
+        axes = drawing.add_axes((0.1, below, 0.87, 1 - below - above))
+        _draw(axes, evidence)
+        title = f"{outcome(evidence)}: {evidence.claim} ({evidence.check})"
+        drawing.text(0.02, 1 - MARGIN, title, va="top", fontsize=10.5, weight="bold")
+        drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, scheme, va="top", fontsize=8.5)
+        drawing.text(0.02, MARGIN, said, va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)
+    return drawing
+
+
+def write_rate(evidence: Evidence, path: str | Path) -> None:
+    """Draw a rate into an SVG or PNG file; the same evidence gives the same bytes.
+
+    Raises `ConfigurationError` for another kind of file, `UserError` where it cannot be written.
+    """
+    import matplotlib
+
+    check_plot_path(path)
+    drawing = draw_rate(evidence)
+    with matplotlib.rc_context(STYLE):
+        if Path(path).suffix.lower() == ".png":
+            raw = io.BytesIO()
+            drawing.savefig(raw, format="png", dpi=DOTS, metadata={"Software": None})
+            write_atomically(path, raw.getvalue())
+            return
+        text = io.StringIO()
+        drawing.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        write_atomically(path, text.getvalue())
+
+
+def _draw(axes: Axes, evidence: Evidence) -> None:
+    x = AXES[variable(evidence)]
+    found, claimed = found_text(evidence), predicted_text(evidence)
+    shown = _without_dips(evidence.points, x)
+    curve = Curve("", "", 0, shown, guides=(), found=found, predicted=claimed)
+    figure = Figure("", "", x, evidence.check, (curve,))
+    exponent = float(evidence.predicted.exponent or 0)
+    slopes = [_Slope(f"claimed: {claimed}", exponent, _through(shown, x, exponent), CLAIMED, SOFT)]
+    if evidence.found.exponent is not None:
+        # The exponent is one of the limit; a sampled point there is all noise.
+        anchor = _places(shown, x)[0 if evidence.method == "monte-carlo" else -1]
+        slopes.append(_Slope(f"found: {found}", float(evidence.found.exponent), anchor, FOUND, COLOURS[1]))
+    frame = frame_of(figure)
+    heights = [slope.height(end) for slope in slopes for end in frame[:2]]
+    low, high = (min([*frame[2:], *heights]), max([*frame[2:], *heights]))
+    # A slope that leaves by far more would press the points into a line.
+    frame = (*frame[:2], max(low, frame[2] / MOST_ROOM), min(high, frame[3] * MOST_ROOM))
+    draw_curve(axes, curve, x, frame)
+    (points,), _ = axes.get_legend_handles_labels()
+    set_log_axes(axes, figure, frame)
+    drawn = [slope.draw(axes) for slope in slopes]
+    axes.legend(
+        [points, *drawn], ["points", *(slope.label for slope in slopes)], loc="lower left", bbox_to_anchor=(-0.01, 1.0),
+        ncols=3, borderaxespad=0.2, handlelength=2.4,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """A power of h or L through a point, its anchor."""
+
+    label: str
+    exponent: float
+    anchor: tuple[float, float]
+    style: Any
+    colour: str
+
+    def height(self, place: float) -> float:
+        return self.anchor[1] * (place / self.anchor[0]) ** self.exponent
+
+    def draw(self, axes: Axes) -> Any:
+        ends = axes.get_xlim()
+        (line,) = axes.plot(
+            ends, [self.height(end) for end in ends], color=self.colour, linewidth=1.3, linestyle=self.style,
+            scalex=False, scaley=False,
+        )  # fmt: skip
+        return line
+
+
+def _through(points: Sequence[Point], x: str, exponent: float) -> tuple[float, float]:
+    """The point of the coarser half, greater steps or shorter lengths, through which a slope passes above the others."""
+    places = _places(points, x)
+    half = places[: (len(places) + 1) // 2]
+    return max(half, key=lambda place: place[1] / place[0] ** exponent)
+
+
+def _places(points: Sequence[Point], x: str) -> list[tuple[float, float]]:
+    """Place and |value|, from the greatest step or from the shortest length on."""
+    places = [(float(getattr(p, x)), abs(p.value)) for p in points if p.value and not p.diverged]
+    return sorted(places, reverse=x == "step")
+
+
+def _without_dips(points: Sequence[Point], x: str) -> tuple[Point, ...]:
+    """The points, those beside a change of sign at 0: lower than any power of h or L would take them from a neighbour."""
+    places = _places(points, x)
+    dips = set()
+    for number, (place, value) in enumerate(places):
+        beside = [places[other] for other in (number - 1, number + 1) if 0 <= other < len(places)]
+        if all(value < height * _ratio(place, where) ** -STEEPEST for where, height in beside):
+            dips.add(place)
+    return tuple(replace(p, value=0.0) if float(getattr(p, x)) in dips else p for p in points)
+
+
+def _ratio(a: float, b: float) -> float:
+    return max(a / b, b / a)
+
+
+def _said(evidence: Evidence) -> str:
+    heard = [evidence.reason, *_legend(evidence.points, AXES[variable(evidence)])]
+    if evidence.method == "monte-carlo" and evidence.found.exponent is not None:
+        heard.append(
+            "The slope found describes the points; the verdict is that of the test which the reason names."
+        )
+    return "\n".join(fill(text, WIDTH) for text in heard)
+
+
+def _legend(points: tuple[Point, ...], x: str) -> list[str]:
+    """What the marks mean, as far as they occur."""
+    dips = sum(p.value == 0 for p in _without_dips(points, x)) - sum(p.value == 0 for p in points)
+    values = [point.value for point in points if point.value is not None and not point.diverged]
+    said = []
+    if any(value < 0 for value in values):
+        said.append("hollow: negative")
+    if min(values) < 0 < max(values):
+        said.append("|: changes sign")
+    if any(value == 0 for value in values):
+        said.append("0: exactly zero")
+    if dips:
+        least = min(abs(value) for value in values if value)
+        said.append(f"0: too small to show ({least:.0e})")
+    if any(point.diverged or point.value is None for point in points):
+        said.append("x: diverged or unknown")
+    if any(point.standard_error for point in points):
+        said.append("bars: two standard errors")
+    else:
+        bound = max((p.error_bound or 0.0) / abs(p.value) for p in points if p.value)
+        said.append(f"exact, relative error at most {bound:.0e}" if bound else "exact")
+    falls = "h falls" if x == "step" else "L grows"
+    return [
+        f"{'; '.join(said)}. Where the claim holds, points stay on the dashed line or below it as {falls}."
+    ]
+
+
+__all__ = ["check_plot_path", "draw_rate", "has_rate", "write_rate"]

@@ -1,0 +1,95 @@
+"""The regression file of a test suite: what failed once is tried first ever after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgverify.checks.judging import judge_pair
+from sgverify.checks.questions import make_subject
+from sgverify.checks.registry import CHECKS
+from sgverify.claims import find_claim
+from sgverify.configuration import Configuration, load_configuration, tree_of
+from sgverify.errors import UnknownNameError, UserError
+from sgverify.evidence import (
+    Evidence,
+    Regression,
+    add_regression,
+    read_regressions,
+    reference_beside,
+    reference_from,
+)
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """A regression file, and whether new rows are written to it or only shown.
+
+    One row to a line, JSON: the scheme (a path is relative to the file's folder), the claim, the check, the keys of the
+    configuration that differ from the defaults, and what was found. It is meant to be committed.
+    """
+
+    path: Path
+    writes: bool = True
+
+    def rows(self) -> list[tuple[Regression, Configuration]]:
+        """All rows with their configurations; raises `UserError` with file and line for one that cannot be read."""
+        return [(row, self._configuration(row)) for row in read_regressions(self.path)]
+
+    def rows_of(self, reference: str, check: str) -> list[tuple[Regression, Configuration]]:
+        """The rows of one scheme and one check, whichever claim they were found with."""
+        own = reference_beside(reference, self.path.parent)
+        return [pair for pair in self.rows() if (pair[0].scheme, pair[0].check) == (own, check)]
+
+    def row_of(self, evidence: Evidence, configuration: Configuration) -> Regression:
+        """The row that remembers a violation."""
+        return Regression(
+            scheme=reference_beside(evidence.scheme, self.path.parent),
+            claim=evidence.claim,
+            check=evidence.check,
+            configuration=tree_of(configuration),
+            reason=evidence.reason,
+        )
+
+    def add(self, row: Regression) -> bool:
+        """Put a row into the file; False where it is there already, or where nothing is written."""
+        return self.writes and add_regression(self.path, row)
+
+    def judge(self, row: Regression, configuration: Configuration) -> Evidence:
+        """What is found now under a row, whose violation it was: the evidence that violates, else that of the claim.
+
+        Raises `UserError` with file and line where the scheme cannot be loaded or refuses the configuration.
+        """
+        try:
+            subject = make_subject(reference_from(row.scheme, self.path.parent), configuration)
+            subject.validate()
+            found = judge_pair(subject, find_claim(row.claim), row.check)
+        except UserError as error:
+            raise UserError(f"{self.place(row)}: {error}") from None
+        return next((item for item in found if item.verdict == "violates" and not item.refuted), found[-1])
+
+    def place(self, row: Regression) -> str:
+        """FILE:LINE of a row."""
+        return f"{self.path}:{row.line}"
+
+    def told_fixed(self, row: Regression, verdict: str) -> str:
+        """What is said of a row under which nothing violates any more; only its owner takes it out."""
+        return (
+            f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {verdict}"
+        )
+
+    def _configuration(self, row: Regression) -> Configuration:
+        try:
+            claim = find_claim(row.claim)
+            if row.check not in CHECKS:
+                raise UnknownNameError("check", row.check, CHECKS)
+            if row.check not in claim.quantities:
+                raise UserError(
+                    f"check={row.check!r}: {claim.id} does not speak of it; expected {', '.join(claim.quantities)}"
+                )
+            return load_configuration(row.configuration)
+        except UserError as error:
+            raise UserError(f"{self.place(row)}: {error}") from None
+
+
+__all__ = ["Regressions"]
