@@ -14,6 +14,7 @@ from sgverify.testing.references import reference_of
 SUITE = """
 from sgverify import Alphabet, exp, sqrt
 from sgverify.schemes import kinetic
+from sgverify.strategies import configurations
 from sgverify.testing import parametrize_with_checks
 
 def drift(theta, p, *, t): return theta + t*p, p
@@ -28,13 +29,20 @@ wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak).word("ABOBA", or
 def test_conforms(scheme, check):
     check(scheme)
 
+few = configurations(dims=[1], kinds=["full"])
+
+@parametrize_with_checks([right, wrong], checks=["chen2015/theorem-3"], configurations=few, max_examples=3)
+def test_property(scheme, check):
+    check(scheme)
+
 def test_of_something_else():
     assert 1 + 1 == 3
 """.replace('"stated-order"', '"sgverify/stated-order"')
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.delenv("CI", raising=False)
     pytester.makepyfile(test_mine=SUITE)
     return pytester
 
@@ -73,10 +81,29 @@ def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(suite: pyt
 
 
 def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: pytest.Pytester) -> None:
-    alone = run(suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "theorem-4 or stated")
-    shared = run(
-        suite, "-m", "sgverify", "--sgverify-json", "shared.json", "-k", "theorem-4 or stated", "-n", "2"
+    alone = run(
+        suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "theorem-4 or stated or property"
     )
+    rows = (suite.path / "sgverify-regressions.jsonl").read_text()
+    shared = run(
+        suite,
+        "-m",
+        "sgverify",
+        "--sgverify-json",
+        "shared.json",
+        "-k",
+        "theorem-4 or stated or property",
+        "-n",
+        "2",
+    )
+    # A property judges no more than the row that the first run left; the row stays as it is.
+    alone.stdout.fnmatch_lines(
+        ["  judged *generated*", "  regression  row added to sgverify-regressions.jsonl"]
+    )
+    shared.stdout.fnmatch_lines(["  judged      1, the last is the row at sgverify-regressions.jsonl:1"])
+    assert (suite.path / "sgverify-regressions.jsonl").read_text() == rows and rows.count("\n") == 1
+    for result in (alone, shared):
+        result.stdout.fnmatch_lines(["1 properties held under 3 configurations: *conforms*"])
     assert alone.parseoutcomes().get("failed") == shared.parseoutcomes().get("failed") > 0
     assert alone.parseoutcomes().get("passed") == shared.parseoutcomes().get("passed") > 0
     documents = [read_evidence(suite.path / name) for name in ("alone.json", "shared.json")]
