@@ -17,7 +17,7 @@ from sgverify.claims import Claim, find_claim
 from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, TorchStep
 from sgverify.testing.simpler import Tree, jumps, lower, paths, simpler, value_at, with_value, without
 
 MOST_JUDGEMENTS = 200
@@ -40,7 +40,7 @@ class Minimal:
 
 
 def minimise(
-    scheme: Scheme | str,
+    scheme: Scheme | TorchStep | str,
     configuration: Configuration,
     claim: str,
     *,
@@ -55,9 +55,13 @@ def minimise(
     `quantity` is the check, where the claim speaks of several. The result depends on the arguments alone.
     Raises `UserError` where nothing violates under `configuration`.
 
-    >>> given = load_configuration(friction=2.5, start=1.7, gradient={"kind": "iid", "batch": 7})
-    >>> found = minimise("sghmc-aboba", given, "chen2015/lemma-8")
-    >>> found.configuration.model_dump(exclude_unset=True), found.judgements
+    >>> from sgverify.exact.formula import plant
+    >>> from sgverify.schemes import find_scheme
+    >>> cold = plant(find_scheme("sgld-euler"), "sqrt(2*T*h)", "sqrt(2*h)")
+    >>> given = load_configuration(temperature=2.5, start=1.7, gradient={"kind": "iid", "batch": 7})
+    >>> found = minimise(cold, given, "chen2015/theorem-4", quantity="stationary-bias")
+    >>> found.configuration.model_dump(exclude_unset=True)
+    {'temperature': 2.0}
     """
     asked = find_claim(claim)
     names = [name for name in asked.quantities if name in CHECKS and quantity in (None, name)]
@@ -142,7 +146,7 @@ def violation(found: Sequence[Evidence]) -> Evidence | None:
 
 def subject_under(subject: Subject, configuration: Configuration) -> Subject:
     """The scheme under another configuration; its local order and its alphabet's proof are taken over."""
-    other = Subject(subject.scheme, configuration, subject.reference, method=subject.method)
+    other = replace(subject, configuration=configuration, shared={})
     if other.proof_dimension == subject.proof_dimension:
         # They depend on the scheme and the dimension alone; a proof may take longer than all the rest.
         vars(other).update(order=subject.order, alphabet=subject.alphabet)

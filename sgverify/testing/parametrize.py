@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, TorchStep
 from sgverify.testing.counterexample import DEFAULT_FOLDER
 from sgverify.testing.places import Places, places_for
 from sgverify.testing.property import MOST_EXAMPLES, Property
@@ -28,6 +28,9 @@ from sgverify.testing.recording import record
 from sgverify.testing.references import reference_of
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.violation import Violation
+
+Given = Scheme | TorchStep | str
+"""What is tested: a definition, torch code of one's own, or a reference to one of the two."""
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""
@@ -41,15 +44,13 @@ class Suite:
     namespace: Mapping[str, Any] = field(default_factory=dict, repr=False)
     subjects: dict[int | str, Subject] = field(default_factory=dict, repr=False)
 
-    def subject(self, scheme: Scheme | str) -> Subject:
+    def subject(self, scheme: Given) -> Subject:
         """The scheme under the suite's configuration, named as a command line can load it."""
         key = scheme if isinstance(scheme, str) else id(scheme)
         if key not in self.subjects:
             subject = make_subject(scheme, load_configuration(self.configuration))
             # The subject keeps the scheme alive, so that its id means no other.
-            self.subjects[key] = Subject(
-                subject.scheme, subject.configuration, reference_of(scheme, self.namespace)
-            )
+            self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
         return self.subjects[key]
 
 
@@ -61,7 +62,7 @@ class SchemeCheck:
     quantity: str
     suite: Suite = field(default_factory=Suite)
 
-    def __call__(self, scheme: Scheme | str) -> None:
+    def __call__(self, scheme: Given) -> None:
         """Judge `scheme`; `Violation` where it violates, a skip where nothing was settled.
 
         A printed claim that falls for every scheme of its order is no failure: the corrected one judges.
@@ -95,7 +96,7 @@ class SchemeProperty:
     strategy: SearchStrategy[Configuration] = field(repr=False)
     max_examples: int
 
-    def __call__(self, scheme: Scheme | str) -> None:
+    def __call__(self, scheme: Given) -> None:
         """Judge `scheme` under all of them; `Violation` with a minimal counterexample, a skip where nothing was settled."""
         import pytest
 
@@ -105,7 +106,7 @@ class SchemeProperty:
             found = ", ".join(f"{number} {verdict}" for verdict, number in _counted(held))
             pytest.skip(f"{len(held)} configurations: {found}; the first: {held[0].reason}")
 
-    def judge(self, scheme: Scheme | str, places: Places) -> list[Evidence]:
+    def judge(self, scheme: Given, places: Places) -> list[Evidence]:
         """The evidence of every configuration, with counterexamples kept in `places`."""
         return Property(
             self.suite.subject(scheme),
@@ -122,7 +123,7 @@ class SchemeProperty:
 
 
 def parametrize_with_checks(
-    schemes: Iterable[Scheme | str],
+    schemes: Iterable[Given],
     *,
     config: Source = None,
     checks: Sequence[str] = (),
@@ -149,7 +150,7 @@ def parametrize_with_checks(
     if not schemes:
         raise UserError("schemes=[]: expected at least one scheme or reference; give some")
     for scheme in schemes:
-        if not isinstance(scheme, Scheme | str):
+        if not isinstance(scheme, Given):
             raise UserError(
                 f"schemes: {scheme!r} is a {type(scheme).__name__}; expected a Scheme or a reference such as 'sghmc-aboba' "
                 "or 'mine.py:heun'"
@@ -176,7 +177,7 @@ def parametrize_with_checks(
 
 
 def check_property(
-    scheme: Scheme | str,
+    scheme: Given,
     *,
     checks: Sequence[str] = (),
     configurations: SearchStrategy[Configuration] | None = None,

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sgverify.schemes import NAMED, Scheme
+from sgverify.schemes import NAMED, Scheme, TorchStep
 
 
-def reference_of(scheme: Scheme | str, namespace: Mapping[str, Any]) -> str:
+def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any]) -> str:
     """A catalogue name, or `path/to/file.py:attribute` where the scheme stands at the top of a module.
 
     `namespace` is that of the module that asks; every other module that was imported is searched next, since a

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hypothesis import currently_in_test_context, note
 
-from sgverify.checks import Subject
+from sgverify.checks.questions import make_subject
 from sgverify.configuration import Configuration
-from sgverify.schemes.loading import load_scheme
 
 
 def replay_command(reference: str, configuration: Configuration, claim: str) -> str:
@@ -16,7 +15,7 @@ def replay_command(reference: str, configuration: Configuration, claim: str) -> 
     >>> replay_command("sghmc-aboba", load_configuration(friction=3.0), "chen2015/theorem-4")
     'sgverify verify sghmc-aboba --checks chen2015/theorem-4 --set friction=3.0'
     """
-    return Subject(load_scheme(reference), configuration, reference).command("verify", "--checks", claim)
+    return make_subject(reference, configuration).command("verify", "--checks", claim)
 
 
 def note_replay(reference: str, configuration: Configuration, claim: str) -> None:
