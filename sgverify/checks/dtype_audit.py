@@ -73,6 +73,8 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
 
     plain, doubled = DtypeAudit(files), DtypeAudit(files)
     result = take(subject.step, plain)
+    if any(not torch.equal(a, b) for a, b in zip(result, take(subject.step), strict=True)):
+        raise BlackBoxError("called again with the same draws, it gives other numbers: see pure-step")
     with default_dtype(torch.float64):
         take(subject.step, doubled)
     effects = [_relative(take, question, subject.step * share) for share in SHRINK]

@@ -9,6 +9,7 @@ from sgverify.checks.averaged_noise import averaged_noise_or_why
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import TorchSubject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError, SgverifyError
 from sgverify.evidence import Evidence
@@ -29,8 +30,12 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
 
     The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
-    minibatches stands beside it in the certificate.
+    minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured.
     """
+    if isinstance(subject, TorchSubject):
+        from sgverify.checks.black_box_order import black_box_order
+
+        return black_box_order(subject, claim)
     order = subject.order
     if isinstance(order, NotExpandableError):
         return unsettled(

@@ -49,6 +49,7 @@ CHECKS: dict[str, Check] = {
             "local-order",
             "local_order:check_local_order",
             "chen2015 Definition 1, equation (2)",
+            black_box=True,
         ),
         Check("order-equivalence", "words:check_order_equivalence", "chen2015 section 4"),
         Check("constant-equivalence", "words:check_constant_equivalence", "chen2015 section 4"),

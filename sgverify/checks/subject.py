@@ -209,7 +209,7 @@ class Subject:
         """The same subject with the kind of schedule chosen; what was derived already is kept."""
         tree = self.configuration.model_dump(exclude_unset=True)
         tree["schedule"] = {**tree.get("schedule", {}), "kind": kind}
-        other = Subject(self.scheme, load_configuration(tree), self.reference, self.shared)
+        other = type(self)(self.scheme, load_configuration(tree), self.reference, self.shared)
         kept = {name: value for name, value in vars(self).items() if name != "configuration"}
         vars(other).update(kept)
         return other

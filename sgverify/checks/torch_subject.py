@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sgverify.checks.subject import Subject
 from sgverify.checks.typical_step import SHARE_WITH_MOMENTUM, SHARE_WITHOUT
@@ -12,6 +13,9 @@ from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.exact.affine.gradient_noise import check_minibatch
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.targets.scaled import check_likelihood
+
+if TYPE_CHECKING:
+    from sgverify.checks.quadrature_order import MeasuredOrder
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,24 @@ class TorchSubject(Subject):
         """There is no power series of torch code."""
         return NotExpandableError("torch code")
 
+    @cached_property
+    def measured(self) -> MeasuredOrder | str:
+        """The local order, measured by quadrature; or why it cannot be."""
+        # torch is loaded where a step is run, not where one is named.
+        from sgverify.checks.quadrature_order import measure_order
+        from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+
+        try:
+            return measure_order(self.scheme, self.proof_dimension)
+        except (BlackBoxError, UnreadableDrawError) as error:
+            return str(error)
+
     @property
     def predicted_order(self) -> int:
-        """K in the predictions: the order that the code states, at least 1."""
-        return max(1, self.scheme.order or 1)
+        """K in the predictions: the order that was measured, else the one that the code states, at least 1."""
+        if isinstance(self.measured, str):
+            return max(1, self.scheme.order or 1)
+        return max(1, int(self.measured.order))
 
     @cached_property
     def why_not_affine(self) -> str:

@@ -1,0 +1,79 @@
+"""The local order of torch code as evidence: measured at the nodes of a quadrature, never proved."""
+
+from __future__ import annotations
+
+from sgverify.checks.facts import facts_of
+from sgverify.checks.local_order import CHECK, STATED
+from sgverify.checks.making import make_evidence, unsettled, whole
+from sgverify.checks.quadrature_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
+from sgverify.checks.torch_subject import TorchSubject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+
+
+def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
+    """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
+    measured = subject.measured
+    if isinstance(measured, str):
+        return unsettled(
+            subject, claim, CHECK, f"the step cannot be read by quadrature: {measured}", method="quadrature"
+        )
+    facts = facts_of(subject, "fixed", None)
+    if claim.id == STATED:
+        facts["K"] = subject.scheme.order or 1
+    prediction = claim.predict(CHECK, facts)
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="quadrature",
+        judgement=_judge(measured, float(prediction.exponent)),
+        prediction=prediction,
+        found=measured.order,
+        certificate={
+            "given_minibatch": whole(measured.order),
+            "at_least": measured.at_least,
+            "differs_most_in": measured.where or "no difference was seen",
+            "coefficient": measured.value,
+            "error_bound": measured.bound,
+            "resolution": measured.resolution,
+            "seen_from": SEEN,
+            "nodes": measured.nodes,
+            "normal_numbers_of_a_step": measured.draws,
+            "exact_for_polynomials_of_degree": measured.degree,
+            "potential": f"a sextic without symmetry in dimension {measured.dim}, full gradients",
+            "parameters": {name: float(value) for name, value in PARAMETERS.items()},
+        },
+    )
+
+
+def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
+    found, over = measured.order, measured.order + 1
+    read = f"at {measured.nodes} nodes for {measured.draws} normal draws"
+    differs = (
+        f"P_h and exp(hL) differ at h^{over}: the coefficient of {measured.where} is off by {measured.value:.6g}, give or take "
+        f"{measured.bound:.2g} ({read})"
+    )
+    if not measured.at_least and found < predicted:
+        return Judgement("violates", False, f"local order {found}, not {predicted:g}: {differs}")
+    if measured.resolution > RESOLUTION:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"coefficients that must vanish are known to {measured.resolution:.2g} of their natural size alone, and "
+            f"{RESOLUTION:g} is needed: the code rounds more than float64 does",
+        )
+    if measured.at_least and found < predicted:
+        return Judgement(
+            "inconclusive", False, f"local order at least {found}: {predicted:g} was not examined"
+        )
+    if measured.at_least:
+        return Judgement("conforms", False, f"local order at least {found}: no difference was seen ({read})")
+    relation = "exactly" if found == predicted else "more than"
+    return Judgement(
+        "conforms", found == predicted, f"local order {found}, {relation} {predicted:g}: {differs}"
+    )
+
+
+__all__ = ["black_box_order"]
