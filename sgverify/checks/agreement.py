@@ -9,6 +9,7 @@ import numpy as np
 from sgverify.checks.average_law import AverageLaw, law_of_average
 from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
@@ -20,8 +21,8 @@ from sgverify.samplers import Averages, Settings, fixed, sample
 
 CHECK = "agreement"
 
-LEVEL = 1e-6
-"""Probability of a false alarm, over all looks and both components."""
+LONGEST = 10_000
+"""Steps that are sampled at most; the exact law is asked for the same number."""
 
 WORK = 1e8
 """Steps of all chains together beyond which no further look is planned."""
@@ -68,14 +69,14 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         decision = decide_point_null(
             draw,
             first=c.chains,
-            level=LEVEL,
+            level=share_of(subject).point_null,
             margins=MARGINS,
             looks=looks,
             what=f"averages of {law.length} steps that the running code returns",
         )
     except ChainsDiverged as how:
         # Of all the chains that a decision may draw, none escapes by chance but with this probability.
-        if law.escaping * c.chains * GROWTH**LOOKS > LEVEL:
+        if law.escaping * c.chains * GROWTH**LOOKS > share_of(subject).point_null:
             return unsettled(
                 subject, claim, CHECK, f"escape: the sampled chains diverged, as chains may here: {how}"
             )
@@ -100,7 +101,7 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
         points=points,
-        certificate={**decision.certificate, **law.certificate},
+        certificate={**decision.certificate, **law.certificate, "level_of_call": share_of(subject).call},
     )
 
 

@@ -13,13 +13,13 @@ from sgverify.checks.finite_time import alpha_of, schedule_text
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten
 from sgverify.checks.sampled_rung import (
-    LEVEL,
     WORK,
     Chains,
     decided,
     expansion_fails,
     run_chains,
     run_seed,
+    share_of,
     truth_of,
 )
 from sgverify.checks.sampled_steps import first_step
@@ -106,11 +106,12 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         points=_points(subject, run, found, quantity),
         certificate={
             **decision.certificate,
-            "level": LEVEL,
+            "level": share_of(subject).rate,
+            "level_of_call": share_of(subject).call,
             "looks": {
                 "taken": run.looks.index(found.chains) + 1,
                 "planned": list(run.looks),
-                "level_of_each": LEVEL / run.decisions,
+                "level_of_each": share_of(subject).rate / run.decisions,
             },
             "scales_left_for_smaller_ones": run.shifts,
             "chains": found.chains,
@@ -135,7 +136,9 @@ def _settle(
                 reason = f"a rate needs {FEWEST} lengths at which no chain diverges, and there are {len(lengths)}: {stop}"
                 decision = Decision("inconclusive", reason, None, None, None)
                 break
-            decision = _unless_it_vanishes(_decide(run, sample, lengths, quantity, order, what), what)
+            decision = _unless_it_vanishes(
+                _decide(run, sample, lengths, quantity, order, share_of(subject).rate, what), what
+            )
             fits = not expansion_fails(decision)
             if decision.verdict != "inconclusive":
                 return run, found, decision
@@ -215,7 +218,7 @@ def _sample(subject: Subject, run: _Run, found: Chains) -> tuple[Sample, list[in
 
 
 def _decide(
-    run: _Run, sample: Sample, lengths: Sequence[int], quantity: str, order: int, what: str
+    run: _Run, sample: Sample, lengths: Sequence[int], quantity: str, order: int, level: float, what: str
 ) -> Decision:
     decide = decide_length_bias if quantity == "bias" else decide_length_mse
     return decided(
@@ -225,7 +228,7 @@ def _decide(
             covariance=sample.covariance,
             order=order,
             alpha=run.alpha,
-            level=LEVEL / run.decisions,
+            level=level / run.decisions,
             chains=sample.chains,  # type: ignore[arg-type]
             what=what,
             kind=run.kind,

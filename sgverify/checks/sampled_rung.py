@@ -15,11 +15,8 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import UserError
 from sgverify.evidence.identity import canonical_numbers
 from sgverify.rates import Decision
+from sgverify.rates.level import CALL, Share
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
-
-LEVEL = 1e-3
-"""The chance of a false verdict, `conforms` or `violates`, of one piece of sampled evidence. All forbidden orders share it,
-and all looks at the growing sample (Bonferroni)."""
 
 DISAGREEMENT = 1e-3
 """The chance at which chains that have forgotten their start are said not to have."""
@@ -121,6 +118,14 @@ def check_complete(averages: Averages) -> None:
     """Hand on the Ctrl-C that ended a run of the sampler early: half a run is no evidence."""
     if not averages.complete:
         raise KeyboardInterrupt
+
+
+def share_of(subject: Subject) -> Share:
+    """The chance of a false verdict, `conforms` or `violates`, that one piece of sampled evidence gets of its call's `level`.
+
+    All forbidden orders share it, and all looks at the growing sample (Bonferroni).
+    """
+    return Share(subject.configuration.level or CALL)
 
 
 def truth_of(subject: Subject) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_rung import LEVEL, decided, expansion_fails, truth_of
+from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
 from sgverify.checks.sampled_sweep import NoSweep, Plan, Sweep, looks_at, plan_of, shifted
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
@@ -82,7 +82,7 @@ def _decide(subject: Subject, sweep: Sweep, order: int) -> Decision:
             sample.values,
             covariance=covariance,
             order=order,
-            level=LEVEL / sweep.plan.decisions,
+            level=share_of(subject).rate / sweep.plan.decisions,
             chains=sweep.chains,
             what=f"the stationary bias of {subject.observable}",
         )
@@ -113,11 +113,12 @@ def _certificate(subject: Subject, sweep: Sweep, decision: Decision) -> dict[str
     plan = sweep.plan
     return {
         **decision.certificate,
-        "level": LEVEL,
+        "level": share_of(subject).rate,
+        "level_of_call": share_of(subject).call,
         "looks": {
             "taken": sweep.look + 1,
             "planned": list(plan.looks),
-            "level_of_each": LEVEL / len(plan.looks),
+            "level_of_each": share_of(subject).rate / plan.decisions,
         },
         "chains": sweep.chains,
         "chains_of_the_largest_step_alone": len(sweep.level),

@@ -34,6 +34,7 @@ Finite = Annotated[float, BeforeValidator(_number), AfterValidator(_finite)]
 Positive = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0)]
 Count = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1)]
 Length = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
+Chance = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=0.5)]
 Exponent = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=1)]
 Numbers = Finite | list[Finite] | list[list[Finite]]
 
@@ -109,7 +110,8 @@ class SweepTable(_Table):
 class Configuration(_Table):
     """Everything a check needs besides the scheme; frozen, and complete with defaults.
 
-    `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose.
+    `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose. `level` is
+    the chance of any false sampled verdict in one call, which its verdicts share; left open it is 0.01.
     """
 
     temperature: Positive = 1.0
@@ -123,6 +125,7 @@ class Configuration(_Table):
     device: Annotated[str, Field(min_length=1)] = "cpu"
     burn_in: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=0, le=MOST_STEPS)] = 0
     thinning: Length = 1
+    level: Chance | None = None
     test_function: str = "theta**2"
     metric: str | None = None
     proof_dim: Annotated[int, BeforeValidator(_number), Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None

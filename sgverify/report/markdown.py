@@ -10,7 +10,7 @@ from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.errata import certificate_lines, counted, refuted
 from sgverify.report.matrix import Group, groups
 from sgverify.report.studies import cell_text, remarks, sections
-from sgverify.report.text import counts
+from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     REFUTED,
@@ -29,6 +29,8 @@ def render_markdown(
     """The whole document as text, with the studies' tables and notes and the errata; the same input gives the same bytes."""
     evidence = document.evidence
     blocks = ["# Rate conformance report", _counted(evidence)]
+    if sampled_together(evidence):
+        blocks.append(f"{_text(sampled_together(evidence))}.")
     for title, name in (("Refuted as printed", REFUTED), ("Violations", "violates")):
         found = [item for item in evidence if outcome(item) == name]
         if found:

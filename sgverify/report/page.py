@@ -18,7 +18,7 @@ from sgverify.report.matrix import Group, groups
 from sgverify.report.panels import description_of, draw_panel, places_of
 from sgverify.report.studies import cell_text, numeric, remarks, sections, study_anchor
 from sgverify.report.svg import embedded, inline_svg
-from sgverify.report.text import counts
+from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     ORDER,
@@ -55,6 +55,7 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
         _template().render(
             document=document,
             counts=counts(evidence),
+            sampled=sampled_together(evidence),
             schemes=_schemes(evidence),
             meanings=MEANINGS,
             symbols=SYMBOLS,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from textwrap import fill, indent
 
 from sgverify.claims import claims
 from sgverify.evidence import VERDICTS, Evidence
+from sgverify.rates.level import chance_of_any
 from sgverify.report.wording import REFUTED, found_text, outcome, predicted_text, symbol
 
 WIDTH = 100
@@ -19,6 +20,21 @@ def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
     """How often each outcome occurs, all of them named: the four verdicts and "refuted" (printed claims)."""
     found = Counter(outcome(item) for item in evidence)
     return {name: found[name] for name in (*VERDICTS[:2], REFUTED, *VERDICTS[2:])}
+
+
+def sampled_together(evidence: Sequence[Evidence]) -> str:
+    """How many verdicts were sampled, and the chance that any of them is false; empty where none was."""
+    levels = [
+        item.certificate["level"]
+        for item in evidence
+        if item.method == "monte-carlo" and "level" in item.certificate
+    ]
+    if not levels:
+        return ""
+    return (
+        f"{len(levels)} sampled answers: the chance that any of their verdicts is false is at most {chance_of_any(levels):.2g}, "
+        "the sum of their levels"
+    )
 
 
 def summarise(evidence: Evidence) -> str:

@@ -48,7 +48,7 @@ def test_the_defaults_are_the_published_ones() -> None:
 def test_every_published_key_is_known_and_no_other() -> None:
     assert set(known_keys(Configuration)) == {
         *("temperature", "friction", "steps", "chains", "seed", "start", "start_momentum", "dtype", "device"),
-        *("burn_in", "thinning", "test_function", "metric", "proof_dim"),
+        *("burn_in", "thinning", "test_function", "metric", "proof_dim", "level"),
         *(f"target.{key}" for key in ("name", "dim", "precision", "mean", "size", "data_seed", "data")),
         *(f"target.{key}" for key in ("shape", "rate", "alpha", "beta", "concentration")),
         *(f"target.{key}" for key in ("prior_precision", "prior_mean", "noise_precision")),
