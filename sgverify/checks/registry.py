@@ -76,5 +76,6 @@ CHECKS: dict[str, Check] = {
         Check("white-noise", "white_noise:check_white_noise", "what rates cannot see"),
         Check("independent-chains", "independent_chains:check_independent_chains", "what rates cannot see"),
         Check("dtype", "dtype_audit:check_dtype", "one definition, several readings", black_box=True),
+        Check("averaging", "averaging:check_averaging", "what rates cannot see"),
     )
 }

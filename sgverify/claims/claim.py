@@ -28,6 +28,7 @@ Quantity = Literal[
     "white-noise",
     "independent-chains",
     "dtype",
+    "averaging",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -1,0 +1,251 @@
+"""Check: the averages that the sampler returns are the weighted averages of the states that its chains passed through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, fmpq
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import check_complete, run_seed
+from sgverify.checks.subject import Subject
+from sgverify.checks.transcripts import ALPHA, SHRUNK
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.samplers import Averages, Fixed, Power, Row, Settings, sample
+from sgverify.samplers.transcript import Transcript, transcribe
+from sgverify.targets import Observable
+
+CHECK = "averaging"
+
+LENGTHS = (20, 33)
+"""The numbers of steps at which averages are taken; neither is a multiple of what is drawn at once."""
+
+BURN_IN, THINNING, OWN_BURN_IN = 5, 3, 8
+"""What the second run leaves out: by its settings, and where a row has a burn-in of its own. The first leaves out nothing,
+and its sums take another path."""
+
+WORK = 64
+"""Chains times terms of the test function, at most; one chain at least."""
+
+UNIT = 2.0**-53
+"""Half the relative distance between neighbours in float64, in which sums are kept whatever the dtype of the states."""
+
+POWER = 4
+"""Roundings of h_l = scale l^-alpha: one of the product, and a library's power within a unit in the last place."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Averages, and the same run written down."""
+
+    settings: Settings
+    rows: tuple[Row, ...]
+    averages: Averages
+    transcript: Transcript
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which states an average takes, and with which weights: by l and h_l."""
+
+    counts: Callable[[int], bool]
+    weight: Callable[[int], Fraction]
+
+
+def check_averaging(subject: Subject, claim: Claim) -> Evidence:
+    """sum_l h_l phi(X_l) / sum_l h_l, or 1/n sum_l phi(X_l), over burn-in + thinning, burn-in + 2 thinning, ..., <= L.
+
+    In rational arithmetic on the states that the chains passed through, against what the sampler returned, within the
+    rounding of a sum in float64; and the steps h_l = scale l^-alpha themselves.
+    """
+    worst, compared = 0.0, 0
+    for run in _runs(subject):
+        if run.transcript.diverged:
+            reason = f"chains diverge at every step size that was tried ({run.transcript.diverged}): no averages to look at"
+            return unsettled(subject, claim, CHECK, reason)
+        wrong = _wrong_steps(run) or _other_states(subject, run)
+        if wrong:
+            return _evidence(subject, claim, "violates", wrong, {})
+        for row, place, chain in _averages(run):
+            values = _values(subject.observable, run.transcript, row, chain)
+            exact, bound = average(values, rule_of(run, row), LENGTHS[place], _roundings(subject.observable))
+            found = float(run.averages.values[0, row, place, chain])
+            off = abs(Fraction(found) - exact) if np.isfinite(found) else None
+            compared += 1
+            if off is None or off > bound:
+                return _evidence(subject, claim, "violates", _told(run, row, place, chain, values, found), {})
+            worst = max(worst, float(off / bound) if bound else 0.0)
+    reason = (
+        f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
+        "steps and by h_l with decreasing ones, with and without burn-in and thinning"
+    )
+    certificate = {"compared": compared, "largest_error_in_units_of_its_bound": worst, "lengths": list(LENGTHS)}
+    return _evidence(subject, claim, "conforms", reason, certificate)
+
+
+def average(
+    values: Sequence[tuple[Fraction, Fraction]], rule: Rule, length: int, roundings: int
+) -> tuple[Fraction, Fraction]:
+    """The weighted average of the first `length` values, and how far float64 arithmetic may be off it.
+
+    `values` are pairs (phi(X_l), sum of the sizes of its terms), l = 1, 2, ... Every term of phi is rounded so many times,
+    then each product h phi once, each sum as often as it has terms, and the quotient once (Higham 2002, section 4.2).
+    """
+    total = size = weights = Fraction(0)
+    count = 0
+    for l, (value, absolute) in enumerate(values[:length], start=1):
+        if rule.counts(l):
+            weight = rule.weight(l)
+            total, size, weights, count = total + weight * value, size + weight * absolute, weights + weight, count + 1
+    # (1 + u)^k - 1 <= 1.01 k u for every k that occurs here.
+    share = Fraction(101, 100) * (roundings + 2 * count + 2) * Fraction(UNIT)
+    return total / weights, share * size / weights
+
+
+def rule_of(run: Run, row: int) -> Rule:
+    """The rule of a row."""
+    item = run.rows[row]
+    burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
+    weighted = isinstance(item.schedule, Power)
+    return _rule(run, row, burn_in, run.settings.thinning, weighted)
+
+
+def _rule(run: Run, row: int, burn_in: int, thinning: int, weighted: bool, first: int | None = None) -> Rule:
+    """States burn_in + first, burn_in + first + thinning, ...; `first` is the thinning where it is left open."""
+    steps = run.transcript.steps[:, row]
+    start = burn_in + (thinning if first is None else first)
+    return Rule(
+        lambda l: l >= start and (l - start) % thinning == 0,
+        (lambda l: Fraction(float(steps[l - 1]))) if weighted else (lambda l: Fraction(1)),
+    )
+
+
+def _runs(subject: Subject) -> Iterator[Run]:
+    """Two short runs, each sampled and written down under one seed."""
+    chains = max(1, min(8, WORK // max(1, len(subject.observable.terms))))
+    for number, (burn_in, thinning) in enumerate(((0, 1), (BURN_IN, THINNING))):
+        settings = Settings.of(
+            subject.configuration,
+            seed=run_seed(subject, CHECK, number),
+            chains=chains,
+            burn_in=burn_in,
+            thinning=thinning,
+        )
+        for factor in SHRUNK:
+            step = subject.step / factor
+            rows = [Row(Fixed(step), LENGTHS)]
+            if number:
+                rows += [Row(Power(step, float(ALPHA)), LENGTHS), Row(Fixed(step / 2), LENGTHS, OWN_BURN_IN)]
+            transcript = transcribe(subject.scheme, subject.target, rows, settings)
+            if not transcript.diverged:
+                break
+        averages = sample(
+            subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings
+        )
+        check_complete(averages)
+        yield Run(settings, tuple(rows), averages, transcript)
+
+
+def _averages(run: Run) -> Iterator[tuple[int, int, int]]:
+    for row in range(len(run.rows)):
+        for place in range(len(LENGTHS)):
+            for chain in range(run.settings.chains):
+                yield row, place, chain
+
+
+def _wrong_steps(run: Run) -> str:
+    """A step size that is not the schedule's, in words; "" where there is none."""
+    for row, item in enumerate(run.rows):
+        for l, h in enumerate(run.transcript.steps[:, row].tolist(), start=1):
+            expected, allowed = _step(item.schedule, l)
+            # Not "beyond the bound": what is not a number is no step either.
+            if not abs(Fraction(h) - expected) <= allowed if np.isfinite(h) else True:
+                return f"step {l} with {item.schedule} has the size {h!r}; expected {float(expected)!r}"
+    return ""
+
+
+def _step(schedule: Fixed | Power, l: int) -> tuple[Fraction, Fraction]:
+    """h_l, and how far float64 may be off it."""
+    if isinstance(schedule, Fixed):
+        return Fraction(schedule.step), Fraction(0)
+    scale, alpha = (fmpq(*value.as_integer_ratio()) for value in (schedule.scale, schedule.alpha))
+    with flint.ctx.workprec(128):
+        middle = (arb(scale) * arb(l) ** arb(-alpha)).mid().fmpq()
+    expected = Fraction(int(middle.p), int(middle.q))
+    return expected, POWER * Fraction(UNIT) * expected
+
+
+def _other_states(subject: Subject, run: Run) -> str:
+    """Where two runs of one seed ended in different states, in words; "" where they did not."""
+    for name in subject.scheme.state:
+        if not np.array_equal(run.averages.last[name], run.transcript.states[name][-1], equal_nan=True):
+            return f"the run ended in another {name} when its states were written down: one seed gave two runs"
+    return ""
+
+
+def _values(
+    observable: Observable, transcript: Transcript, row: int, chain: int
+) -> list[tuple[Fraction, Fraction]]:
+    """phi(X_l) and the sum of the sizes of its terms, l = 1, 2, ..., exactly."""
+    states = [transcript.states[name][1:, row, chain].tolist() for name in observable.state]
+    sizes = Observable(
+        observable.dim, observable.state, {a: abs(value) for a, value in observable.terms.items()}
+    )
+    found = []
+    for parts in zip(*states, strict=True):
+        coordinates = [Fraction(x) for part in parts for x in part]
+        found.append(
+            (
+                Fraction(observable.evaluate(coordinates)),
+                Fraction(sizes.evaluate([abs(x) for x in coordinates])),
+            )
+        )
+    return found
+
+
+def _roundings(observable: Observable) -> int:
+    """Of a value of phi: of each coefficient, its products, and the sum of the terms."""
+    return observable.degree + len(observable.terms) + 2
+
+
+def _told(
+    run: Run, row: int, place: int, chain: int, values: Sequence[tuple[Fraction, Fraction]], found: float
+) -> str:
+    """A wrong average in words, with what it is instead where that is one of the usual slips."""
+    length, own = LENGTHS[place], rule_of(run, row)
+    exact, bound = average(values, own, length, 1)
+    text = (
+        f"the average of chain {chain} over {length} steps with {run.rows[row].schedule} is {found!r}; that of the states it passed "
+        f"through is {float(exact)!r}, and rounding allows {float(bound):.1g}"
+    )
+    burn_in, thinning = run.settings.burn_in, run.settings.thinning
+    weighted = isinstance(run.rows[row].schedule, Power)
+    slips = {
+        "with uniform weights": (burn_in, thinning, False, None),
+        "with weights h_l": (burn_in, thinning, True, None),
+        "with a burn-in longer by one step": (burn_in + 1, thinning, weighted, None),
+        "with a burn-in shorter by one step": (max(0, burn_in - 1), thinning, weighted, None),
+        "with the first state after the burn-in counted first": (burn_in, thinning, weighted, 1),
+        "with the last state of the burn-in counted first": (burn_in, thinning, weighted, 0),
+        "without burn-in": (0, thinning, weighted, None),
+        "without thinning": (burn_in, 1, weighted, None),
+    }
+    for name, (left_out, every, by_step, first) in slips.items():
+        other, allowed = average(values, _rule(run, row, left_out, every, by_step, first), length, 9)
+        if np.isfinite(found) and abs(Fraction(found) - other) <= allowed and other != exact:
+            return f"{text}; it is the average {name}"
+    return text
+
+
+def _evidence(
+    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
+) -> Evidence:
+    judgement = Judgement(verdict, False, reason)
+    return make_evidence(subject, claim, CHECK, method="exact", judgement=judgement, certificate=certificate)
