@@ -27,7 +27,7 @@ CHECK = "averaging"
 LENGTHS = (20, 33)
 """The numbers of steps at which averages are taken; neither is a multiple of what is drawn at once."""
 
-BURN_IN, THINNING, OWN_BURN_IN = 5, 3, 8
+BURN_IN, THINNING, OWN_BURN_IN = 5, 3, 9
 """What the second run leaves out: by its settings, and where a row has a burn-in of its own. The first leaves out nothing,
 and its sums take another path."""
 
@@ -86,7 +86,11 @@ def check_averaging(subject: Subject, claim: Claim) -> Evidence:
         f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
         "steps and by h_l with decreasing ones, with and without burn-in and thinning"
     )
-    certificate = {"compared": compared, "largest_error_in_units_of_its_bound": worst, "lengths": list(LENGTHS)}
+    certificate = {
+        "compared": compared,
+        "largest_error_in_units_of_its_bound": worst,
+        "lengths": list(LENGTHS),
+    }
     return _evidence(subject, claim, "conforms", reason, certificate)
 
 
@@ -103,7 +107,12 @@ def average(
     for l, (value, absolute) in enumerate(values[:length], start=1):
         if rule.counts(l):
             weight = rule.weight(l)
-            total, size, weights, count = total + weight * value, size + weight * absolute, weights + weight, count + 1
+            total, size, weights, count = (
+                total + weight * value,
+                size + weight * absolute,
+                weights + weight,
+                count + 1,
+            )
     # (1 + u)^k - 1 <= 1.01 k u for every k that occurs here.
     share = Fraction(101, 100) * (roundings + 2 * count + 2) * Fraction(UNIT)
     return total / weights, share * size / weights
@@ -186,7 +195,9 @@ def _other_states(subject: Subject, run: Run) -> str:
     """Where two runs of one seed ended in different states, in words; "" where they did not."""
     for name in subject.scheme.state:
         if not np.array_equal(run.averages.last[name], run.transcript.states[name][-1], equal_nan=True):
-            return f"the run ended in another {name} when its states were written down: one seed gave two runs"
+            return (
+                f"the run ended in another {name} when its states were written down: one seed gave two runs"
+            )
     return ""
 
 
@@ -222,11 +233,12 @@ def _told(
     length, own = LENGTHS[place], rule_of(run, row)
     exact, bound = average(values, own, length, 1)
     text = (
-        f"the average of chain {chain} over {length} steps with {run.rows[row].schedule} is {found!r}; that of the states it passed "
-        f"through is {float(exact)!r}, and rounding allows {float(bound):.1g}"
+        f"the average of chain {chain} over {length} steps with {run.rows[row].schedule} is {found!r}; that of the states it "
+        f"passed through is {float(exact)!r}, and rounding allows {float(bound):.1g}"
     )
-    burn_in, thinning = run.settings.burn_in, run.settings.thinning
-    weighted = isinstance(run.rows[row].schedule, Power)
+    item, thinning = run.rows[row], run.settings.thinning
+    burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
+    weighted = isinstance(item.schedule, Power)
     slips = {
         "with uniform weights": (burn_in, thinning, False, None),
         "with weights h_l": (burn_in, thinning, True, None),
@@ -234,6 +246,7 @@ def _told(
         "with a burn-in shorter by one step": (max(0, burn_in - 1), thinning, weighted, None),
         "with the first state after the burn-in counted first": (burn_in, thinning, weighted, 1),
         "with the last state of the burn-in counted first": (burn_in, thinning, weighted, 0),
+        "with the burn-in of the settings": (run.settings.burn_in, thinning, weighted, None),
         "without burn-in": (0, thinning, weighted, None),
         "without thinning": (burn_in, 1, weighted, None),
     }

@@ -123,7 +123,9 @@ def _shared(
 
 def _told(runs: Runs, what: str, found: tuple[int, int, int, int], chains: int, width: int) -> str:
     a, i, b, j = found
-    (row, one), (other_row, other) = ((stream // (width * chains), stream % chains) for stream in (a, b))
+    (row, one), (other_row, other) = (
+        (stream // (width * chains), runs.chains[stream % chains]) for stream in (a, b)
+    )
     rows = runs.batches[0].rows
     first = f"those of chain {one}" + (f" with {rows[row].schedule}" if row != other_row else "")
     second = f"chain {other} with {rows[other_row].schedule}"
@@ -138,7 +140,7 @@ def _statistics(
         where = f"with {rows[number].schedule}"
         if item.laws and item.bounded:
             flat = item.values.reshape(-1, item.values.shape[-1])
-            yield from _of_chains(flat, "draws", where, share)
+            yield from _of_chains(flat, runs.chains, "draws", where, share)
             if number:
                 found = crossed(columns[0].values, item.values, share)
                 text = f"the draws {where} are correlated with those with {rows[0].schedule}"
@@ -148,13 +150,15 @@ def _statistics(
             side = sides(subject, minibatches)
             if not fresh_minibatches(subject):
                 side = side[:: _sweep(subject)]
-            yield from _of_chains(side, "minibatches", where, share)
+            yield from _of_chains(side, runs.chains, "minibatches", where, share)
 
 
-def _of_chains(values: np.ndarray, what: str, where: str, share: float) -> Iterator[tuple[str, Extreme, str]]:
+def _of_chains(
+    values: np.ndarray, chains: list[int], what: str, where: str, share: float
+) -> Iterator[tuple[str, Extreme, str]]:
     pair = between_chains(values, share)
     assert pair is not None
-    a, b = pair.place
+    a, b = (chains[place] for place in pair.place)
     yield f"pairs of chains, {what}", pair, f"the {what} of chains {a} and {b} {where} are correlated"
     yield (
         f"all chains, {what}",

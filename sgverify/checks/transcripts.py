@@ -28,16 +28,24 @@ WIDEST = 24
 ALPHA = Fraction(1, 3)
 """The exponent of the decreasing steps that are run beside the fixed ones."""
 
+SECOND = 64
+"""The number of the second batch's first chain: where the words of a stream are made anew."""
+
 SHRUNK = (1, 16, 256)
 """By what the step is divided where chains diverge: the draws do not depend on it."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Two batches of chains under one seed, numbered through, on rows of steps h, h/2 and h l^(-1/3)."""
+    """Two batches of chains under one seed, on rows of steps h, h/2 and h l^(-1/3)."""
 
     settings: Settings
     batches: tuple[Transcript, Transcript]
+
+    @property
+    def chains(self) -> list[int]:
+        """The numbers of the chains, those of the first batch first."""
+        return [chain for batch in self.batches for chain in batch.chains]
 
     @property
     def diverged(self) -> str:
@@ -88,7 +96,7 @@ def runs_of(subject: Subject) -> Runs:
             rows = rows_of(subject.step / factor)
             first, second = (
                 transcribe(subject.scheme, subject.target, rows, replace(settings, first_chain=start))
-                for start in (0, CHAINS)
+                for start in (0, SECOND)
             )
             runs = Runs(settings, (first, second))
             if not runs.diverged:

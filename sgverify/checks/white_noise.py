@@ -111,17 +111,18 @@ def _statistics(
         values = columns.of(law)
         # Two laws at most stand beside the normal one; they share what one test may err.
         part = share / len(laws)
-        yield f"law of {law}", law_distance(values, law, part), f"its draws are not those of {law}"
         yield f"mean of {law}", mean_size(values, part), f"the mean of its {law} draws is not 0"
         if law.normal:
             ratio, low, high = variance_ratio(values, part)
             centre, radius = (low + high) / 2, (high - low) / 2
             yield "variance", Extreme(ratio - centre, radius, (), 1), f"its variance is {ratio:.3g}, not 1"
+        yield f"law of {law}", law_distance(values, law, part), f"its draws are not those of {law}"
     if columns.bounded:
         yield from _correlations(columns.values, columns.names, share, "")
         minibatches = minibatches_of(subject, runs, row)
         if minibatches is not None and fresh_minibatches(subject):
             length = len(columns.values)
+            minibatches = minibatches[..., _distinct(numbered(minibatches))]
             side = sides(subject, minibatches).reshape(length, -1, minibatches.shape[-1])
             if side.shape[-1] == columns.values.shape[-1]:
                 found = crossed(side, columns.values, share)

@@ -13,6 +13,8 @@ import torch
 from scipy import stats
 
 from sgverify.checks import Subject
+from sgverify.checks.mutants.planting import planted
+from sgverify.checks.mutants.registry import mutants
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -21,7 +23,7 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.ball import number
 from sgverify.exact.lyapunov import floats
 from sgverify.rates.whiteness import bounded_by_normal, lagged, law_distance, repeated, sub_gaussian_bound
-from sgverify.samplers import Settings, fixed, minibatches, run
+from sgverify.samplers import Settings, fixed
 from sgverify.samplers import noise as noise_of_rows
 from sgverify.samplers.motion import Motion
 from sgverify.samplers.transcript import first_mismatch, transcribe
@@ -98,43 +100,9 @@ def draws(change: Callable[[list[torch.Tensor]], Sequence[torch.Tensor]]) -> Pla
     return plant
 
 
-def for_two_steps(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    """OBABO draws twice in a step."""
-    return [made[k - 2] if k % 4 >= 2 else made[k] for k in range(len(made))]
-
-
-def for_both_halves(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    return [made[k - k % 2] for k in range(len(made))]
-
-
-def antithetic(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    return [-made[k - 2] if k % 4 >= 2 else made[k] for k in range(len(made))]
-
-
-def autoregressive(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    kept = [made[0]]
-    for draw in made[1:]:
-        kept.append(0.3 * kept[-1] + math.sqrt(1 - 0.09) * draw)
-    return kept
-
-
-def uniform(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    return [math.sqrt(3) * torch.erf(draw / math.sqrt(2)) for draw in made]
-
-
-def among_coordinates(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
-    return [draw[..., :1].expand_as(draw) for draw in made]
-
-
 def in_amplitude(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
     """Uncorrelated, of the right law each, but large draws come together."""
-    return [draw if k == 0 else draw.abs() * made[k - 1].sign() * draw.sign() * made[k - 1].sign()
-            if k % 2 == 0 else made[k - 1].abs() * draw.sign() for k, draw in enumerate(made)]  # fmt: skip
-
-
-def blocks_that_start_anew(patch: pytest.MonkeyPatch) -> None:
-    take = noise_of_rows.Streamed.take
-    patch.setattr(noise_of_rows.Streamed, "take", lambda self, first, count: take(self, 0, count))
+    return [made[k - 1].abs() * draw.sign() if k % 2 else draw for k, draw in enumerate(made)]
 
 
 def a_stale_draw(patch: pytest.MonkeyPatch) -> None:
@@ -149,49 +117,61 @@ def a_stale_draw(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Motion, "move", late)
 
 
-def minibatches_for_two_steps(patch: pytest.MonkeyPatch) -> None:
-    block = minibatches.Iid.block
-    patch.setattr(
-        minibatches.Iid,
-        "block",
-        lambda self, first, count: block(self, first, count)[torch.arange(count) // 2 * 2],
-    )
-
-
-def momentum_from_the_noise(patch: pytest.MonkeyPatch) -> None:
-    streams = run.Ensemble._streams
-
-    def same(self: Any, alive: Any) -> Any:
-        made = streams(self, alive)
-        return lambda kind: made("noise" if kind == "momentum" else kind)
-
-    patch.setattr(run.Ensemble, "_streams", same)
-
-
-IID = {"target": DATA, "gradient": {"kind": "iid", "batch": 2}}
-FLAWS: list[tuple[str, Plant, str, dict[str, Any]]] = [
-    ("noise reused for two steps", draws(for_two_steps), "of step 2 is draw 1 [0] of step 1", {}),
-    ("noise reused for the two halves", draws(for_both_halves), "draw 2 [0] of step 1 is draw 1 [0] of step 1", {}),
-    ("antithetic every second step", draws(antithetic), "bit for bit but for its sign", {}),
-    ("autoregressive", draws(autoregressive), "correlated", {}),
-    ("uniform of variance 1", draws(uniform), "not those of normal", {}),
-    ("shared between coordinates", draws(among_coordinates), "draw 1 [1] of step 1 is draw 1 [0] of step 1", {}),
-    ("correlated in amplitude", draws(in_amplitude), "the sizes of", {}),
-    ("variance 1.1", draws(lambda made: [draw * 1.1**0.5 for draw in made]), "variance is 1.1", {}),
-    ("blocks that start anew", blocks_that_start_anew, "of step 8 is draw 1 [0] of step 1", {}),
-    ("a stale draw moves the step", a_stale_draw, "not what was drawn", {}),
-    ("minibatches reused for two steps", minibatches_for_two_steps, "minibatch of step 2 is that of step 1", IID),
-    ("the momentum starts from the noise", momentum_from_the_noise, "momentum that the chains start with", {}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("plant", "told", "settings"), [f[1:] for f in FLAWS], ids=[f[0] for f in FLAWS])
-def test_a_planted_flaw_is_refuted(
-    monkeypatch: pytest.MonkeyPatch, plant: Plant, told: str, settings: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(
+    ("plant", "told"),
+    [
+        (draws(in_amplitude), "the sizes of"),
+        (draws(lambda made: [draw * 1.1**0.5 for draw in made]), "variance is 1.1"),
+        (draws(lambda made: [draw + 0.1 for draw in made]), "mean of its normal draws"),
+        (a_stale_draw, "not what was drawn"),
+    ],
+    ids=["sizes together", "variance 1.1", "mean 0.1", "a stale draw"],
+)
+def test_a_planted_flaw_is_refuted(monkeypatch: pytest.MonkeyPatch, plant: Plant, told: str) -> None:
     plant(monkeypatch)
-    evidence = ask("white-noise", **settings)
+    evidence = ask("white-noise")
     assert evidence.verdict == "violates" and told in evidence.reason, evidence.reason
+
+
+BUGS = {
+    "noise-of-two-steps": ("white-noise", "the draw [0] of step 2 is the draw [0] of step 1 in all 96 chains"),
+    "noise-of-both-halves": ("white-noise", "draw 2 [0] of step 1 is draw 1 [0] of step 1 in all 96 chains"),
+    "noise-of-all-coordinates": ("white-noise", "the draw [1] of step 1 is the draw [0] of step 1 in all 96 chains"),
+    "noise-with-memory": ("white-noise", "1 step later are correlated"),
+    "noise-antithetic-in-time": ("white-noise", "bit for bit but for its sign"),
+    "noise-uniform": ("white-noise", "its draws are not those of normal"),
+    "noise-of-every-block-the-first": ("white-noise", "the draw [0] of step 8 is the draw [0] of step 1"),
+    "minibatches-of-two-steps": ("white-noise", "the minibatch of step 2 is that of step 1 in every chain"),
+    "streams-of-kinds-the-same": ("white-noise", "the momentum that the chains start with is correlated"),
+    "noise-shared-by-chains": ("independent-chains", "the draws of chain 1 with step=0.1, from step 1 on, are those of chain 0"),
+    "minibatches-shared-by-chains": ("independent-chains", "the minibatches of chain 1 with step=0.1, from step 1 on"),
+    "streams-of-batches-the-same": ("independent-chains", "the draws of chain 64 with step=0.1, from step 1 on, are those of"),
+    "streams-of-rows-the-same": ("independent-chains", "the draws of chain 0 with step=0.05, from step 1 on, are those of chain 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "quantity", "told"), [(n, *b) for n, b in BUGS.items()], ids=BUGS)
+def test_each_check_refutes_its_own_bugs_and_leaves_the_others(name: str, quantity: str, told: str) -> None:
+    """Noise that a chain reuses leaves the chains independent, and shared noise is white in each chain."""
+    with planted(mutants()[name]) as subject:
+        for asked in ("white-noise", "independent-chains"):
+            evidence = CHECKS[asked].function(subject, find_claim(f"sgverify/{asked}"))
+            if asked == quantity:
+                assert evidence.verdict == "violates" and told in evidence.reason, evidence.reason
+            # Blocks that start anew leave few draws, in which every pair of chains seems correlated.
+            elif name != "noise-of-every-block-the-first":
+                assert evidence.verdict == "conforms", evidence.reason
+
+
+def partly(made: list[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Each chain draws by itself, and all have a tenth of their variance in common."""
+    return [math.sqrt(0.9) * draw + math.sqrt(0.1) * draw[:, :1].roll(1, 0) for draw in made]
+
+
+def test_a_part_that_all_chains_have_in_common_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws(partly)(monkeypatch)
+    evidence = ask("independent-chains", "sghmc-aboba")
+    assert evidence.verdict == "violates" and "chains" in evidence.reason
 
 
 def test_a_discrete_law_with_other_atoms_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,64 @@
-"""Bugs: averages."""
+"""Bugs in the averages: which states are counted, how much each, and what the sums are kept in."""
 
 from __future__ import annotations
 
 from sgverify.checks.mutants.mutant import Mutant
 
-MUTANTS: tuple[Mutant, ...] = ()
+ADD, COUNTS = "sgverify.samplers.averages:_Book.add", "sgverify.samplers.averages:_Book._counts"
+
+MUTANTS = (
+    Mutant(
+        name="uniform-weights-with-decreasing-steps",
+        family="averages",
+        scheme="sgld-euler",
+        place=ADD,
+        was="h if own else 1.0",
+        now="1.0",
+        reason="the average of a decreasing schedule is 1/L sum phi: another average, which even loses a logarithm",
+    ),
+    Mutant(
+        name="weights-summed-as-counts",
+        family="averages",
+        scheme="sgld-euler",
+        place=ADD,
+        was="+= weights[i]",
+        now="+= 1.0",
+        reason="the sum h_l phi(X_l) is divided by the number of steps and not by sum h_l",
+    ),
+    Mutant(
+        name="float32-sums",
+        family="averages",
+        scheme="sgld-euler",
+        place="sgverify.samplers.averages:_Book.__init__",
+        was="dtype=torch.float64, device=ensemble.device",
+        now="dtype=torch.float32, device=ensemble.device",
+        reason="a float64 run is averaged in float32: an error that grows with the number of steps",
+    ),
+    Mutant(
+        name="burn-in-one-short",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past > 0",
+        now="past >= 0",
+        reason="the last state of the burn-in is averaged too",
+    ),
+    Mutant(
+        name="thinning-counts-from-the-first-state",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past % self._thinning == 0",
+        now="past % self._thinning == 1 % self._thinning",
+        reason="the first state after the burn-in is kept and then every third, where every third is kept",
+    ),
+    Mutant(
+        name="burn-in-of-a-row-ignored",
+        family="averages",
+        scheme="sgld-euler",
+        place="sgverify.samplers.schedules:burn_ins",
+        was="burn_in if row.burn_in is None else row.burn_in",
+        now="burn_in",
+        reason="every row leaves out what the settings say, also one with a burn-in of its own",
+    ),
+)
