@@ -77,5 +77,6 @@ CHECKS: dict[str, Check] = {
         Check("independent-chains", "independent_chains:check_independent_chains", "what rates cannot see"),
         Check("dtype", "dtype_audit:check_dtype", "one definition, several readings", black_box=True),
         Check("averaging", "averaging:check_averaging", "what rates cannot see"),
+        Check("moments", "moments:check_moments", "what rates cannot see"),
     )
 }

@@ -29,6 +29,7 @@ Quantity = Literal[
     "independent-chains",
     "dtype",
     "averaging",
+    "moments",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -1,0 +1,329 @@
+"""Check: momenta and thermostats have the moments that they should have, from the start on.
+
+Three point nulls, each where it applies. The momentum starts from N(0, T I), at two temperatures, of which one at least is
+not 1. After L steps its law is the exact one of the affine chain: mean and covariance at this h and this L, with no
+burn-in. And a scalar of the dynamics, such as the friction of a thermostat, moves by what its drift says: pathwise, so
+that the average of p.p/dim - T along a path is (xi_L - xi_0)/(h L). That E p_i^2 tends to T as h does to 0 is what the
+claims about rates say of the test function p[0]**2. A move that is no step (a swap of momenta between chains) is to be
+held here to the exact joint law, from which it starts, once there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import run_seed
+from sgverify.checks.subject import Subject
+from sgverify.checks.transcripts import Runs, runs_of
+from sgverify.claims import Claim
+from sgverify.errors import NotAffineError
+from sgverify.evidence import Evidence
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.lyapunov import floats
+from sgverify.rates import (
+    Decision,
+    Judgement,
+    Nulls,
+    correlation_null,
+    decide_point_null,
+    mean_null,
+    variance_null,
+)
+from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
+from sgverify.samplers import Settings, fixed, sample_states
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.transcript import transcribe
+from sgverify.schemes.noise import NORMAL, Noise
+
+CHECK = "moments"
+
+LEVEL = 1e-6
+"""Probability of a false alarm of the check; the start takes half of it, the law after L steps the other half."""
+
+WARMER = 3.0
+"""The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
+
+STARTS = 512
+"""Chains whose start is looked at: a ratio of 1.4 between variances is then beyond chance."""
+
+CHAINS = 320
+"""Chains of the first look at the law after L steps."""
+
+LENGTH = 40
+"""L, the steps after which the momentum's law is looked at."""
+
+MARGINS = {"mean": 0.5, "variance": math.log(2), "correlation": 0.5}
+"""What may not be overlooked: half a standard deviation, a variance of twice or half what it should be, a correlation of
+one half. Momenta drawn at another temperature, or not refreshed, are farther off."""
+
+WIDEST = 4
+"""Coordinates of the momentum that are looked at."""
+
+RESOLVED = 1e4
+"""A standard deviation of so many roundings of the largest state is seen as what it is."""
+
+POINTS = 8
+"""Random steps on which an identity of the definition is shown."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """X' - X = h ((1 - share) f(X) + share f(X')) of a scalar state variable, f its drift."""
+
+    name: str
+    place: int
+    share: float
+
+
+def check_moments(subject: Subject, claim: Claim) -> Evidence:
+    """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
+
+    See the module for what each part says; parts that do not apply are left out, and named in the certificate.
+    """
+    scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
+    if "p" not in subject.scheme.dynamics.state and not scalars:
+        return unsettled(
+            subject, claim, CHECK, "the state has neither a momentum nor a thermostat", "not-applicable"
+        )
+    runs = runs_of(subject)
+    if runs.diverged:
+        reason = (
+            f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
+        )
+        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+    certificate: dict[str, Any] = {"level": LEVEL}
+    shown: list[str] = []
+    wrong = _wrong_path(subject, runs, certificate, shown)
+    if not wrong and "p" in subject.scheme.dynamics.state:
+        wrong = _wrong_start(subject, runs, certificate, shown)
+    if wrong:
+        return _evidence(subject, claim, Judgement("violates", False, wrong), certificate)
+    decision = _law_after_steps(subject, certificate) if "p" in subject.scheme.dynamics.state else None
+    if decision is not None:
+        certificate["law_after_steps"] = decision.certificate
+        if decision.verdict != "conforms":
+            return _evidence(subject, claim, Judgement(decision.verdict, False, decision.reason), certificate)
+        shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
+    return _evidence(subject, claim, Judgement("conforms", False, "; ".join(shown)), certificate)
+
+
+def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
+    """What is wrong with the momentum at l = 0, in words; "" where nothing is."""
+    row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
+    share = LEVEL / 2 / 2 / 3
+    for factor in (1.0, WARMER):
+        temperature = factor * runs.settings.temperature
+        seed = run_seed(subject, CHECK, "start", factor)
+        settings = replace(runs.settings, temperature=temperature, chains=STARTS, seed=seed)
+        momenta = transcribe(subject.scheme, subject.target, row, settings).states["p"][0, 0]
+        values = momenta / math.sqrt(temperature)
+        ratio, low, high = variance_ratio(values, share)
+        certificate.setdefault("start", {})[f"T={temperature:g}"] = {"E p^2/T": ratio, "bounds": [low, high]}
+        where = f"the momentum that chains start with at T={temperature:g}"
+        if not low <= ratio <= high:
+            return (
+                f"{where} has E p_i^2 = {ratio * temperature:.3g}, not T: their ratio {ratio:.3g} lies outside {low:.3g} to "
+                f"{high:.3g}"
+            )
+        if mean_size(values, share).beyond:
+            return f"the mean of {where} is {momenta.mean():.3g}, and not 0"
+        if law_distance(values, NORMAL, share).beyond:
+            return f"{where} is not normal"
+    settings = Settings.of(subject.configuration, chains=4, start_momentum="zero", burn_in=0, thinning=1)
+    still = transcribe(subject.scheme, subject.target, row, settings).states["p"][0]
+    if np.any(still != 0):
+        return f"chains that start with the momentum zero start with {float(still[still != 0][0])!r}"
+    shown.append("the momentum starts from N(0, T I) at two temperatures, or from zero")
+    return ""
+
+
+def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision | None:
+    """The point nulls of the momentum after L steps, made white by the exact law; None where none is known."""
+    law = _exact_momentum(subject)
+    if isinstance(law, str):
+        certificate["law_after_steps"] = f"not looked at: {law}"
+        return None
+    mean, root = law
+    kept = len(mean)
+
+    def draw(chains: int) -> Nulls:
+        settings = Settings.of(
+            subject.configuration, chains=chains, seed=run_seed(subject, CHECK, chains), burn_in=0, thinning=1
+        )
+        found = sample_states(
+            subject.scheme, subject.target, fixed([subject.step], [LENGTH]), at=[LENGTH], settings=settings
+        )
+        white = np.linalg.solve(root, (found.values["p"][0, 0, :, :kept] - mean).T)
+        parts = [mean_null(f"mean of p[{i}]", white[i], 0.0) for i in range(kept)]
+        parts += [variance_null(f"variance of p[{i}]", white[i], 1.0) for i in range(kept)]
+        parts += [
+            correlation_null(f"correlation of p[{i}] and p[{j}]", white[i], white[j])
+            for i in range(kept)
+            for j in range(i)
+        ]
+        return Nulls.joined(*parts)
+
+    labels = [f"{word} of p[{i}]" for word in ("mean", "variance") for i in range(kept)]
+    labels += [f"correlation of p[{i}] and p[{j}]" for i in range(kept) for j in range(i)]
+    return decide_point_null(
+        draw,
+        first=CHAINS,
+        level=LEVEL / 2,
+        margins={label: MARGINS[label.split()[0]] for label in labels},
+        what=f"the momentum after {LENGTH} steps, made white by its exact law",
+    )
+
+
+def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
+    """Mean of p_L and a root of its covariance, exactly but for rounding in float64; or why it is not known."""
+    if not subject.affine:
+        return str(subject.why_not_affine)
+    if subject.noise.exchangeable or subject.noise.refresh is not None or not subject.noise.known:
+        return f"the minibatches of {subject.noise.kind} are not independent from step to step"
+    if subject.scheme.starts.gradients and subject.noise.covariance is not None:
+        return "the memory starts from gradients with noise"
+    try:
+        with flint.ctx.workprec(128):
+            chain = subject.model.chain(fixed_step(subject.step)())
+            map_, shift, added = floats(chain.map), floats(chain.shift)[:, 0], floats(chain.covariance)
+            mean = floats(chain.start_mean)[:, 0]
+            spread = np.zeros_like(map_) if chain.start_covariance is None else floats(chain.start_covariance)
+    except NotAffineError as error:
+        return str(error)
+    largest = float(np.abs(mean).max())
+    for _ in range(LENGTH):
+        mean, spread = map_ @ mean + shift, map_ @ spread @ map_.T + added
+        largest = max(largest, float(np.abs(mean).max() + np.sqrt(np.diag(spread).max())))
+    at = subject.target.dim * subject.scheme.state.index("p")
+    kept = slice(at, at + min(WIDEST, subject.target.dim))
+    values = np.linalg.eigvalsh(spread[kept, kept])
+    unit = float(np.finfo(subject.configuration.dtype).eps)
+    if not np.all(np.isfinite(values)) or values[0] <= (RESOLVED * unit * LENGTH * largest) ** 2:
+        return "the momentum spreads no farther than rounding moves it"
+    return mean[kept], np.linalg.cholesky(spread[kept, kept])
+
+
+def _wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
+    """Where a scalar does not move by its drift, in words; "" where it does."""
+    for identity in _identities(subject):
+        unit = float(np.finfo(subject.configuration.dtype).eps)
+        worst = 0.0
+        for batch in runs.batches:
+            states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
+            off, bound = _residual(subject, identity, states, batch.steps[:, :, None], unit)
+            worst = max(worst, float((np.abs(off) / bound).max()))
+            beyond = np.argwhere(np.abs(off) > bound)
+            if len(beyond):
+                step, row, chain = (int(i) for i in beyond[0])
+                path = states[identity.place][:, row, chain, 0]
+                h = batch.steps[:, row]
+                drift = _drift(subject, identity.place, tuple(state[:, row, chain] for state in states))
+                mean = float(
+                    (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
+                )
+                return (
+                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
+                    f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) is "
+                    f"{float((path[-1] - path[0]) / h.sum()):.6g}"
+                )
+        certificate[f"drift_of_{identity.name}"] = {
+            "share_of_the_new_state": identity.share,
+            "error_over_bound": worst,
+        }
+        shown.append(
+            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
+        )
+    return ""
+
+
+def _identities(subject: Subject) -> Iterator[Identity]:
+    """The scalars whose change in one step of the definition is h times a mean of the drifts before and after.
+
+    Shown on random states, draws and steps, up to rounding: the share of the later drift is found on them, and then holds.
+    """
+    scheme = subject.scheme
+    generator = np.random.default_rng(run_seed(subject, CHECK, "identity"))
+    shape = (1, POINTS)
+    for place, (name, kind) in enumerate(scheme.dynamics.shapes.items()):
+        if kind != "scalar" or scheme.memory:
+            continue
+        widths = [1 if other == "scalar" else subject.target.dim for other in scheme.dynamics.shapes.values()]
+        before = [generator.standard_normal((*shape, width)) for width in widths]
+        h = 0.125
+        c = subject.configuration
+        values = scheme.step(
+            tuple(Chains(torch.from_numpy(state)) for state in before),
+            h=h,
+            grad=_Slope(),
+            noise=Noise(
+                lambda law: Chains(torch.from_numpy(generator.standard_normal((*shape, subject.target.dim))))
+            ),
+            dim=subject.target.dim,
+            D=c.friction,
+            T=c.temperature,
+        )
+        states = tuple(
+            np.stack([old, value.tensor.expand(old.shape).numpy()])
+            for old, value in zip(before, values, strict=True)
+        )
+        first, second = _drift(subject, place, states)
+        change = (states[place][1] - states[place][0])[..., 0] / h - first
+        share = float((change * (second - first)).sum() / ((second - first) ** 2).sum())
+        identity = Identity(name, place, round(64 * share) / 64)
+        off, bound = _residual(
+            subject, identity, states, np.full((1, 1, 1), h), float(np.finfo(np.float64).eps)
+        )
+        if np.all(np.abs(off) <= bound):
+            yield identity
+
+
+class _Slope:
+    """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
+
+    def __call__(self, theta: Any) -> Any:
+        return theta * 0.75
+
+    def fresh(self) -> _Slope:
+        return self
+
+
+def _drift(subject: Subject, place: int, states: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
+    c = subject.configuration
+    drift, _ = subject.scheme.dynamics.coefficients(
+        tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
+        grad=_Slope(),
+        dim=subject.target.dim,
+        D=c.friction,
+        T=c.temperature,
+    )
+    return np.asarray(drift[place].tensor.numpy()[..., 0])
+
+
+def _residual(
+    subject: Subject, identity: Identity, states: tuple[np.ndarray, ...], h: np.ndarray, unit: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """X' - X - h (mean of the drifts), and what rounding may make of it. Shapes (L + 1, ...) of states -> (L, ...).
+
+    A drift sums dim products and a few terms of size T or less than its own; the scalar is rounded where it is added to, once
+    or twice a step. 2 dim + 16 roundings of the sum of all sizes are more than enough for both.
+    """
+    drift = _drift(subject, identity.place, states)
+    path = states[identity.place][..., 0]
+    off = path[1:] - path[:-1] - h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])
+    size = np.abs(path) + np.max(h) * (np.abs(drift) + 2 * subject.configuration.temperature)
+    return off, (2 * subject.target.dim + 16) * unit * (size[1:] + size[:-1])
+
+
+def _evidence(subject: Subject, claim: Claim, judgement: Judgement, certificate: dict[str, Any]) -> Evidence:
+    return make_evidence(
+        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
+    )
