@@ -11,16 +11,15 @@ held here to the exact joint law, from which it starts, once there is one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import flint
 import numpy as np
-import torch
 
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import run_seed
+from sgverify.checks.scalar_drift import wrong_path
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import Runs, runs_of
 from sgverify.claims import Claim
@@ -38,10 +37,9 @@ from sgverify.rates import (
     variance_null,
 )
 from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
-from sgverify.samplers import Settings, fixed, sample_states
-from sgverify.samplers.carrier import Chains
+from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.transcript import transcribe
-from sgverify.schemes.noise import NORMAL, Noise
+from sgverify.schemes.noise import NORMAL
 
 CHECK = "moments"
 
@@ -70,18 +68,6 @@ WIDEST = 4
 RESOLVED = 1e4
 """A standard deviation of so many roundings of the largest state is seen as what it is."""
 
-POINTS = 8
-"""Random steps on which an identity of the definition is shown."""
-
-
-@dataclass(frozen=True)
-class Identity:
-    """X' - X = h ((1 - share) f(X) + share f(X')) of a scalar state variable, f its drift."""
-
-    name: str
-    place: int
-    share: float
-
 
 def check_moments(subject: Subject, claim: Claim) -> Evidence:
     """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
@@ -101,7 +87,7 @@ def check_moments(subject: Subject, claim: Claim) -> Evidence:
         return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
     certificate: dict[str, Any] = {"level": LEVEL}
     shown: list[str] = []
-    wrong = _wrong_path(subject, runs, certificate, shown)
+    wrong = wrong_path(subject, runs, certificate, shown)
     if not wrong and "p" in subject.scheme.dynamics.state:
         wrong = _wrong_start(subject, runs, certificate, shown)
     if wrong:
@@ -119,10 +105,12 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
     """What is wrong with the momentum at l = 0, in words; "" where nothing is."""
     row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
     share = LEVEL / 2 / 2 / 3
+    # No gradient enters the start, and full ones cost least.
+    quick = replace(runs.settings, chains=STARTS, gradient=GradientChoice())
     for factor in (1.0, WARMER):
         temperature = factor * runs.settings.temperature
         seed = run_seed(subject, CHECK, "start", factor)
-        settings = replace(runs.settings, temperature=temperature, chains=STARTS, seed=seed)
+        settings = replace(quick, temperature=temperature, seed=seed)
         momenta = transcribe(subject.scheme, subject.target, row, settings).states["p"][0, 0]
         values = momenta / math.sqrt(temperature)
         ratio, low, high = variance_ratio(values, share)
@@ -137,7 +125,7 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
             return f"the mean of {where} is {momenta.mean():.3g}, and not 0"
         if law_distance(values, NORMAL, share).beyond:
             return f"{where} is not normal"
-    settings = Settings.of(subject.configuration, chains=4, start_momentum="zero", burn_in=0, thinning=1)
+    settings = replace(quick, chains=4, start_momentum="zero")
     still = transcribe(subject.scheme, subject.target, row, settings).states["p"][0]
     if np.any(still != 0):
         return f"chains that start with the momentum zero start with {float(still[still != 0][0])!r}"
@@ -165,7 +153,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
         parts = [mean_null(f"mean of p[{i}]", white[i], 0.0) for i in range(kept)]
         parts += [variance_null(f"variance of p[{i}]", white[i], 1.0) for i in range(kept)]
         parts += [
-            correlation_null(f"correlation of p[{i}] and p[{j}]", white[i], white[j])
+            _correlation(f"correlation of p[{i}] and p[{j}]", white[i], white[j])
             for i in range(kept)
             for j in range(i)
         ]
@@ -180,6 +168,13 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
         margins={label: MARGINS[label.split()[0]] for label in labels},
         what=f"the momentum after {LENGTH} steps, made white by its exact law",
     )
+
+
+def _correlation(label: str, one: np.ndarray, other: np.ndarray) -> Nulls:
+    """The null of a correlation; of values that do not vary nothing is asked, since their variance is refuted."""
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return Nulls.of(label, 0.0, math.inf, 1.0)
+    return correlation_null(label, one, other)
 
 
 def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
@@ -209,118 +204,6 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
     if not np.all(np.isfinite(values)) or values[0] <= (RESOLVED * unit * LENGTH * largest) ** 2:
         return "the momentum spreads no farther than rounding moves it"
     return mean[kept], np.linalg.cholesky(spread[kept, kept])
-
-
-def _wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
-    """Where a scalar does not move by its drift, in words; "" where it does."""
-    for identity in _identities(subject):
-        unit = float(np.finfo(subject.configuration.dtype).eps)
-        worst = 0.0
-        for batch in runs.batches:
-            states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
-            off, bound = _residual(subject, identity, states, batch.steps[:, :, None], unit)
-            worst = max(worst, float((np.abs(off) / bound).max()))
-            beyond = np.argwhere(np.abs(off) > bound)
-            if len(beyond):
-                step, row, chain = (int(i) for i in beyond[0])
-                path = states[identity.place][:, row, chain, 0]
-                h = batch.steps[:, row]
-                drift = _drift(subject, identity.place, tuple(state[:, row, chain] for state in states))
-                mean = float(
-                    (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
-                )
-                return (
-                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
-                    f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) is "
-                    f"{float((path[-1] - path[0]) / h.sum()):.6g}"
-                )
-        certificate[f"drift_of_{identity.name}"] = {
-            "share_of_the_new_state": identity.share,
-            "error_over_bound": worst,
-        }
-        shown.append(
-            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
-        )
-    return ""
-
-
-def _identities(subject: Subject) -> Iterator[Identity]:
-    """The scalars whose change in one step of the definition is h times a mean of the drifts before and after.
-
-    Shown on random states, draws and steps, up to rounding: the share of the later drift is found on them, and then holds.
-    """
-    scheme = subject.scheme
-    generator = np.random.default_rng(run_seed(subject, CHECK, "identity"))
-    shape = (1, POINTS)
-    for place, (name, kind) in enumerate(scheme.dynamics.shapes.items()):
-        if kind != "scalar" or scheme.memory:
-            continue
-        widths = [1 if other == "scalar" else subject.target.dim for other in scheme.dynamics.shapes.values()]
-        before = [generator.standard_normal((*shape, width)) for width in widths]
-        h = 0.125
-        c = subject.configuration
-        values = scheme.step(
-            tuple(Chains(torch.from_numpy(state)) for state in before),
-            h=h,
-            grad=_Slope(),
-            noise=Noise(
-                lambda law: Chains(torch.from_numpy(generator.standard_normal((*shape, subject.target.dim))))
-            ),
-            dim=subject.target.dim,
-            D=c.friction,
-            T=c.temperature,
-        )
-        states = tuple(
-            np.stack([old, value.tensor.expand(old.shape).numpy()])
-            for old, value in zip(before, values, strict=True)
-        )
-        first, second = _drift(subject, place, states)
-        change = (states[place][1] - states[place][0])[..., 0] / h - first
-        share = float((change * (second - first)).sum() / ((second - first) ** 2).sum())
-        identity = Identity(name, place, round(64 * share) / 64)
-        off, bound = _residual(
-            subject, identity, states, np.full((1, 1, 1), h), float(np.finfo(np.float64).eps)
-        )
-        if np.all(np.abs(off) <= bound):
-            yield identity
-
-
-class _Slope:
-    """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
-
-    def __call__(self, theta: Any) -> Any:
-        return theta * 0.75
-
-    def fresh(self) -> _Slope:
-        return self
-
-
-def _drift(subject: Subject, place: int, states: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
-    c = subject.configuration
-    drift, _ = subject.scheme.dynamics.coefficients(
-        tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
-        grad=_Slope(),
-        dim=subject.target.dim,
-        D=c.friction,
-        T=c.temperature,
-    )
-    return np.asarray(drift[place].tensor.numpy()[..., 0])
-
-
-def _residual(
-    subject: Subject, identity: Identity, states: tuple[np.ndarray, ...], h: np.ndarray, unit: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """X' - X - h (mean of the drifts), and what rounding may make of it. Shapes (L + 1, ...) of states -> (L, ...).
-
-    A drift sums dim products and a few terms of size T or less than its own; the scalar is rounded where it is added to, once
-    or twice a step. 2 dim + 16 roundings of the sum of all sizes are more than enough for both.
-    """
-    drift = _drift(subject, identity.place, states)
-    path = states[identity.place][..., 0]
-    off = path[1:] - path[:-1] - h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])
-    size = np.abs(path) + np.max(h) * (np.abs(drift) + 2 * subject.configuration.temperature)
-    return off, (2 * subject.target.dim + 16) * unit * (size[1:] + size[:-1])
 
 
 def _evidence(subject: Subject, claim: Claim, judgement: Judgement, certificate: dict[str, Any]) -> Evidence:

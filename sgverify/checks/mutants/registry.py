@@ -18,6 +18,7 @@ FILES = (
     "estimators",
     "random_numbers",
     "averages",
+    "starts",
     "precision",
     "potentials",
     "schedules",

@@ -1,0 +1,27 @@
+"""Bugs in what a run starts from, and in the numbers that its steps are given."""
+
+from __future__ import annotations
+
+from sgverify.checks.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="momentum-drawn-at-temperature-one",
+        family="starts",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.run:Ensemble._begin",
+        was="(drawn * math.sqrt(self.settings.temperature))",
+        now="drawn",
+        reason="the momentum starts from N(0, I) at any temperature; nothing is wrong at T = 1",
+        source="blackjax, sghmc",
+    ),
+    Mutant(
+        name="thermostat-told-dimension-one",
+        family="starts",
+        scheme="sgnht-aboba",
+        place="sgverify.samplers.naming:parameters_of",
+        was='"dim": dim',
+        now='"dim": 1',
+        reason="the running code divides p.p by 1 and not by the dimension, though the definition is right",
+    ),
+)
