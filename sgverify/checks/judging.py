@@ -57,6 +57,11 @@ def _tell(progress: Progress, text: str, number: int, total: int, share: float) 
     progress(text, number + share, total)
 
 
+def pairs_of(subject: Subject) -> list[tuple[Claim, str]]:
+    """The pairs of claim and check that the subject is held to where nothing is selected."""
+    return list(_pairs(subject, frozenset()))
+
+
 def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool = True) -> list[Evidence]:
     """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card."""
     evidence = run_check(subject, claim, quantity)

@@ -10,6 +10,7 @@ import click
 
 import sgverify
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
+from sgverify.cli.planted import mutants
 from sgverify.cli.splitting import bch
 from sgverify.errors import UserError
 
@@ -25,7 +26,7 @@ def cli() -> None:
     """
 
 
-for _command in (verify, rate, bch, errata, list_, report, replay):
+for _command in (verify, rate, bch, errata, list_, mutants, report, replay):
     cli.add_command(_command)
 
 

@@ -16,7 +16,7 @@ CONFIGURATION: Mapping[str, Any] = {
     "steps": 1000,
     "test_function": "theta[0]**2 + theta[0]*theta[1]",
     "schedule": {"step": 0.1},
-    "sweep": {"lengths": [100, 1000, 10000]},
+    "sweep": {"lengths": [10, 100, 1000]},
     "target": {
         "data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]],
         "prior_precision": [[4.0, 1.0], [1.0, 2.0]],
@@ -56,6 +56,11 @@ class Mutant:
     def edits(self) -> tuple[tuple[str, str], ...]:
         """Every pair (was, now)."""
         return ((self.was, self.now), *self.also)
+
+    @property
+    def in_definition(self) -> bool:
+        """Whether it lies in the scheme, and not in the code that runs it."""
+        return self.place in (FORMULA, WORD, ORDER)
 
     @property
     def configuration(self) -> Configuration:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sgverify.checks.mutants.mutant import FORMULA, ORDER, WORD, Mutant
-from sgverify.checks.mutants.source_text import edited, edited_source
+from sgverify.checks.mutants.source_text import PlantError, edited, edited_source
 from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
-from sgverify.errors import DefinitionError
 from sgverify.exact.formula import define, formula
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
@@ -25,9 +24,10 @@ def right(mutant: Mutant) -> Subject:
 def planted(mutant: Mutant) -> Iterator[Subject]:
     """The subject with the bug in it; a bug of the running code is there until the context ends.
 
-    Raises `DefinitionError` where the text does not occur exactly once, or the edited scheme is not well-formed.
+    Raises `PlantError` where the text does not occur exactly once, and what making the edited scheme raises where it is
+    not well-formed.
     """
-    if mutant.place in (FORMULA, WORD, ORDER):
+    if mutant.in_definition:
         yield make_subject(planted_scheme(mutant), mutant.configuration)
         return
     with edited_source(mutant.place, mutant.edits):
@@ -37,20 +37,20 @@ def planted(mutant: Mutant) -> Iterator[Subject]:
 def planted_scheme(mutant: Mutant) -> Scheme:
     """The scheme of a bug that lies in a definition, with a reference that every command takes.
 
-    Raises `DefinitionError` as `planted` does, and for a bug of the running code.
+    Raises what `planted` does, and `PlantError` for a bug of the running code.
     """
     original = load_scheme(mutant.scheme)
     if mutant.place == FORMULA:
         scheme = _by_formula(original, mutant)
     elif mutant.place == WORD:
         if original.word is None:
-            raise DefinitionError(f"mutant {mutant.name}: {mutant.scheme} is no word; expected one")
+            raise PlantError(f"mutant {mutant.name}: {mutant.scheme} is no word; expected one")
         text = edited(original.word.text, mutant.edits, WORD)
         scheme = original.word.alphabet.word(text, order=original.order)
     elif mutant.place == ORDER:
         scheme = original.named(original.name, order=int(edited(str(original.order), mutant.edits, ORDER)))
     else:
-        raise DefinitionError(
+        raise PlantError(
             f"mutant {mutant.name}: changes the running code, {mutant.place}, and no scheme; judge it by `sgverify mutants "
             f"{mutant.name}`"
         )

@@ -17,6 +17,10 @@ from sgverify.errors import DefinitionError
 Edits = Sequence[tuple[str, str]]
 
 
+class PlantError(DefinitionError):
+    """A bug cannot be planted as it is written: no such place, or a text that does not occur exactly once."""
+
+
 @contextmanager
 def edited_source(place: str, edits: Edits) -> Iterator[None]:
     """Run with every `was` of `edits` replaced by `now` in the text of the function at "module:Qualified.name".
@@ -24,7 +28,7 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
     The function object keeps its identity and takes other code, so that whoever imported it by name runs that too;
     its own code is back on the way out. Methods, properties, cached properties, class and static methods and wrapped
     functions are reached; a memory of results (`functools.cache`) is emptied before and after. Raises
-    `DefinitionError` where there is no such function, a text does not occur exactly once, or the edit cannot be swapped in.
+    `PlantError` where there is no such function, a text does not occur exactly once, or the edit cannot be swapped in.
     """
     function, caches = _function_at(place)
     code = _compiled(function, edited(_source_of(function, place), edits, place), place)
@@ -41,12 +45,12 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
 def edited(text: str, edits: Edits, where: str) -> str:
     """The text with each `was` replaced by its `now`, one after the other.
 
-    Raises `DefinitionError` unless each occurs exactly once and `now` says something else.
+    Raises `PlantError` unless each occurs exactly once and `now` says something else.
     """
     for was, now in edits:
         times = text.count(was) if was else 0
         if times != 1 or was == now:
-            raise DefinitionError(
+            raise PlantError(
                 f"plant(place={where!r}, was={was!r}, now={now!r}): `was` occurs {times} times; expected exactly one, and "
                 f"another text for it; quote as much as names one place in\n{text}"
             )
@@ -67,7 +71,7 @@ def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
         for name in path.split("."):
             found = inspect.getattr_static(found, name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise DefinitionError(
+        raise PlantError(
             f"plant(place={place!r}): {error}; expected module:Qualified.name of a function"
         ) from None
     caches: list[Callable[[], None]] = []
@@ -76,7 +80,7 @@ def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
             caches.append(found.cache_clear)
         inner = _inside(found)
         if inner is None:
-            raise DefinitionError(
+            raise PlantError(
                 f"plant(place={place!r}): is of type {type(found).__name__}; expected a function written in Python"
             )
         found = inner
@@ -96,7 +100,7 @@ def _source_of(function: FunctionType, place: str) -> str:
     try:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
-        raise DefinitionError(
+        raise PlantError(
             f"plant(place={place!r}): the function has no source text; is it edited already, or generated?"
         ) from None
 
@@ -106,7 +110,7 @@ def _compiled(function: FunctionType, text: str, place: str) -> CodeType:
     try:
         before, after = (_definition(source) for source in (_source_of(function, place), text))
         if ast.dump(before.args) != ast.dump(after.args):
-            raise DefinitionError(
+            raise PlantError(
                 f"plant(place={place!r}): the edit changes the signature, which callers hold; expected a change in the body"
             )
         free = function.__code__.co_freevars
@@ -122,20 +126,20 @@ def _compiled(function: FunctionType, text: str, place: str) -> CodeType:
             dont_inherit=True,
         )
     except SyntaxError as error:
-        raise DefinitionError(
+        raise PlantError(
             f"plant(place={place!r}): the edited text is not Python: {error}; in\n{text}"
         ) from None
     code = _named(_named(module, "enclosing"), after.name)
     if code.co_freevars != free:
-        raise DefinitionError(
+        raise PlantError(
             f"plant(place={place!r}): the edit encloses {code.co_freevars}, the function {free}; expected the same names"
         )
     return code
 
 
 def _definition(text: str) -> ast.FunctionDef:
-    (node,) = ast.parse(text).body
-    if not isinstance(node, ast.FunctionDef):
+    node, *more = ast.parse(text).body
+    if more or not isinstance(node, ast.FunctionDef):
         raise SyntaxError("expected one function")
     node.decorator_list = []
     return node

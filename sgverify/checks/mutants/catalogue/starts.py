@@ -24,4 +24,14 @@ MUTANTS = (
         now='"dim": 1',
         reason="the running code divides p.p by 1 and not by the dimension, though the definition is right",
     ),
+    Mutant(
+        name="start-in-other-units",
+        family="starts",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.run:Ensemble.__init__",
+        was="centre + settings.start * self._spread",
+        now="centre + settings.start",
+        settings={"steps": 20},
+        reason="the start is measured in units of theta and not in standard deviations",
+    ),
 )

@@ -1,0 +1,48 @@
+"""Correct schemes that the catalogue of schemes has no place for, in which bugs are planted.
+
+They are there because a published sampler has their form: a gradient that is kept from step to step, and noise that is
+not normal.
+"""
+
+from sgverify.schemes.dynamics import kinetic, langevin
+from sgverify.schemes.mathematics import exp, expm1, sqrt
+from sgverify.schemes.scheme import scheme
+
+
+def first_gradient(theta, p, *, grad):
+    """The gradient that the first step begins with."""
+    return grad(theta)
+
+
+@scheme(kinetic, order=2, memory={"g": first_gradient})
+def aboba_in_memory(theta, p, g, *, h, grad, noise, D, T):
+    """ABOBA that keeps its gradient in memory and renews it before the kick."""
+    theta = theta + h / 2 * p
+    g = grad(theta)
+    p = exp(-D * h / 2) * (exp(-D * h / 2) * p - h * g + sqrt(2 * D * T * h) * noise())
+    return theta + h / 2 * p, p, g
+
+
+@scheme(kinetic, order=2, memory={"g": first_gradient})
+def baoab_in_memory(theta, p, g, *, h, grad, noise, D, T):
+    """BAOAB with one gradient a step: that of the end is kept for the next step's first kick."""
+    p = p - h / 2 * g
+    theta = theta + h / 2 * p
+    p = exp(-D * h) * p + sqrt(-T * expm1(-2 * D * h)) * noise()
+    theta = theta + h / 2 * p
+    g = grad(theta)
+    return theta, p - h / 2 * g, g
+
+
+@scheme(langevin, order=1)
+def sgld_three_point(theta, *, h, grad, noise, T):
+    """SGLD with noise of three points, as a weak integrator may have."""
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.three_point()
+
+
+@scheme(langevin, order=2)
+def heun(theta, *, h, grad, noise, T):
+    """The stochastic trapezoidal rule: a second-order method where the noise is additive."""
+    kick = sqrt(2 * T * h) * noise()
+    guess = theta - h * grad(theta) + kick
+    return theta - h / 2 * (grad(theta) + grad(guess)) + kick

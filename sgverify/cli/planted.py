@@ -1,0 +1,114 @@
+"""`sgverify mutants`: every check against every planted bug."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from sgverify.cli import output
+from sgverify.cli.commands import JSON
+from sgverify.cli.workers import Job, default_workers, run_jobs
+from sgverify.evidence.kill_matrix import KillMatrix, encode_kill_matrix, write_kill_matrix
+from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.verdicts import CONFORMS, VIOLATES
+
+WIDTH = 120
+"""Columns of a table that is not written to a terminal."""
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--family", metavar="FAMILY", help="Only the planted bugs of this family.")
+@click.option("--first", is_flag=True, help="Stop at the first check, in the order of the rungs, that kills.")
+@click.option("--out", "folder", metavar="DIR", help="Write kill_matrix.md and kill_matrix.json there.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes to use; by default one for each processor. The verdicts do not depend on it.",
+)
+@JSON
+def mutants(
+    names: tuple[str, ...],
+    family: str | None,
+    first: bool,
+    folder: str | None,
+    workers: int | None,
+    json_path: str | None,
+) -> int:
+    """Plant every bug of the catalogue and show which check kills it, on which rung, in how many milliseconds.
+
+    Exits with 0 where every bug is killed and no correct scheme raises an alarm, with 1 otherwise.
+    """
+    from sgverify.checks.mutants.matrix import chosen, groups, joined, judge_group
+    from sgverify.report import prepare_folder
+    from sgverify.report.kill_matrix import render_kill_matrix, verdict
+
+    watch = output.Stopwatch()
+    output.check_writable(json_path)
+    shared = groups(chosen(names, family))
+    if folder is not None:
+        prepare_folder(folder)
+    jobs: list[Job] = [(judge_group, (group, first)) for group in shared]
+    parts: dict[int, KillMatrix] = {}
+    done = 0
+    with output.progress("planting bugs") as progress:
+        for number, part in run_jobs(jobs, default_workers() if workers is None else workers):
+            parts[number] = part
+            done += len(part.mutants)
+            if progress:
+                progress(part.correct[0].scheme, done, sum(map(len, shared)))
+    matrix = joined(parts[number] for number in sorted(parts))
+    if folder is not None:
+        write_atomically(Path(folder) / "kill_matrix.md", render_kill_matrix(matrix))
+        write_kill_matrix(Path(folder) / "kill_matrix.json", matrix, watch.provenance())
+    if json_path:
+        output.show_json(encode_kill_matrix(matrix, watch.provenance()), json_path)
+    if json_path != "-":
+        _print(matrix)
+        click.echo(verdict(matrix))
+    return VIOLATES if matrix.survivors or matrix.alarms else CONFORMS
+
+
+def _print(matrix: KillMatrix) -> None:
+    """The matrix with one letter for each check."""
+    from sgverify.report.kill_matrix import LEGEND, LETTERS, cell, killer, mark
+
+    console = Console(no_color=bool(os.environ.get("NO_COLOR")) or None)
+    if not console.is_terminal:
+        console.width = WIDTH
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("planted bug", no_wrap=True)
+    table.add_column("killed by", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    keys = {check: _key(number) for number, check in enumerate(matrix.checks)}
+    for key in keys.values():
+        table.add_column(key, no_wrap=True)
+    for item in matrix.mutants:
+        found = item.cheapest
+        marks = [mark(cell(item, check)) for check in keys]
+        table.add_row(
+            item.name,
+            killer(item) if found else "[bold red]SURVIVES[/]",
+            f"{found.milliseconds:.0f}" if found else "",
+            *(f"[green]{text}[/]" if text in LETTERS.values() else text for text in marks),
+        )
+    console.print(table)
+    console.print(
+        "  ".join(f"{key} {check}" for check, key in keys.items()), soft_wrap=False, highlight=False
+    )
+    console.print(LEGEND, highlight=False)
+    for scheme, trial in matrix.alarms:
+        console.print(
+            f"alarm on {scheme.scheme}: {trial.check}, {trial.claim}: {trial.reason}", highlight=False
+        )
+
+
+def _key(number: int) -> str:
+    """a, b, ..., z, A, B, ..."""
+    return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number]

@@ -1,0 +1,188 @@
+"""The kill matrix: every planted bug against every check, and the correct schemes beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from sgverify.evidence.plain import plain
+from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Published
+from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.verdicts import METHODS, Method
+
+Outcome = Literal["conforms", "violates", "inconclusive", "not-applicable", "refused", "crashed"]
+
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+"""The verdicts; `refused`, where the question itself met an error of the user's kind; `crashed`, a fault of ours."""
+
+KILL_MATRIX = Published(
+    "sgverify/mutants/1",
+    "mutants-1.json",
+    "kill matrix",
+    "Write it again with `sgverify mutants --json FILE`.",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One check of one claim on one subject: what came out, on which rung, in how many milliseconds of processor time.
+
+    `kill`: the subject is wrong and this says so, which it does not say of the correct one. `refuted`: a printed claim that
+    falls for every scheme; it speaks against the paper alone.
+    """
+
+    check: str
+    claim: str
+    method: Method
+    outcome: Outcome
+    refuted: bool = False
+    kill: bool = False
+    milliseconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def against(self) -> bool:
+        """Whether it counts against the subject."""
+        return self.outcome in ("refused", "crashed") or (self.outcome == "violates" and not self.refuted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedScheme:
+    """A correct scheme under the settings that its mutants are judged under."""
+
+    scheme: str
+    settings: dict[str, Any]
+    trials: tuple[Trial, ...]
+
+    @property
+    def alarms(self) -> tuple[Trial, ...]:
+        """What counts against a scheme that is correct."""
+        return tuple(trial for trial in self.trials if trial.against)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedMutant:
+    """A planted bug with what every check says of it."""
+
+    name: str
+    family: str
+    scheme: str
+    place: str
+    edits: tuple[tuple[str, str], ...]
+    settings: dict[str, Any]
+    reason: str
+    source: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def kills(self) -> tuple[Trial, ...]:
+        """The trials that refute it, the highest rung first, and on one rung in the order of the checks."""
+        return tuple(
+            sorted((trial for trial in self.trials if trial.kill), key=lambda t: METHODS.index(t.method))
+        )
+
+    @property
+    def cheapest(self) -> Trial | None:
+        """The first of them; None for a survivor."""
+        return self.kills[0] if self.kills else None
+
+    def exact_milliseconds(self) -> tuple[float, float]:
+        """Processor time on the rungs `proof` and `exact`: the longest check, and all of them together."""
+        spent = [trial.milliseconds for trial in self.trials if trial.method in ("proof", "exact")]
+        return max(spent, default=0.0), sum(spent)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KillMatrix:
+    """The judged mutants and schemes; `configuration` is what the settings of each go over."""
+
+    configuration: dict[str, Any] = field(default_factory=dict)
+    mutants: tuple[JudgedMutant, ...] = ()
+    correct: tuple[JudgedScheme, ...] = ()
+
+    @property
+    def survivors(self) -> tuple[JudgedMutant, ...]:
+        """The bugs that no check refutes."""
+        return tuple(mutant for mutant in self.mutants if not mutant.kills)
+
+    @property
+    def alarms(self) -> tuple[tuple[JudgedScheme, Trial], ...]:
+        """What counts against correct schemes."""
+        return tuple((item, trial) for item in self.correct for trial in item.alarms)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that said anything, in the order in which they were asked."""
+        subjects: Iterable[JudgedMutant | JudgedScheme] = (*self.correct, *self.mutants)
+        return tuple(
+            dict.fromkeys(
+                trial.check for item in subjects for trial in item.trials if trial.outcome != "not-applicable"
+            )
+        )
+
+
+def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, Any]:
+    """The matrix in the form of the published schema."""
+    document, missing = plain(
+        {
+            "schema": KILL_MATRIX.name,
+            "provenance": asdict(provenance),
+            "configuration": matrix.configuration,
+            "checks": matrix.checks,
+            "mutants": [_mutant(item) for item in matrix.mutants],
+            "correct": [{**asdict(item), "alarms": len(item.alarms)} for item in matrix.correct],
+        }
+    )
+    if missing:
+        raise ValueError(f"a kill matrix is finite; not so: {missing}")
+    result: dict[str, Any] = document
+    KILL_MATRIX.check(result, "the kill matrix to be written")
+    return result
+
+
+def decode_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
+    """The inverse of `encode_kill_matrix`; raises UserError for a document of another kind or version."""
+    KILL_MATRIX.check(document, "document")
+    return KillMatrix(
+        configuration=document["configuration"],
+        mutants=tuple(
+            JudgedMutant(
+                **{
+                    **_without(item, "killed", "cheapest"),
+                    "edits": tuple((was, now) for was, now in item["edits"]),
+                    "trials": _trials(item),
+                }
+            )
+            for item in document["mutants"]
+        ),
+        correct=tuple(
+            JudgedScheme(**{**_without(item, "alarms"), "trials": _trials(item)})
+            for item in document["correct"]
+        ),
+    )
+
+
+def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenance) -> None:
+    """Write the matrix to a file in one step; raises UserError when the place cannot be written."""
+    document = encode_kill_matrix(matrix, provenance)
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _mutant(item: JudgedMutant) -> dict[str, Any]:
+    cheapest = item.cheapest
+    told = asdict(item)
+    trials = told.pop("trials")
+    named = None if cheapest is None else {key: asdict(cheapest)[key] for key in ("check", "claim", "method")}
+    return {**told, "killed": cheapest is not None, "cheapest": named, "trials": trials}
+
+
+def _trials(item: Mapping[str, Any]) -> tuple[Trial, ...]:
+    return tuple(Trial(**trial) for trial in item["trials"])
+
+
+def _without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in names}

@@ -1,0 +1,162 @@
+"""The kill matrix as text: a table for a terminal, and a Markdown page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from sgverify.evidence import METHODS
+from sgverify.evidence.kill_matrix import JudgedMutant, JudgedScheme, KillMatrix, Trial
+
+LETTERS = {"proof": "P", "exact": "X", "quadrature": "Q", "monte-carlo": "M"}
+"""A kill, by its rung."""
+
+MARKS = {
+    "conforms": "·",
+    "violates": "·",
+    "inconclusive": "?",
+    "not-applicable": " ",
+    "refused": "R",
+    "crashed": "!",
+}
+"""What is no kill; a violation that the correct scheme shares speaks against a claim and not against the mutant."""
+
+LEGEND = (
+    "P proof, X exact, Q quadrature, M monte-carlo: killed on that rung; R: refused, as a step that does not contract; · not "
+    "seen; ? inconclusive; ! crashed; blank: does not apply"
+)
+
+
+def cell(item: JudgedMutant, check: str) -> Trial | None:
+    """What stands for a check: its kill on the highest rung, else the trial that says most; None where it was not asked."""
+    trials = [trial for trial in item.trials if trial.check == check]
+    kills = [trial for trial in item.kills if trial.check == check]
+    order = ("crashed", "inconclusive", "refused", "violates", "conforms", "not-applicable")
+    return kills[0] if kills else min(trials, key=lambda t: order.index(t.outcome), default=None)
+
+
+def mark(trial: Trial | None) -> str:
+    """One letter for a cell."""
+    if trial is None:
+        return " "
+    if trial.kill and trial.outcome != "refused":
+        return LETTERS[trial.method]
+    return MARKS[trial.outcome]
+
+
+def killer(item: JudgedMutant) -> str:
+    """The cheapest kill in words."""
+    found = item.cheapest
+    if found is None:
+        return "SURVIVES"
+    return f"{found.check} ({'refused' if found.outcome == 'refused' else found.method})"
+
+
+def verdict(matrix: KillMatrix) -> str:
+    """The outcome in one line."""
+    killed = len(matrix.mutants) - len(matrix.survivors)
+    by = {
+        rung: sum(item.cheapest is not None and item.cheapest.method == rung for item in matrix.mutants)
+        for rung in METHODS
+    }
+    rungs = ", ".join(f"{number} by {rung}" for rung, number in by.items() if number)
+    alarms = len(matrix.alarms)
+    return (
+        f"{killed} of {len(matrix.mutants)} planted bugs killed{f' ({rungs})' if rungs else ''}; {alarms or 'no'} "
+        f"{'alarm' if alarms == 1 else 'alarms'} on {len(matrix.correct)} correct schemes and settings"
+    )
+
+
+def slowest(matrix: KillMatrix) -> tuple[float, float]:
+    """Milliseconds on the rungs `proof` and `exact`: of the slowest check, and of all checks of the slowest mutant."""
+    spent = [item.exact_milliseconds() for item in matrix.mutants]
+    return max((one for one, _ in spent), default=0.0), max((all_ for _, all_ in spent), default=0.0)
+
+
+def render_kill_matrix(matrix: KillMatrix) -> str:
+    """The whole matrix as Markdown; but for the milliseconds, the same matrix gives the same bytes."""
+    return "\n".join(_lines(matrix)) + "\n"
+
+
+def _lines(matrix: KillMatrix) -> Iterator[str]:
+    one, all_ = slowest(matrix)
+    yield "# Planted bugs and what kills them"
+    yield ""
+    yield f"Written by `sgverify mutants --out`. {verdict(matrix)}."
+    yield ""
+    yield (
+        "Every check that applies is asked about every bug and about the correct scheme under the same settings; a bug is "
+        "killed by a check that speaks against it and not against the correct scheme. The killer named is that on the highest "
+        "rung, proof before exact before quadrature before monte-carlo. A cell holds the rung and the milliseconds of "
+        "processor time, which are those of the machine that wrote this page; everything else comes out the same anywhere."
+    )
+    yield ""
+    yield LEGEND + "."
+    yield ""
+    yield (
+        f"On the rungs proof and exact the slowest check took {one:.0f} ms, and all checks of one mutant together at most "
+        f"{all_:.0f} ms."
+    )
+    yield ""
+    yield from _table(
+        ["planted bug", "killed by", "ms", *matrix.checks],
+        [
+            [item.name, killer(item), _ms(item.cheapest), *(_shown(cell(item, c)) for c in matrix.checks)]
+            for item in matrix.mutants
+        ],
+    )
+    yield ""
+    yield "## The bugs"
+    yield ""
+    yield f"All are judged under `{_plain(matrix.configuration)}`, with the settings of each over it."
+    yield ""
+    yield from _table(
+        ["planted bug", "family", "scheme", "place", "was", "is", "settings", "reason", "source"],
+        [_described(item) for item in matrix.mutants],
+    )
+    yield ""
+    yield "## The correct schemes"
+    yield ""
+    yield from _table(
+        ["scheme", "settings", "alarms", "inconclusive"],
+        [_correct(item) for item in matrix.correct],
+    )
+
+
+def _described(item: JudgedMutant) -> list[str]:
+    was, now = ("; ".join(_code(edit[k]) for edit in item.edits) for k in (0, 1))
+    settings = _code(_plain(item.settings)) if item.settings else ""
+    return [
+        item.name, item.family, _code(item.scheme), _code(item.place), was, now, settings, item.reason, item.source
+    ]  # fmt: skip
+
+
+def _correct(item: JudgedScheme) -> list[str]:
+    unsettled = dict.fromkeys(trial.check for trial in item.trials if trial.outcome == "inconclusive")
+    alarms = "; ".join(f"{trial.check} ({trial.claim}): {trial.reason}" for trial in item.alarms)
+    settings = _code(_plain(item.settings)) if item.settings else ""
+    return [_code(item.scheme), settings, alarms or "none", ", ".join(unsettled)]
+
+
+def _shown(trial: Trial | None) -> str:
+    text = mark(trial).strip()
+    return f"{text} {_ms(trial)}" if trial is not None and trial.kill else text
+
+
+def _ms(trial: Trial | None) -> str:
+    return "" if trial is None else f"{trial.milliseconds:.0f}"
+
+
+def _plain(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _code(text: str) -> str:
+    return f"`{text.strip()}`" if text.strip() else "(nothing)"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in row) + " |"

@@ -1,0 +1,65 @@
+"""`sgverify mutants` and `sgverify list mutants`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sgverify.checks.mutants import mutants
+from sgverify.cli.main import main
+
+
+def test_it_prints_the_matrix_writes_both_files_and_exits_with_zero(capsys, tmp_path) -> None:
+    folder = tmp_path / "power"
+    names = ["sgld-noise-by-h", "aboba-friction-of-wrong-sign"]
+    assert main(["mutants", *names, "--workers", "1", "--first", "--out", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "2 of 2 planted bugs killed (2 by proof); no alarms on 2 correct schemes" in shown
+    assert all(len(line) <= 120 for line in shown.splitlines())
+    document = json.loads((folder / "kill_matrix.json").read_text(encoding="utf-8"))
+    assert [item["name"] for item in document["mutants"]] == [name for name in mutants() if name in names]
+    assert "| sgld-noise-by-h | local-order (proof) |" in (folder / "kill_matrix.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_json_alone_goes_to_stdout(capsys) -> None:
+    assert main(["mutants", "sgld-noise-by-h", "--workers", "1", "--first", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "sgverify/mutants/1"
+    assert document["mutants"][0]["killed"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["sgld-noise-by-"], "did you mean 'sgld-noise-by-h'"),
+        (["--family", "averges"], "did you mean 'averages'"),
+        (["--json", ""], "expected a file"),
+        (["sgld-noise-by-h", "--out", "/dev/null/x"], "/dev/null"),
+    ],
+)
+def test_a_wrong_call_is_refused_in_one_line(capsys, words: list[str], problem: str) -> None:
+    assert main(["mutants", *words]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_the_list_has_name_summary_and_source_of_each(capsys) -> None:
+    assert main(["list", "mutants", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["kind"] == "mutants"
+    assert [item["name"] for item in document["items"]] == list(mutants())
+    assert all(item["summary"] and item["source"] for item in document["items"])
+
+
+def test_a_survivor_makes_it_exit_with_one(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from sgverify.checks.mutants import matrix
+
+    harmless = replace(mutants()["sgld-noise-by-h"], now="sqrt(2*h*T)*z1")
+    monkeypatch.setattr(matrix, "mutants", lambda: {harmless.name: harmless})
+    monkeypatch.setattr(matrix, "find_mutant", lambda name: harmless)
+    assert main(["mutants", harmless.name, "--workers", "1"]) == 1
+    assert "SURVIVES" in capsys.readouterr().out
