@@ -19,14 +19,21 @@ import pytest
 
 RECORDING = "sgverify.testing.recording"
 ATTRIBUTE, REMARKS, TALLIES = "sgverify_evidence", "sgverify_remarks", "sgverify_tallies"
+SCREENED = "sgverify_screened"
+PROFILES = ("ci", "nightly")
 
 _RUNNING: list[pytest.Config] = []
 """The runs of this process, the innermost last: `sgverify.testing` asks for their options."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--sgverify-json FILE`, `--sgverify-regressions FILE|off`, `--sgverify-counterexamples DIR`."""
+    """`--sgverify-json FILE`, `--sgverify-profile NAME`, `--sgverify-regressions FILE|off`, `--sgverify-counterexamples DIR`."""
     group = parser.getgroup("sgverify", "verification of SG-MCMC integrators")
+    group.addoption(
+        "--sgverify-profile",
+        metavar="NAME",
+        help="load sgverify's hypothesis profile: ci (the same examples on every run) or nightly (others each time, many)",
+    )
     group.addoption(
         "--sgverify-json",
         metavar="FILE",
@@ -51,6 +58,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "sgverify: a check of a scheme (sgverify.testing.parametrize_with_checks)"
     )
+    profile = config.getoption("--sgverify-profile")
+    if profile:
+        if profile not in PROFILES:
+            raise pytest.UsageError(f"--sgverify-profile={profile}: expected one of {', '.join(PROFILES)}")
+        # A conftest that registers the profiles later reads it, so that the option has the last word.
+        os.environ["HYPOTHESIS_PROFILE"] = profile
+        from sgverify.testing.profiles import register_profiles
+
+        register_profiles(load=profile)
     path = config.getoption("--sgverify-json")
     if path:
         folder = Path(path).resolve().parent
@@ -92,6 +108,7 @@ def pytest_runtest_makereport(
     setattr(report, ATTRIBUTE, [encode_evidence(evidence) for evidence in recording.take()])
     setattr(report, REMARKS, recording.take_remarks())
     setattr(report, TALLIES, recording.take_tallies())
+    setattr(report, SCREENED, recording.take_screened())
     if report.failed and call.excinfo is not None:
         text = _text(item, call.excinfo.value)
         if text is not None:
@@ -108,12 +125,14 @@ class _Run:
         self._found: list[dict[str, Any]] = []
         self._remarks: list[str] = []
         self._tallies: list[dict[str, int]] = []
+        self._screened: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a report carries, from this process or from a worker."""
         self._found += getattr(report, ATTRIBUTE, [])
         self._remarks += getattr(report, REMARKS, [])
         self._tallies += getattr(report, TALLIES, [])
+        self._screened.update(getattr(report, SCREENED, {}))
 
     def pytest_sessionfinish(self) -> None:
         """Write the evidence, once: workers hand theirs on."""
@@ -134,7 +153,7 @@ class _Run:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One line that counts the verdicts: an inconclusive check is no pass, and must be seen."""
-        if not (self._found or self._remarks or self._tallies):
+        if not (self._found or self._remarks or self._tallies or self._screened):
             return
         terminalreporter.section("sgverify")
         if self._found:
@@ -149,6 +168,9 @@ class _Run:
                 total.update(held)
             properties = f"{len(self._tallies)} properties held under {total.total()} configurations"
             terminalreporter.write_line(f"{properties}: {_listed(total)}")
+        if self._screened:
+            many = self._screened.total()
+            terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")
         for text in sorted(set(self._remarks)):
             terminalreporter.write_line(text)
         path = self._config.getoption("--sgverify-json")

@@ -8,8 +8,10 @@ from sgverify.testing.conformance import CarrierConformance
 from sgverify.testing.expansion import ExpansionConformance, Expectation, expectations
 from sgverify.testing.minimise import Minimal, minimise
 from sgverify.testing.parametrize import check_property, parametrize_with_checks
+from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.replay import note_replay, replay_command
+from sgverify.testing.screening import Faulty, Screening, Unconfirmed, assert_sampled, screen_and_confirm
 from sgverify.testing.violation import Violation
 
 __all__ = [
@@ -17,14 +19,21 @@ __all__ = [
     "Case",
     "ExpansionConformance",
     "Expectation",
+    "Faulty",
     "Minimal",
     "Regressions",
+    "Screening",
+    "Unconfirmed",
     "Violation",
+    "assert_sampled",
     "cases",
     "check_property",
+    "examples",
     "expectations",
     "minimise",
     "note_replay",
     "parametrize_with_checks",
+    "register_profiles",
     "replay_command",
+    "screen_and_confirm",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from sgverify.evidence import Evidence
@@ -44,4 +45,28 @@ def take_tallies() -> list[dict[str, int]]:
     return found
 
 
-__all__ = ["record", "remark", "take", "take_remarks", "take_tallies", "tally"]
+_SCREENED: Counter[str] = Counter()
+
+
+def count_screened(verdict: str) -> None:
+    """Count an example of a sampled property."""
+    _SCREENED[verdict] += 1
+
+
+def take_screened() -> dict[str, int]:
+    """How many examples of sampled properties had each verdict since the last call."""
+    found = dict(_SCREENED)
+    _SCREENED.clear()
+    return found
+
+
+__all__ = [
+    "count_screened",
+    "record",
+    "remark",
+    "take",
+    "take_remarks",
+    "take_screened",
+    "take_tallies",
+    "tally",
+]
