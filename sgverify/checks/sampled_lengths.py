@@ -232,6 +232,7 @@ def _decide(
             chains=sample.chains,  # type: ignore[arg-type]
             what=what,
             kind=run.kind,
+            looks=len(run.looks),
         )
     )
 

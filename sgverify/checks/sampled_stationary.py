@@ -85,6 +85,7 @@ def _decide(subject: Subject, sweep: Sweep, order: int) -> Decision:
             level=share_of(subject).rate / sweep.plan.decisions,
             chains=sweep.chains,
             what=f"the stationary bias of {subject.observable}",
+            looks=len(sweep.plan.looks),
         )
     )
 

@@ -58,6 +58,7 @@ def decide_order(
     margin: float = MARGIN,
     what: str = "the bias",
     control: float | None = None,
+    looks: int = 1,
 ) -> Decision:
     """Is b(h) = O(h^K), judged from signed values at J >= 4 steps?
 
@@ -65,7 +66,8 @@ def decide_order(
     (J, J) of coupled ones; `chains` per point, None for errors that are known. `level` bounds the chance of a false
     verdict in either direction, over all forbidden orders 0..K-1 together. `control` is the first-order coefficient of
     an Euler scheme on the same configuration: a bias too small to rise from the noise conforms if the forbidden terms
-    are below `margin` of the control's error.
+    are below `margin` of the control's error. `looks`: the most that are taken at the growing sample; the level is that of
+    this look, and the interval of the exponent allows for the others.
 
     Raises `UserError` for too few points, steps that repeat, values that are not finite, a level outside (0, 1/2).
     """
@@ -87,6 +89,7 @@ def decide_order(
         margin=margin,
         what=what,
         control=None if control is None else abs(control) * float(h[0]),
+        looks=looks,
     )
 
 
@@ -110,6 +113,7 @@ def decide_terms(
     what: str = "the bias",
     control: float | None = None,
     name: str = "h",
+    looks: int = 1,
 ) -> Decision:
     """Is any of the `forbidden` terms part of an error that should consist of the `leading` ones?
 
@@ -158,7 +162,7 @@ def decide_terms(
     return Decision(
         verdict,
         reason,
-        *describe(abscissae, sample),
+        *describe(abscissae, sample, looks),
         certificate={
             "level": level,
             "margin": margin,

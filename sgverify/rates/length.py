@@ -36,17 +36,18 @@ def decide_length_bias(
     margin: float = MARGIN,
     what: str = "the bias",
     kind: str = "horizon",
+    looks: int = 1,
 ) -> Decision:
     """Does the bias fall like L^-min(alpha K, 1 - alpha) or faster, chen2015 Theorems 2 (`horizon`) and 5 (`power`)?
 
-    `lengths` (J,) with J >= 4, signed `values` (J,) with errors as for `decide_order`. At K alpha = 1 - alpha decreasing
-    steps carry a factor log L, which is part of their term here.
+    `lengths` (J,) with J >= 4, signed `values` (J,) with errors, and `looks`, as for `decide_order`. At K alpha =
+    1 - alpha decreasing steps carry a factor log L, which is part of their term here.
 
     Raises `UserError` for an alpha outside (0, 1), an unknown `kind`, and as `decide_order` does.
     """
     sample = Sample.of(values, standard_errors=standard_errors, covariance=covariance, chains=chains)
     slowest = min(order * alpha, 1 - alpha)
-    return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind)
+    return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind, looks)
 
 
 def decide_length_mse(
@@ -62,6 +63,7 @@ def decide_length_mse(
     margin: float = MARGIN,
     what: str = "the mean square error",
     kind: str = "horizon",
+    looks: int = 1,
 ) -> Decision:
     """Does the mean square error fall like L^-min(2 alpha K, 1 - alpha) or faster, chen2015 Theorems 3 and 5?
 
@@ -77,13 +79,17 @@ def decide_length_mse(
     if sample.vanishes:
         return Decision("conforms", f"{what} is identically zero at every length", kept=len(sample.values))
     slowest = min(2 * order * alpha, 1 - alpha) / 2
-    decision = _decide(lengths, sample, order, alpha, slowest, level, margin, f"the bias in {what}", kind)
+    decision = _decide(
+        lengths, sample, order, alpha, slowest, level, margin, f"the bias in {what}", kind, looks
+    )
     ends = np.argsort(np.asarray(lengths, dtype=np.float64))
     ordered = sample.take(ends.tolist())
     variances = np.diagonal(ordered.covariance)
     ratios = (ordered.values**2 - variances) / (chains * variances)
     lowest = max(float(ratios.min()), 0.0)
-    exponent, low, high = describe(np.asarray(lengths, dtype=np.float64)[ends], _squares(ordered, chains))
+    exponent, low, high = describe(
+        np.asarray(lengths, dtype=np.float64)[ends], _squares(ordered, chains), looks
+    )
     decision = replace(
         decision,
         exponent=exponent,
@@ -115,6 +121,7 @@ def _decide(
     margin: float,
     what: str,
     kind: str,
+    looks: int,
 ) -> Decision:
     """Terms slower than L^-slowest are forbidden; the slowest of the others lead."""
     if not 0 < alpha < 1:
@@ -138,6 +145,7 @@ def _decide(
         margin=margin,
         what=what,
         name="L",
+        looks=looks,
     )
 
 
