@@ -1,4 +1,4 @@
-"""The command line: `sgverify verify | rate | bch | list | report | replay`."""
+"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate`."""
 
 from sgverify.cli.main import main
 

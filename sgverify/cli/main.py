@@ -9,6 +9,7 @@ import traceback
 import click
 
 import sgverify
+from sgverify.cli.calibrating import calibrate
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
 from sgverify.cli.planted import mutants
 from sgverify.cli.splitting import bch
@@ -26,7 +27,7 @@ def cli() -> None:
     """
 
 
-for _command in (verify, rate, bch, errata, list_, mutants, report, replay):
+for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate):
     cli.add_command(_command)
 
 

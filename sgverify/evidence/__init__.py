@@ -1,5 +1,15 @@
 """What a check returns: a verdict, the points behind it, the certificate, and the command that replays it."""
 
+from sgverify.evidence.calibration import (
+    CALIBRATION,
+    Bar,
+    Calibration,
+    Counted,
+    Tally,
+    decode_calibration,
+    encode_calibration,
+    write_calibration,
+)
 from sgverify.evidence.codec import (
     SCHEMA_NAME,
     Document,
@@ -29,13 +39,17 @@ from sgverify.evidence.validation import schema, validate
 from sgverify.evidence.verdicts import METHODS, VERDICTS, Method, Verdict, exit_code
 
 __all__ = [
+    "CALIBRATION",
     "DEFAULT_FILE",
     "ERRATA",
     "METHODS",
     "SCHEMA_NAME",
     "STUDIES_SCHEMA_NAME",
     "VERDICTS",
+    "Bar",
+    "Calibration",
     "Cell",
+    "Counted",
     "Document",
     "Erratum",
     "Evidence",
@@ -50,15 +64,18 @@ __all__ = [
     "Studies",
     "Study",
     "Table",
+    "Tally",
     "Verdict",
     "add_regression",
     "canonical",
     "decode",
+    "decode_calibration",
     "decode_errata",
     "decode_evidence",
     "decode_studies",
     "documented",
     "encode",
+    "encode_calibration",
     "encode_errata",
     "encode_evidence",
     "encode_studies",
@@ -75,6 +92,7 @@ __all__ = [
     "validate",
     "validate_studies",
     "write_atomically",
+    "write_calibration",
     "write_errata",
     "write_evidence",
     "write_studies",

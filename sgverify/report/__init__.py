@@ -1,5 +1,6 @@
 """Reports from evidence: JSON, HTML, Markdown and JUnit, the figures, and lines for a terminal."""
 
+from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.drawing import draw
 from sgverify.report.errata import counted, explain_erratum
 from sgverify.report.figures import Curve, Figure, Guide, figures
@@ -16,6 +17,7 @@ __all__ = [
     "Group",
     "Guide",
     "counted",
+    "counted_bars",
     "counts",
     "draw",
     "explain",
@@ -23,9 +25,11 @@ __all__ = [
     "figures",
     "groups",
     "prepare_folder",
+    "render_calibration",
     "render_junit",
     "render_markdown",
     "render_page",
     "summarise",
+    "write_calibration_report",
     "write_report",
 ]

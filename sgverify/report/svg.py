@@ -48,6 +48,11 @@ def embedded(drawing: Drawing, prefix: str, title: str, description: str) -> str
     return opening + text[text.index(">", text.index("<svg")) + 1 :]
 
 
+def standalone_svg(drawing: Drawing) -> str:
+    """A drawing as a file of its own, in its own colours; the same drawing gives the same bytes."""
+    return _rendered(drawing)
+
+
 def _rendered(drawing: Drawing) -> str:
     import matplotlib
 

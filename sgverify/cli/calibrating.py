@@ -1,0 +1,117 @@
+"""`sgverify calibrate`: how often the decision procedures err, simulated, written down and held to bars."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+from sgverify.cli import output
+from sgverify.cli.commands import JSON
+from sgverify.cli.workers import Job, default_workers, run_jobs
+from sgverify.errors import ConfigurationError
+from sgverify.evidence import Calibration, encode_calibration
+from sgverify.evidence.verdicts import INCONCLUSIVE, VIOLATES
+
+DEFAULT_FOLDER = "sgverify-calibration"
+REPLICATIONS = 3000
+QUICK = 200
+SEED = 20150601
+
+
+@click.command()
+@click.option(
+    "--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the tables go."
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"Simulated samples for each cell; {REPLICATIONS} by default, {QUICK} with --quick.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=SEED, show_default=True, metavar="S")
+@click.option("--quick", is_flag=True, help="One claimed order at one look, and few replications.")
+@click.option(
+    "--order", type=click.IntRange(min=1), metavar="K", help="Claim this order alone; by default 2, 1 and 4."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes to use; by default one for each processor. The results do not depend on it.",
+)
+@JSON
+def calibrate(
+    folder: str,
+    replications: int | None,
+    seed: int,
+    quick: bool,
+    order: int | None,
+    workers: int | None,
+    json_path: str | None,
+) -> int:
+    """Simulate how often verdicts from samples are false, and how often the field's slope would have been.
+
+    Writes calibration.json, calibration.md and calibration.svg. Exits with 1 if a bar is missed, with 3 if the replications
+    are too few to decide one.
+    """
+    from sgverify.report import counted_bars, prepare_folder, write_calibration_report
+
+    watch = output.Stopwatch()
+    output.check_writable(json_path)
+    if not folder:
+        raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")
+    prepare_folder(folder)
+    asked = replications or (QUICK if quick else REPLICATIONS)
+    found = _simulated(order, asked, seed, quick, workers or default_workers(), watch)
+    page = write_calibration_report(found, folder)
+    if json_path:
+        output.show_json(encode_calibration(found), json_path)
+    if json_path != "-":
+        click.echo(counted_bars(found))
+        click.echo(
+            f"{page}: {sum(cell.replications for table in found.tables for cell in table.cells)} samples judged"
+        )
+    outcomes = {bar.outcome for bar in found.bars}
+    return VIOLATES if "missed" in outcomes else INCONCLUSIVE if "undecided" in outcomes else 0
+
+
+def _simulated(
+    order: int | None, asked: int, seed: int, quick: bool, workers: int, watch: output.Stopwatch
+) -> Calibration:
+    """All tables, filled. Nothing is written before they are complete: half a table says nothing of the bars."""
+    from sgverify.evidence import Counted
+    from sgverify.rates.calibration import HABIT, Counts, bars_of, count_chunk, plans, tally
+    from sgverify.rates.calibration.counting import chunks_of
+    from sgverify.rates.calibration.grid import ORDERS
+    from sgverify.rates.decision import MARGIN
+
+    planned = plans(ORDERS if order is None else (order,), quick=quick)
+    jobs: list[Job] = []
+    places: list[tuple[int, int]] = []
+    for table, plan in enumerate(planned):
+        for cell, replications in enumerate(plan.replications(asked)):
+            for chunk in chunks_of(replications):
+                jobs.append((count_chunk, (plan.settings[cell][0], seed, *chunk)))
+                places.append((table, cell))
+    counts: dict[tuple[int, int], Counts] = {}
+    done: Counter[int] = Counter()
+    with output.progress("calibrating") as progress:
+        for number, result in run_jobs(jobs, workers):
+            table, cell = places[number]
+            counts[table, cell] = counts.get((table, cell), Counts()) + result
+            done[table] += 1
+            if progress:
+                progress(planned[table].title, done.total(), len(jobs))
+    tables = tuple(
+        Counted(
+            plan.name,
+            plan.title,
+            plan.note,
+            plan.level,
+            tuple(tally(setting, counts[table, cell]) for cell, (setting, _) in enumerate(plan.settings)),
+        )
+        for table, plan in enumerate(planned)
+    )
+    habit = f"a log-log slope within {HABIT:g} of the claimed order"
+    return Calibration(seed, MARGIN, habit, tables, bars_of(tables), watch.provenance())

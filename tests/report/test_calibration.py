@@ -1,0 +1,88 @@
+"""A calibration on paper: false verdicts stand out, columns say something, the plot has the same bytes twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sgverify.evidence import Calibration, decode_calibration
+from sgverify.report import counted_bars, render_calibration, write_calibration_report
+from sgverify.report.calibration_drawing import draw_calibration
+from tests.evidence.test_calibration import BAR, CELL, WHOLE
+
+
+@pytest.fixture
+def whole() -> Calibration:
+    breaks = replace(CELL, name="order 1", truth="breaks", conforms=3, violates=6, habit=4)
+    margin = replace(CELL, name="15 % of order 1", truth="either", habit=5, noise=0.01)
+    quiet = replace(
+        CELL, name="order 4", conforms=10, violates=0, inconclusive=0, sampling="coupled", covered=None
+    )
+    table = replace(WHOLE.tables[0], cells=(CELL, breaks, margin, quiet))
+    other = replace(WHOLE.tables[0], title="Alike", cells=(CELL,))
+    return replace(WHOLE, tables=(table, replace(table, cells=(quiet,)), other))
+
+
+def row(text: str, *starts: str) -> list[str]:
+    (found,) = {line for line in text.splitlines() if line.startswith("| " + " | ".join(starts))}
+    return [part.strip() for part in found.strip("|").split("|")]
+
+
+def test_false_verdicts_are_bold_and_right_ones_are_not(whole: Calibration) -> None:
+    text = render_calibration(whole)
+    assert row(text, "order 1", "independent")[-6:] == ["10", "**30.0**", "60.0", "10.0", "90.0", "**40.0**"]
+    assert row(text, "order 2", "independent")[-6:] == ["10", "80.0", "**10.0**", "10.0", "90.0", "-"]
+    assert "**" not in " ".join(row(text, "15 % of order 1"))
+    assert row(text, "order 4", "coupled", "yes")[-2:] == ["-", "-"]
+
+
+def test_columns_that_say_nothing_are_left_out(whole: Calibration) -> None:
+    text = render_calibration(whole)
+    assert text.count("| sampling |") == 1 and "| claim |" not in text
+    assert "| truth | noise | samples | conforms | violates | inconclusive | interval covers |\n" in text
+
+
+def test_few_are_not_none() -> None:
+    rare = replace(CELL, replications=10_000, conforms=9998, violates=1, inconclusive=1, covered=9500)
+    text = render_calibration(replace(WHOLE, tables=(replace(WHOLE.tables[0], cells=(rare,)),)))
+    assert "**< 0.1**" in text
+
+
+def test_bars_are_told_with_their_worst_cell() -> None:
+    text = render_calibration(WHOLE)
+    assert (
+        "| ? undecided | false violates | at most 1% | 1 | 10.00 % | 0.25 to 44.50 % | order 2, claimed"
+        in text
+    )
+    both = replace(BAR, low=0.93, high=0.97, outcome="missed")
+    lines = counted_bars(replace(WHOLE, bars=(BAR, both, replace(BAR, low=0.85, high=None)))).splitlines()
+    assert "undecided" in lines[0] and "at most 1%" in lines[0]
+    assert lines[1].startswith("✗ missed") and "93% to 97%" in lines[1]
+    assert "at least 85%" in lines[2]
+
+
+def test_three_files_with_the_same_bytes_twice(whole: Calibration, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        page = write_calibration_report(whole, tmp_path / name)
+        assert page.name == "calibration.md" and "(calibration.svg)" in page.read_text(encoding="utf-8")
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two")
+    )
+    assert one == two and len(one) == 3
+    ElementTree.fromstring(one["calibration.svg"])
+    import json
+
+    assert decode_calibration(json.loads(one["calibration.json"])) == whole
+
+
+def test_the_bars_of_the_plot_are_the_shares(whole: Calibration) -> None:
+    drawing = draw_calibration(whole)
+    panels = {axes.get_title().split("\n")[0]: axes for axes in drawing.axes if axes.get_title()}
+    assert set(panels) == {"order 2", "order 1", "15 % of order 1", "order 4"}
+    heights = [patch.get_height() for patch in panels["order 1"].patches]
+    assert heights == pytest.approx([30, 10, 60])
+    assert [line.get_ydata()[0] for line in panels["order 1"].lines] == pytest.approx([40])
+    assert "breaks the claim" in panels["order 1"].get_title()
