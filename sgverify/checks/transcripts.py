@@ -34,6 +34,8 @@ SECOND = 64
 SHRUNK = (1, 16, 256)
 """By what the step is divided where chains diverge: the draws do not depend on it."""
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -165,10 +167,10 @@ def numbered(minibatches: np.ndarray) -> np.ndarray:
     mixed = np.zeros((minibatches.shape[0], minibatches.shape[2]), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for place in range(minibatches.shape[1]):
-            mixed = (
-                mixed * np.uint64(0x9E3779B97F4A7C15) + minibatches[:, place].astype(np.uint64) + np.uint64(1)
-            )
-            mixed ^= mixed >> np.uint64(31)
+            # Multiplied last: the high bits, which are kept, hold what every datum of the minibatch is.
+            mixed = (mixed + minibatches[:, place].astype(np.uint64) + np.uint64(1)) * _ODD
+            mixed ^= mixed >> np.uint64(29)
+            mixed *= _ODD
     # As floats, of which every whole number up to 2^53 is one.
     return (mixed >> np.uint64(12)).astype(np.float64) + 1.0
 

@@ -16,6 +16,7 @@ from sgverify.checks import Subject
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
 from sgverify.checks.registry import CHECKS
+from sgverify.checks.transcripts import numbered
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -60,6 +61,7 @@ CORRECT: list[tuple[Any, dict[str, Any]]] = [
     ("sgnht-aboba", {"gradient": {"kind": "additive", "covariance": [[2.0, 1.0], [1.0, 3.0]]}}),
     ("sgld-euler", {"target": DATA, "gradient": {"kind": "iid", "batch": 2}}),
     ("sghmc-baoab", {"target": DATA, "gradient": {"kind": "symmetric", "batch": 2}}),
+    ("sgld-euler", {"target": DATA, "gradient": {"kind": "without-replacement", "batch": 1}}),
     ("sgld-euler", {"target": {"name": "double-well"}}),
     (three_point, {}),
     (both, {"dtype": "float32"}),
@@ -243,6 +245,13 @@ def test_bounded_laws_are_those_below_the_normal_one() -> None:
         assert np.all(mgf <= np.exp(s**2 / 2) * (1 + 1e-15))
     rare = type(TWO_POINT)("rare", ((-3, Fraction(1, 18)), (0, Fraction(8, 9)), (3, Fraction(1, 18))))
     assert not bounded_by_normal(rare)
+
+
+def test_a_minibatch_is_numbered_by_its_data_and_their_order() -> None:
+    found = np.array([[[0], [0]], [[0], [1]], [[1], [0]], [[1], [1]], [[0], [0]]])
+    for minibatches in (found, found[:, :1], found[:, 1:]):
+        kinds = {tuple(data.ravel()) for data in minibatches}
+        assert len(set(numbered(minibatches)[:, 0])) == len(kinds)
 
 
 def test_a_stretch_that_occurs_twice_is_found_wherever_it_lies() -> None:
