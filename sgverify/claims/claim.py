@@ -23,6 +23,7 @@ Quantity = Literal[
     "constant-equivalence",
     "mean-flow",
     "agreement",
+    "gradient-mean",
     "stationarity",
     "pure-step",
     "white-noise",

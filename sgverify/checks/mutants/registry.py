@@ -16,6 +16,7 @@ FILES = (
     "noisy_gradients",
     "riemannian",
     "estimators",
+    "gradients",
     "random_numbers",
     "averages",
     "starts",

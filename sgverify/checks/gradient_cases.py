@@ -1,0 +1,153 @@
+"""The problems on which a running gradient estimator is enumerated: the configured one, or its first few data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.subject import Subject
+from sgverify.exact.gradient_parts import GradientParts, gradient_parts
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.enumeration import MOST_POSITIONS, Enumeration, every_sequence, resolution_of
+from sgverify.samplers.run import Ensemble
+from sgverify.targets import Target
+
+FEW = 4
+"""Data of an enumerated problem at most."""
+
+MOST_SEQUENCES = 65_000
+"""Sequences of random numbers, times the dimension, that are enumerated at most."""
+
+LARGEST = 5000
+"""Data that are visited one by one at most; of more, the first ones."""
+
+BLOCKS = ("reshuffle", "symmetric")
+
+_STATES = (0.7, -1.3)
+"""Where gradients are compared: so many standard deviations of the posterior off its mean, the odd coordinates by half of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A target with an estimator: `numbers` minibatches are asked for, the words at `scripted` are enumerated.
+
+    `decided` are the minibatches that these words decide; the others are not to depend on them.
+    """
+
+    target: Target
+    gradient: Any
+    scripted: tuple[int, ...]
+    numbers: int
+    decided: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """N."""
+        assert self.target.size is not None
+        return self.target.size
+
+    @property
+    def blocks(self) -> int:
+        """Minibatches of one sweep."""
+        return self.size // int(self.gradient.batch)
+
+    def __str__(self) -> str:
+        data = "data" if self.size > 1 else "datum"
+        return f"{self.gradient.batch} of the first {self.size} {data}"
+
+
+def problems(subject: Subject) -> list[Problem]:
+    """Few data, so that every sequence of random numbers is met; for blocks also two successive permutations of two data.
+
+    A fresh minibatch is decided by words of its own. The last of the N choices of a permutation has a single outcome, and
+    its word is left at 0.
+    """
+    gradient, target = subject.configuration.gradient, subject.target
+    assert target.size is not None
+    size = min(target.size, FEW)
+    batch = gradient.batch if target.size <= FEW else min(gradient.batch, 2)
+    whole = gradient.batch == target.size
+    per_step = max(1, subject.scheme.minibatches)
+
+    def problem(
+        size: int, batch: int, scripted: Iterable[int], numbers: int, decided: Iterable[int], **more: Any
+    ) -> Problem:
+        table = gradient.model_copy(update={"batch": batch, **more})
+        return Problem(_first_data(target, size), table, tuple(scripted), numbers, tuple(decided))
+
+    if gradient.kind in BLOCKS:
+        if resolution_of(size) ** (size - 1) * target.dim > MOST_SEQUENCES:
+            size, batch = 3, 1
+        batch = size if whole else batch
+        sweeps = 2 if gradient.kind == "symmetric" else 1
+        blocks = sweeps * size // batch
+        found = [problem(size, batch, range(max(1, size - 1)), blocks, range(blocks))]
+        if whole:
+            return found
+        return [*found, problem(2, 1, range(4), 4 * sweeps, range(4 * sweeps))]
+    if resolution_of(size) ** (size if whole else batch) * target.dim > MOST_SEQUENCES:
+        size, batch = 3, min(batch, 2)
+    batch = size if whole else batch
+    more, count = {}, 2
+    if gradient.kind == "svrg":
+        refresh = min(gradient.refresh or 2, 2)
+        more, count = {"refresh": refresh}, (refresh + 2) * per_step
+    count = min(count, MOST_POSITIONS // batch)
+    return [problem(size, batch, range(q * batch, (q + 1) * batch), count, [q], **more) for q in range(count)]
+
+
+def ensemble_of(subject: Subject, problem: Problem, *, hoist: bool) -> Enumeration:
+    """The running estimator of a problem on every sequence of words at its scripted positions."""
+    table = every_sequence(resolution_of(problem.size), problem.scripted, max(problem.scripted) + 1)
+    settings = _settings(subject, problem.gradient, table.shape[1])
+    return Enumeration(subject.scheme, problem.target, fixed([1.0], [1]), settings, table, hoist=hoist)
+
+
+def plain_ensemble(
+    subject: Subject, target: Target, gradient: Any, chains: int, *, hoist: bool, seed: int = 0
+) -> Ensemble:
+    """The running estimator as it runs, on random numbers."""
+    settings = replace(_settings(subject, gradient, chains), seed=seed)
+    return Ensemble(subject.scheme, target, fixed([1.0], [1]), settings, hoist=hoist)
+
+
+def visited(subject: Subject) -> Target:
+    """The configured target, or its first `LARGEST` data."""
+    size = subject.target.size
+    return subject.target if size is None or size <= LARGEST else _first_data(subject.target, LARGEST)
+
+
+def states(subject: Subject) -> list[np.ndarray]:
+    """The points at which gradients are compared. Each of shape (d,)."""
+    temperature = subject.configuration.temperature
+    centre = subject.target.location_float64(temperature)
+    spread = subject.target.spread_float64(temperature)
+    shares = np.where(np.arange(len(centre)) % 2, 0.5, 1.0)
+    return [centre + factor * shares * spread for factor in _STATES]
+
+
+def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
+    """Where the chains are at the start of a step: at one point, but where snapshots are taken on the way."""
+    if gradient.kind != "svrg":
+        return lambda step: theta
+    spread = subject.target.spread_float64(subject.configuration.temperature)
+    return lambda step: theta + 0.25 * step * spread
+
+
+def parts_at(target: Target, theta: np.ndarray, gradient: Any) -> GradientParts:
+    """The parts of the gradient that an estimator of this configuration averages."""
+    return gradient_parts(target, theta, scale=gradient.scale, clip=gradient.clip)
+
+
+def _settings(subject: Subject, gradient: Any, chains: int) -> Settings:
+    return Settings.of(
+        subject.configuration, chains=chains, gradient=gradient, burn_in=0, thinning=1, device="cpu"
+    )
+
+
+def _first_data(target: Target, size: int) -> Target:
+    assert target.data is not None
+    return target if size == target.size else replace(target, data=target.data[:size])

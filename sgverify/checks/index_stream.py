@@ -1,0 +1,115 @@
+"""How the running code draws the data of its minibatches, at their configured number and size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.gradient_cases import BLOCKS, plain_ensemble
+from sgverify.checks.subject import Subject
+from sgverify.samplers.enumeration import minibatches_of
+
+LEVEL = 1e-7
+"""Probability of a false alarm of the counts."""
+
+EXPECTED = 40
+"""Draws of each datum that are wanted: one that is never drawn is then missed by chance with probability e^-40."""
+
+MOST_DRAWS = 200_000
+MOST_SHUFFLED = 5000
+"""Data that are shuffled here at most."""
+
+CHAINS, SHUFFLED_CHAINS = 64, 256
+
+
+def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with the indices, or None; and what was looked at. `certain` where no chance is in the answer.
+
+    Certain: indices in range, different ones in a minibatch without replacement, every datum once in an epoch, the sweep
+    back. By counts: with D draws in all, those of a set of m data exceed a with probability exp(-D KL(a/D, m/N)) at most,
+    with or without replacement (Hoeffding 1963, theorems 1 and 4); Bonferroni over sets and sides.
+    """
+    gradient, size = subject.configuration.gradient, subject.target.size
+    assert size is not None
+    kind = gradient.kind
+    if kind in BLOCKS and size > MOST_SHUFFLED:
+        return None, {
+            "certain": True,
+            "not_looked_at": f"{size} data, more than the {MOST_SHUFFLED} that are shuffled here",
+        }
+    drawn = _draw(subject, seed, size)
+    facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
+    if drawn.min() < 0 or drawn.max() >= size:
+        return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
+    if kind not in ("iid", "svrg"):
+        ordered = np.sort(drawn, axis=1)
+        if (ordered[:, 1:] == ordered[:, :-1]).any():
+            return f"a minibatch of kind {kind} holds a datum twice", facts
+    if kind in BLOCKS:
+        wrong = _block_defect(subject, seed, size)
+        if wrong or size == gradient.batch:
+            return wrong, facts
+    counts = np.bincount(drawn.ravel(), minlength=size)
+    sets = min(size, max(1, drawn.size // EXPECTED))
+    edges = np.arange(sets + 1) * size // sets
+    met = np.add.reduceat(counts, edges[:-1])
+    exponents = drawn.size * _divergence(met / drawn.size, np.diff(edges) / size)
+    worst = int(np.argmax(exponents))
+    chance = float(min(1.0, 2 * sets * np.exp(-exponents[worst])))
+    facts.update(
+        certain=False,
+        level=LEVEL,
+        sets=sets,
+        smallest_chance=chance,
+        fewest=int(met.min()),
+        most=int(met.max()),
+        missed_by_chance=float(np.exp(-drawn.size / size)),
+    )
+    if chance <= LEVEL:
+        low, high = int(edges[worst]), int(edges[worst + 1]) - 1
+        which = f"datum {low}" if low == high else f"the data {low} to {high}"
+        return (
+            f"{which} of 0 to {size - 1} is drawn {met[worst]} times in {drawn.size}, where "
+            f"{drawn.size * (high - low + 1) / size:.4g} are expected: less likely than {chance:.1g} by chance"
+        ), facts
+    return None, facts
+
+
+def _draw(subject: Subject, seed: int, size: int) -> np.ndarray:
+    """Independent minibatches, shape (count, n, C): of blocks the first half of an epoch."""
+    gradient = subject.configuration.gradient
+    batch = gradient.batch
+    wanted = -(-min(MOST_DRAWS, EXPECTED * size) // batch)
+    if gradient.kind in BLOCKS:
+        ensemble = plain_ensemble(subject, subject.target, gradient, SHUFFLED_CHAINS, hoist=True, seed=seed)
+        half = minibatches_of(ensemble, -(-size // batch // 2))
+        # The first half of a permutation: one draw without replacement.
+        return half.reshape(1, -1, SHUFFLED_CHAINS)
+    ensemble = plain_ensemble(subject, subject.target, gradient, CHAINS, hoist=True, seed=seed)
+    return minibatches_of(ensemble, max(1, -(-wanted // CHAINS)))
+
+
+def _block_defect(subject: Subject, seed: int, size: int) -> str | None:
+    """Two epochs of a few chains: each datum once in each, there and back, and another permutation in the second."""
+    gradient = subject.configuration.gradient
+    kind, blocks = gradient.kind, size // gradient.batch
+    sweeps = 2 if kind == "symmetric" else 1
+    ensemble = plain_ensemble(subject, subject.target, gradient, 2, hoist=True, seed=seed)
+    drawn = minibatches_of(ensemble, 2 * sweeps * blocks)
+    for epoch in range(2):
+        there = drawn[epoch * sweeps * blocks :][:blocks]
+        if (np.sort(there.reshape(size, -1), axis=0) != np.arange(size)[:, None]).any():
+            return f"epoch {epoch + 1} of {kind} does not use every one of the {size} data once"
+        back = drawn[epoch * sweeps * blocks + blocks :][:blocks]
+        if sweeps == 2 and (np.sort(back[::-1], axis=1) != np.sort(there, axis=1)).any():
+            return f"the sweep back of epoch {epoch + 1} is not the sweep there in reverse"
+    return None
+
+
+def _divergence(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """KL(q, p) of two coins, q log(q/p) + (1 - q) log((1 - q)/(1 - p))."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.where(found > 0, found * np.log(found / expected), 0.0)
+        other = np.where(found < 1, (1 - found) * np.log((1 - found) / (1 - expected)), 0.0)
+    return np.asarray(np.where(expected < 1, one + other, 0.0))
