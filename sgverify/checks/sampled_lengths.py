@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import as_theorem_2_allows
+from sgverify.checks.euler_control import control_of, first_order_error, with_control
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of, schedule_text
 from sgverify.checks.making import make_evidence, unsettled
@@ -136,9 +137,8 @@ def _settle(
                 reason = f"a rate needs {FEWEST} lengths at which no chain diverges, and there are {len(lengths)}: {stop}"
                 decision = Decision("inconclusive", reason, None, None, None)
                 break
-            decision = _unless_it_vanishes(
-                _decide(run, sample, lengths, quantity, order, share_of(subject).rate, what), what
-            )
+            decision = _decide(subject, run, sample, lengths, quantity, order, what)
+            decision = _unless_it_vanishes(decision, what)
             fits = not expansion_fails(decision)
             if decision.verdict != "inconclusive":
                 return run, found, decision
@@ -168,14 +168,15 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
     per_chain = sum(row.lengths[-1] for row in rows)
     chosen = SHIFTS if c.schedule.scale is None else 0
     if c.chains != Configuration().chains:
-        return _Run(kind, alpha, scale, lengths, rows, (c.chains,), shifts, 1 + chosen)
+        return _Run(kind, alpha, scale, lengths, rows, (c.chains,), shifts, 2 + chosen)
     looks = tuple(n for n in (CHAINS * 2**k for k in range(LOOKS)) if n * per_chain <= MOST_WORK)
     if not looks:
         raise NoRun(
             f"{CHAINS} chains of the lengths up to {lengths[-1]} take {CHAINS * per_chain:.1e} steps, more than the "
             f"{MOST_WORK:.0e} of a default run; give shorter sweep.lengths, or chains"
         )
-    return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen)
+    # A control's bound takes one share more.
+    return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
 
 
 def _looks_at(subject: Subject, run: _Run) -> Iterator[Chains]:
@@ -218,23 +219,41 @@ def _sample(subject: Subject, run: _Run, found: Chains) -> tuple[Sample, list[in
 
 
 def _decide(
-    run: _Run, sample: Sample, lengths: Sequence[int], quantity: str, order: int, level: float, what: str
+    subject: Subject,
+    run: _Run,
+    sample: Sample,
+    lengths: Sequence[int],
+    quantity: str,
+    order: int,
+    what: str,
 ) -> Decision:
-    decide = decide_length_bias if quantity == "bias" else decide_length_mse
-    return decided(
-        lambda: decide(
+    """The verdict on one sample; a bias that does not rise from the noise is held against an Euler control's."""
+    level = share_of(subject).rate / run.decisions
+
+    def decide(**given: Any) -> Decision:
+        ask = decide_length_bias if quantity == "bias" else decide_length_mse
+        return ask(
             lengths,
             sample.values,
             covariance=sample.covariance,
             order=order,
             alpha=run.alpha,
-            level=level / run.decisions,
+            level=level,
             chains=sample.chains,  # type: ignore[arg-type]
             what=what,
             kind=run.kind,
             looks=len(run.looks),
+            **given,
         )
-    )
+
+    decision = decided(decide)
+    if quantity != "bias" or decision.verdict != "inconclusive" or not decision.lost:
+        return decision
+    control = control_of(subject, level, sampled=sample.chains == run.looks[-1])
+    if control is None:
+        return decision
+    error = control.bound * first_order_error(run.kind, float(run.alpha), run.scale, min(lengths))
+    return with_control(decided(lambda: decide(control=error)) if error else decision, control)
 
 
 def _unless_it_vanishes(decision: Decision, what: str) -> Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sgverify.checks.euler_control import control_of, with_control
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
@@ -58,7 +59,7 @@ def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
                 why = "; ".join(str(why) for why in sweep.diverged.values()) or "give more in sweep.steps"
                 reason = f"a rate needs {FEWEST} steps at which no chain diverges, and there are {len(sweep.steps)}: {why}"
                 return sweep, Decision("inconclusive", reason, None, None, None)
-            decision = _decide(subject, sweep, order)
+            decision = _beside_control(subject, sweep, order, _decide(subject, sweep, order))
             if decision.verdict != "inconclusive":
                 apart = sweep.disagreement()
                 if apart:
@@ -72,7 +73,22 @@ def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
     return sweep, decision
 
 
-def _decide(subject: Subject, sweep: Sweep, order: int) -> Decision:
+def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decision) -> Decision:
+    """What a bias that does not rise from the noise means beside an Euler control: a computed one, else a sampled one.
+
+    Chains of the control are run from the second look on, so that a bias that is about to rise does not wait for them.
+    """
+    if decision.verdict != "inconclusive" or not decision.lost:
+        return decision
+    last = sweep.look + 1 == len(sweep.plan.looks)
+    level = share_of(subject).rate / sweep.plan.decisions
+    control = control_of(subject, level, sampled=sweep.look > 0 or last)
+    if control is None:
+        return decision
+    return with_control(_decide(subject, sweep, order, control.bound) if control.bound else decision, control)
+
+
+def _decide(subject: Subject, sweep: Sweep, order: int, control: float | None = None) -> Decision:
     sample = sweep.sample
     # An error of the reference average shifts every point alike.
     covariance = sample.covariance + truth_of(subject)[1] ** 2
@@ -86,6 +102,7 @@ def _decide(subject: Subject, sweep: Sweep, order: int) -> Decision:
             chains=sweep.chains,
             what=f"the stationary bias of {subject.observable}",
             looks=len(sweep.plan.looks),
+            control=control,
         )
     )
 

@@ -82,8 +82,8 @@ class Plan:
 
     @property
     def decisions(self) -> int:
-        """The most decisions that share the level: every look, and every sweep that was left for smaller steps."""
-        return len(self.looks) + (SHIFTS if self.chosen else 0)
+        """The most decisions that share the level: every look, every sweep left for smaller steps, and a control's bound."""
+        return len(self.looks) + (SHIFTS if self.chosen else 0) + 1
 
     def rows(self) -> list[Row]:
         """One row for each step: the same physical time, in two halves, after the same burn-in."""

@@ -33,7 +33,8 @@ class Decision:
     (or twice) its abscissa, with its 95 % interval [`low`, `high`] (None: unbounded on that side). The pair does not
     depend on the values: after points were dropped *because* they did not fit, the interval of the first one kept would
     cover 93 times in 100. `kept` counts the points that the deciding fits used. `more` is the factor by which the
-    chains would have to grow, where it is known.
+    chains would have to grow, where it is known. `lost`: the values do not rise from the noise, so that only a control
+    can tell what their size means.
     """
 
     verdict: str
@@ -44,6 +45,7 @@ class Decision:
     certificate: dict[str, Any] = field(default_factory=dict)
     kept: int = 0
     more: float | None = None
+    lost: bool = False
 
 
 def decide_order(
@@ -64,10 +66,10 @@ def decide_order(
 
     `steps` (J,) in any order, `values` (J,) with `standard_errors` (J,) of independent points or the `covariance`
     (J, J) of coupled ones; `chains` per point, None for errors that are known. `level` bounds the chance of a false
-    verdict in either direction, over all forbidden orders 0..K-1 together. `control` is the first-order coefficient of
-    an Euler scheme on the same configuration: a bias too small to rise from the noise conforms if the forbidden terms
-    are below `margin` of the control's error. `looks`: the most that are taken at the growing sample; the level is that of
-    this look, and the interval of the exponent allows for the others.
+    verdict in either direction, over all forbidden orders 0..K-1 together. `control` is what the first-order
+    coefficient of an Euler scheme on the same configuration is at least, in size: a bias too small to rise from the noise
+    conforms if the forbidden terms are below `margin` of the control's first-order error. `looks`: the most that are
+    taken at the growing sample; the level is that of this look, and the interval of the exponent allows for the others.
 
     Raises `UserError` for too few points, steps that repeat, values that are not finite, a level outside (0, 1/2).
     """
@@ -172,6 +174,7 @@ def decide_terms(
         },
         kept=kept,
         more=more,
+        lost=all(trial.fits and not trial.rises for trial in trials),
     )
 
 

@@ -68,6 +68,11 @@ class Trial:
             return "violates"
         return "conforms" if self.share.within(margin) and not self.objects(margin) else "inconclusive"
 
+    @property
+    def rises(self) -> bool:
+        """Whether the error at the first point kept is told from zero."""
+        return abs(self.main.error[0]) > self.main.width * self.main.error[1]
+
     def objects(self, margin: float) -> bool:
         """Whether the guard's estimate of the share lies outside the margin."""
         estimate = self.guard.share.estimate
@@ -135,14 +140,14 @@ def explain(
                 f"without the {trial.dropped} points of largest error: the expansion does not hold yet at {at}",
                 None,
             )
-    seen = [abs(trial.main.error[0]) > trial.main.width * trial.main.error[1] for trial in trials]
+    seen = [trial.rises for trial in trials]
     if control is not None and not any(seen):
         bounds = [abs(t.main.carried[0]) + t.main.width * t.main.carried[1] for t in trials]
         if max(bounds) < margin * control and not any(trial.dropped for trial in trials):
             return (
                 "conforms",
                 f"{what} does not rise from the noise, and slower terms carry less than "
-                f"{max(bounds) / control:.1%} of the error {control:.3g} of an Euler control at {at}",
+                f"{max(bounds) / control:.1%} of the first-order error of an Euler control, at least {control:.3g} at {at}",
                 None,
             )
     more = max(_wanted(trial, margin) for trial in trials)
