@@ -87,6 +87,10 @@ def _simulated(
     from sgverify.rates.decision import MARGIN
 
     planned = plans(ORDERS if order is None else (order,), quick=quick)
+    if not quick:
+        from sgverify.testing.screening_rates import screening_plan
+
+        planned.append(screening_plan())
     jobs: list[Job] = []
     places: list[tuple[int, int]] = []
     for table, plan in enumerate(planned):

@@ -26,6 +26,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     monkeypatch.setattr("sgverify.rates.calibration.plans", fewer)
+    # Where it is defined loads torch.
+    alone = "sgverify.testing.screening_rates.screening_plan"
+    monkeypatch.setattr(alone, lambda: Plan("screening", "Screening", "None.", plans()[-1].settings[:1]))
 
 
 def numbers(document: dict[str, Any]) -> dict[str, Any]:
@@ -47,10 +50,25 @@ def test_quick_writes_three_files_and_says_what_they_decide(call: Call, small: N
 
 
 def test_the_numbers_do_not_depend_on_the_processes(call: Call, small: None) -> None:
-    found = [call("calibrate", "--replications", "2", "--json", "-", "--workers", n) for n in ("1", "2")]
-    one, two = (numbers(answer.document) for answer in found)
+    options = ("calibrate", "--quick", "--replications", "2", "--json", "-")
+    one, two = (numbers(call(*options, "--workers", workers).document) for workers in ("1", "2"))
     assert one == two
-    assert {table["name"] for table in one["tables"]} >= {"control", "lengths", "point-nulls", "robustness"}
+
+
+def test_every_procedure_has_a_table_and_a_bar(call: Call, small: None) -> None:
+    found = call("calibrate", "--replications", "1", "--json", "-", "--workers", "1").document
+    names = {table["name"] for table in found["tables"]}
+    assert names >= {"order-1", "order-4", "control", "lengths", "point-nulls", "robustness", "screening"}
+    statements = " ".join(bar["statement"] for bar in found["bars"])
+    for what in (
+        "Euler control",
+        "length",
+        "point nulls",
+        "screen and confirm",
+        "hides a fifth",
+        "not Gaussian",
+    ):
+        assert what in statements
 
 
 def test_another_order_may_be_claimed(call: Call, small: None, tmp_path: Path) -> None:

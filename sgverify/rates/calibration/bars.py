@@ -151,4 +151,7 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         Promise(
             "false verdicts of point nulls", lambda cell: cell.wrong, high=FALSE, tables=("point-nulls",)
         ),
+        Promise(
+            "false verdicts of screen and confirm", lambda cell: cell.wrong, high=FALSE, tables=("screening",)
+        ),
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sgverify.errors import UserError
+from sgverify.rates.calibration.counting import Setting
 from sgverify.rates.calibration.lengths import LENGTHS, LengthSetting
 from sgverify.rates.calibration.noise import COUPLING, ERRORS, TAILS
 from sgverify.rates.calibration.nulls import MARGINS, NullSetting
@@ -39,7 +40,7 @@ class Plan:
     name: str
     title: str
     note: str
-    settings: tuple[tuple[AnySetting, float], ...]
+    settings: Sequence[tuple[Setting, float]]
     level: float = LEVEL
 
     def replications(self, asked: int) -> list[int]:
