@@ -13,6 +13,7 @@ from sgverify.configuration import TargetTable
 from sgverify.exact.posterior import posterior_average
 from sgverify.strategies import observables, targets, temperatures
 from sgverify.targets import build_target, parse_observable
+from sgverify.testing import examples
 
 
 @st.composite
@@ -23,7 +24,7 @@ def questions(draw: Any) -> tuple[TargetTable, str, float]:
     return table, text, draw(temperatures())
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(80))
 @given(questions())
 def test_posterior_averages_are_gaussian_moments(question: tuple[TargetTable, str, float]) -> None:
     table, text, temperature = question
