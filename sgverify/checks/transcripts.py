@@ -39,10 +39,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class Runs:
-    """Two batches of chains under one seed, on rows of steps h, h/2 and h l^(-1/3)."""
+    """Batches of chains under one seed, on the same rows: steps h, h/2 and h l^(-1/3), unless they are coupled."""
 
     settings: Settings
-    batches: tuple[Transcript, Transcript]
+    batches: tuple[Transcript, ...]
 
     @property
     def chains(self) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.checks.coupled_noise import coupled_runs, off_the_path
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
@@ -55,7 +56,7 @@ def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
     """Every step is the definition's on its draws, bit for bit; the draws repeat nowhere, have their law, are uncorrelated.
 
     Correlations between the draws of a step, its coordinates, and steps up to eight apart; of values and of sizes; with
-    the minibatches of the same step.
+    the minibatches of the same step; of independent step sizes, and of those that share a Brownian path.
     """
     if not subject.scheme.draws:
         return unsettled(subject, claim, CHECK, "a step draws no noise", "not-applicable")
@@ -70,36 +71,48 @@ def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
     if mismatch is not None:
         reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
         return _evidence(subject, claim, "violates", reason, certificate)
-    share = LEVEL / len(batch.rows) / _TESTS
-    for number, row in enumerate(batch.rows):
-        columns = _of_distinct_chains(columns_of(subject, runs, number))
-        certificate["chains"] = columns.values.shape[-1]
-        where = f"with {row.schedule}"
-        for found in (
-            _reused(subject, columns, share),
-            _reused_minibatches(subject, runs, number, share),
-            _strange(columns, runs),
-        ):
-            if found:
-                return _evidence(
-                    subject,
-                    claim,
-                    "violates",
-                    f"the noise is not what was asked for: {found}, {where}",
-                    certificate,
-                )
-        for name, item, text in _statistics(subject, runs, number, columns, share):
-            known = certificate.setdefault("largest", {}).get(name)
-            if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
-                certificate["largest"][name] = [item.value, item.bound]
-            if item.beyond:
-                reason = f"the noise is not white: {text}, {item.value:.3g} where {item.bound:.3g} is the bound, {where}"
-                return _evidence(subject, claim, "violates", reason, certificate)
+    coupled = coupled_runs(subject, runs)
+    every = [runs] if coupled is None else [runs, coupled]
+    share = LEVEL / sum(len(some.batches[0].rows) for some in every) / _TESTS
+    wrong = ""
+    for some in every:
+        if some is coupled:
+            wrong = wrong or off_the_path(some, unit_of(subject))
+        for row in range(len(some.batches[0].rows)):
+            wrong = wrong or _wrong_row(subject, some, row, share, certificate)
+    certificate["coupled"] = coupled is not None
+    if wrong:
+        return _evidence(subject, claim, "violates", wrong, certificate)
     reason = (
         f"each of {batch.length} steps of {len(batch.rows)} step sizes is the definition's on its draws, bit for bit, and the "
         "draws repeat nowhere, have their law and are uncorrelated over steps, half steps and coordinates"
     )
+    if coupled is not None:
+        reason += ", also where two step sizes share one Brownian path"
     return _evidence(subject, claim, "conforms", reason, certificate)
+
+
+def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate: dict[str, Any]) -> str:
+    """What is wrong with the draws of a row, in words; "" where nothing is."""
+    columns = _of_distinct_chains(columns_of(subject, runs, row))
+    certificate["chains"] = columns.values.shape[-1]
+    where = f"with {runs.batches[0].rows[row].schedule}"
+    if runs.settings.coupled:
+        where += " on a path that another step size shares"
+    for found in (
+        _reused(subject, columns, share),
+        _reused_minibatches(subject, runs, row, share),
+        _strange(columns, runs),
+    ):
+        if found:
+            return f"the noise is not what was asked for: {found}, {where}"
+    for name, item, text in _statistics(subject, runs, row, columns, share):
+        known = certificate.setdefault("largest", {}).get(name)
+        if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
+            certificate["largest"][name] = [item.value, item.bound]
+        if item.beyond:
+            return f"the noise is not white: {text}, {item.value:.3g} where {item.bound:.3g} is the bound, {where}"
+    return ""
 
 
 def _statistics(

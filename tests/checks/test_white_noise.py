@@ -145,6 +145,8 @@ BUGS = {
     "noise-of-every-block-the-first": ("white-noise", "the draw [0] of step 8 is the draw [0] of step 1"),
     "minibatches-of-two-steps": ("white-noise", "the minibatch of step 2 is that of step 1 in every chain"),
     "streams-of-kinds-the-same": ("white-noise", "the momentum that the chains start with is correlated"),
+    "path-divided-by-the-number-of-steps": ("white-noise", "share a Brownian path do not: draw 1 of step 1 of"),
+    "path-begun-anew-in-every-block": ("white-noise", "share a Brownian path do not: draw 1 of step 8 of"),
     "noise-shared-by-chains": ("independent-chains", "the draws of chain 1 with step=0.1, from step 1 on, are those of chain 0"),
     "minibatches-shared-by-chains": ("independent-chains", "the minibatches of chain 1 with step=0.1, from step 1 on"),
     "streams-of-batches-the-same": ("independent-chains", "the draws of chain 64 with step=0.1, from step 1 on, are those of"),

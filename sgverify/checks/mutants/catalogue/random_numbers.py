@@ -147,4 +147,22 @@ MUTANTS = (
         settings={"gradient": {"kind": "iid", "batch": 2}},
         reason="a minibatch is used for two steps: gradient noise is no longer fresh in each",
     ),
+    Mutant(
+        name="path-divided-by-the-number-of-steps",
+        family="random numbers",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.noise:Brownian._row",
+        was="div_(math.sqrt(span))",
+        now="div_(span)",
+        reason="the increments that a long step spans are averaged, where the sum is divided by the root of their number",
+    ),
+    Mutant(
+        name="path-begun-anew-in-every-block",
+        family="random numbers",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.noise:Brownian._row",
+        was="(first + done) * span",
+        now="first + done * span",
+        reason="the place on the path forgets the span: rows that should be coupled drift apart after the first block",
+    ),
 )
