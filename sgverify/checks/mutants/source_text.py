@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from sgverify.errors import DefinitionError
+from sgverify.schemes.torch_step import TorchStep
 
 Edits = Sequence[tuple[str, str]]
 
@@ -27,7 +28,8 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
 
     The function object keeps its identity and takes other code, so that whoever imported it by name runs that too;
     its own code is back on the way out. Methods, properties, cached properties, class and static methods and wrapped
-    functions are reached; a memory of results (`functools.cache`) is emptied before and after. Raises
+    functions are reached; a memory of results (`functools.cache`, or a table `KEPT` of the module) is emptied before and
+    after. Raises
     `PlantError` where there is no such function, a text does not occur exactly once, or the edit cannot be swapped in.
     """
     function, caches = _function_at(place)
@@ -74,7 +76,8 @@ def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
         raise PlantError(
             f"plant(place={place!r}): {error}; expected module:Qualified.name of a function"
         ) from None
-    caches: list[Callable[[], None]] = []
+    kept = getattr(importlib.import_module(module), "KEPT", None)
+    caches: list[Callable[[], None]] = [kept.clear] if isinstance(kept, dict) else []
     while not isinstance(found, FunctionType) or hasattr(found, "__wrapped__"):
         if hasattr(found, "cache_clear"):
             caches.append(found.cache_clear)
@@ -88,11 +91,13 @@ def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
 
 
 def _inside(found: Any) -> Any:
-    """What a property, a class method or a wrapper was made of; None where it is nothing of that kind."""
+    """What a property, a class method, a torch step or a wrapper was made of; None where it is nothing of that kind."""
     if isinstance(found, property):
         return found.fget
     if isinstance(found, functools.cached_property):
         return found.func
+    if isinstance(found, TorchStep):
+        return found.function
     return getattr(found, "__wrapped__", None) or getattr(found, "__func__", None)
 
 

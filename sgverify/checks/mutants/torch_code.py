@@ -1,0 +1,54 @@
+"""Correct steps in plain torch code, in which the bugs of published samplers are planted.
+
+They are written as such samplers are: tensors with the chains first, noise from torch, constants made within.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sgverify.schemes.dynamics import kinetic, langevin, thermostat
+from sgverify.schemes.torch_step import torch_step
+
+KEPT: dict[str, Tensor] = {}
+"""What a careless step keeps from call to call; the correct ones leave it empty."""
+
+
+@torch_step(langevin, order=1, chains=True)
+def sgld(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
+    """SGLD, Euler."""
+    noise = torch.randn_like(theta)
+    slope: Tensor = grad(theta)  # type: ignore[operator]
+    return theta - h * slope + (2 * T * h) ** 0.5 * noise
+
+
+@torch_step(kinetic, order=1, chains=True)
+def sghmc(theta: Tensor, p: Tensor, *, h: float, grad: object, D: float, T: float) -> tuple[Tensor, Tensor]:
+    """SGHMC, Euler: the momentum first, the position with the new momentum."""
+    slope: Tensor = grad(theta)  # type: ignore[operator]
+    p = p - h * slope - h * D * p + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
+    return theta + h * p, p
+
+
+@torch_step(kinetic, order=2, chains=True)
+def baoab(theta: Tensor, p: Tensor, *, h: float, grad: object, D: float, T: float) -> tuple[Tensor, Tensor]:
+    """BAOAB with its constants in the dtype of the state."""
+    decay = torch.exp(torch.tensor(-D * h, dtype=theta.dtype))
+    spread = torch.sqrt(T * (1 - decay**2))
+    p = p - h / 2 * grad(theta)  # type: ignore[operator]
+    theta = theta + h / 2 * p
+    p = decay * p + spread * torch.randn_like(p)
+    theta = theta + h / 2 * p
+    return theta, p - h / 2 * grad(theta)  # type: ignore[operator]
+
+
+@torch_step(thermostat, order=1, chains=True)
+def sgnht(
+    theta: Tensor, p: Tensor, xi: Tensor, *, h: float, grad: object, D: float, T: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """SGNHT, Euler."""
+    slope: Tensor = grad(theta)  # type: ignore[operator]
+    p = p - h * xi * p - h * slope + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
+    energy = (p**2).sum(-1, keepdim=True) / p.shape[-1]
+    return theta + h * p, p, xi + h * (energy - T)
