@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +31,8 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
 
     The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
-    minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured.
+    minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured, and so is
+    that of a definition without a power series.
     """
     if isinstance(subject, TorchSubject):
         from sgverify.checks.black_box_order import black_box_order
@@ -38,12 +40,7 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
         return black_box_order(subject, claim)
     order = subject.order
     if isinstance(order, NotExpandableError):
-        return unsettled(
-            subject,
-            claim,
-            CHECK,
-            f"the step has no power series in sqrt(h) that could be read: it uses {order}",
-        )
+        return _without_series(subject, claim, order)
     facts = facts_of(subject, "fixed", None)
     if claim.id == STATED:
         facts["K"] = subject.scheme.order or 1
@@ -58,6 +55,20 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
         found=order.order,
         certificate=_certificate(subject, order),
     )
+
+
+def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> Evidence:
+    """The order that a scheme states is measured by quadrature, at a generic state, where no series proves it."""
+    reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
+    if claim.id == STATED:
+        from sgverify.checks.black_box_order import black_box_order
+        from sgverify.checks.definition_as_code import as_torch_subject, measurable
+
+        if measurable(subject.scheme):
+            measured = black_box_order(as_torch_subject(subject), claim)
+            if measured.verdict in ("conforms", "violates"):
+                return replace(measured, certificate={**measured.certificate, "no_proof": reason})
+    return unsettled(subject, claim, CHECK, reason)
 
 
 def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int | None) -> Judgement:

@@ -75,10 +75,10 @@ def test_schemes_that_are_not_affine_have_a_local_order_too(scheme, order: int, 
     assert (evidence.found.exponent, evidence.verdict) == (order, verdict)
 
 
-def test_what_has_no_series_is_inconclusive() -> None:
+def test_what_has_no_series_is_measured_by_quadrature() -> None:
     evidence = local(unreadable)
-    assert evidence.verdict == "inconclusive"
-    assert "not a polynomial" in evidence.reason
+    assert (evidence.verdict, evidence.method) == ("violates", "quadrature")
+    assert "not a polynomial" in evidence.certificate["no_proof"]
 
 
 def test_symmetric_words_share_their_order_and_not_their_constants() -> None:
@@ -140,4 +140,5 @@ def test_a_letter_without_a_series_proves_nothing_and_breaks_nothing() -> None:
 
     letters = {"A": chen.drift, "B": chen.friction, "O": quotient}
     evidence = local(Alphabet("odd", kinetic, **letters).word("ABOBA"))
-    assert evidence.verdict == "inconclusive" and "no power series" in evidence.reason
+    assert (evidence.verdict, evidence.method) == ("violates", "quadrature")
+    assert "no power series" in evidence.certificate["no_proof"]

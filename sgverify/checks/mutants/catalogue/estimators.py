@@ -22,7 +22,7 @@ REGRESSION: dict[str, Any] = {
 }
 """Every datum has a Hessian of its own, so that minibatches are looked at datum by datum; one dimension is enough."""
 
-SNAPSHOT: dict[str, Any] = {"gradient": {"kind": "svrg", "batch": 2, "refresh": 10}, **REGRESSION}
+SNAPSHOT: dict[str, Any] = {"gradient": {"kind": "svrg", "batch": 2, "refresh": 5}, **REGRESSION}
 """Snapshots that grow old, so that the change since then matters."""
 
 

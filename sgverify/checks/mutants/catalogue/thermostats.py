@@ -30,6 +30,7 @@ MUTANTS = (
         was="dot(p1, p1)/dim",
         now="sqrt(dot(p1, p1))/dim",
         reason="the norm of the momentum for its square",
+        settings=SHORT,
         source="SGMCMCJax, SGNHT",
     ),
     Mutant(
