@@ -166,8 +166,8 @@ class _Run:
             total: Counter[str] = Counter()
             for held in self._tallies:
                 total.update(held)
-            properties = f"{len(self._tallies)} properties held under {total.total()} configurations"
-            terminalreporter.write_line(f"{properties}: {_listed(total)}")
+            held_under = f"properties that held: {len(self._tallies)}, under {total.total()} configurations"
+            terminalreporter.write_line(f"{held_under}: {_listed(total)}")
         if self._screened:
             many = self._screened.total()
             terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")

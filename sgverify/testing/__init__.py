@@ -11,6 +11,7 @@ from sgverify.testing.parametrize import check_property, parametrize_with_checks
 from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.replay import note_replay, replay_command
+from sgverify.testing.row_examples import regression_examples
 from sgverify.testing.screening import Faulty, Screening, Unconfirmed, assert_sampled, screen_and_confirm
 from sgverify.testing.violation import Violation
 
@@ -34,6 +35,7 @@ __all__ = [
     "note_replay",
     "parametrize_with_checks",
     "register_profiles",
+    "regression_examples",
     "replay_command",
     "screen_and_confirm",
 ]

@@ -17,16 +17,18 @@ DEFAULT_FOLDER = "sgverify-counterexamples"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """What a failing property leaves behind; `stored` and `plot` are files, `row` is what the regression file gets.
+    """What a failing property leaves behind: the evidence and the plot as files, None where there is none of them, and
+    the row that the regression file has or is to get.
 
-    `judged` says how many configurations were judged for it. `plot` is None where the claim is not about a rate.
+    `judged` says how many configurations were judged for it, `kept` what became of the row, `files` how a failure names
+    the files.
     """
 
     configuration: Configuration
-    stored: Path
-    id: str
-    plot: Path | None
     judged: str
+    files: tuple[str, ...]
+    stored: Path | None = None
+    plot: Path | None = None
     row: Regression | None = None
     kept: str = ""
 
@@ -36,9 +38,7 @@ class Counterexample:
         settings = toml_of(self.configuration).splitlines()
         first = "the defaults" if not settings else "what differs from the defaults, as a TOML file:"
         lines = [f"  minimal     {first}", *(f"    {setting}" for setting in settings)]
-        lines += [f"  judged      {self.judged}"]
-        lines += [f"  plot        {self.plot}"] if self.plot else []
-        lines += [f"  evidence    {self.stored}#{self.id}"]
+        lines += [f"  judged      {self.judged}", *self.files]
         lines += [f"  regression  {self.kept}"] if self.kept else []
         lines += [f"    {self.row.text}"] if self.row else []
         return lines
@@ -54,39 +54,46 @@ def keep_counterexample(
 ) -> Counterexample:
     """Write the evidence of a violation and the plot of its rate into `folder`, and its row into the regression file.
 
-    The folder is made where it is missing, with a `.gitignore` of its own. Raises `UserError` where it cannot be
-    written.
+    The folder is made where it is missing, with a `.gitignore` of its own. What cannot be written is told in the place
+    of its path: it must not hide the violation.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / ".gitignore").exists():
-        write_atomically(folder / ".gitignore", "*\n")
     stored, plot = folder / f"{evidence.id}.json", folder / f"{evidence.id}.svg"
-    write_evidence(stored, [evidence], Provenance.gather(command=evidence.replay, seconds=evidence.seconds))
-    if has_rate(evidence):
-        write_rate(evidence, plot)
-    row, kept = None, ""
-    if regressions is not None and not _loadable(evidence.scheme):
-        kept = f"no row: {evidence.scheme!r} stands at the top of no module, so no command line loads it; give it a name there"
-    elif regressions is not None:
-        row = regressions.row_of(evidence, configuration)
-        added = regressions.add(row)
-        there = f"{regressions.path} has this row"
-        kept = (
-            f"row added to {regressions.path}"
-            if added
-            else there
-            if regressions.writes
-            else _shown(regressions)
-        )
+    drawn = has_rate(evidence)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / ".gitignore").exists():
+            write_atomically(folder / ".gitignore", "*\n")
+        provenance = Provenance.gather(command=evidence.replay, seconds=evidence.seconds)
+        write_evidence(stored, [evidence], provenance)
+        if drawn:
+            write_rate(evidence, plot)
+        files = [f"  plot        {plot}"] if drawn else []
+        files.append(f"  evidence    {stored}#{evidence.id}")
+    except (OSError, UserError) as error:
+        files = [f"  files       none: {error}"]
+    row = None if regressions is None else regressions.row_of(evidence, configuration)
     return Counterexample(
         configuration=configuration,
-        stored=stored,
-        id=evidence.id,
-        plot=plot if has_rate(evidence) else None,
         judged=judged,
+        files=tuple(files),
+        stored=stored if stored.exists() else None,
+        plot=plot if drawn and plot.exists() else None,
         row=row,
-        kept=kept,
+        kept="" if row is None or regressions is None else _kept(regressions, row, evidence.scheme),
     )
+
+
+def _kept(regressions: Regressions, row: Regression, scheme: str) -> str:
+    """What became of a row, in words."""
+    if not _loadable(scheme):
+        return f"no row: {scheme!r} stands at the top of no module, so no command line loads it; give it a name there"
+    if not regressions.writes:
+        return f"not written where CI is set; add this line to {regressions.path}:"
+    try:
+        added = regressions.add(row)
+    except UserError as error:
+        return f"not written: {error}"
+    return f"row added to {regressions.path}" if added else f"{regressions.path} has this row"
 
 
 def _loadable(reference: str) -> bool:
@@ -98,10 +105,6 @@ def _loadable(reference: str) -> bool:
     except UserError:
         return False
     return True
-
-
-def _shown(regressions: Regressions) -> str:
-    return f"not written here (CI); add this line to {regressions.path}:"
 
 
 __all__ = ["DEFAULT_FOLDER", "Counterexample", "keep_counterexample"]

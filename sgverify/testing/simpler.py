@@ -31,6 +31,19 @@ def jumps(tree: Tree) -> Iterator[Tree]:
         yield {"target": {"dim": dim}}
 
 
+def halves(tree: Tree) -> Iterator[Tree]:
+    """The second and the first half of the keys and tables of `tree`; of one table or fewer, nothing.
+
+    >>> list(halves({"temperature": 2.0, "friction": 3.0, "gradient": {"kind": "iid"}}))
+    [{'friction': 3.0, 'gradient': {'kind': 'iid'}}, {'temperature': 2.0}]
+    """
+    items = list(tree.items())
+    middle = len(items) // 2
+    if middle:
+        yield dict(items[middle:])
+        yield dict(items[:middle])
+
+
 def paths(tree: Tree) -> list[Path]:
     """What can be left out of `tree`: tables first, then single keys.
 

@@ -22,7 +22,13 @@ from sgverify.errors import UserError
 from sgverify.evidence import read_evidence, read_regressions
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations
-from sgverify.testing import Violation, check_property, note_replay, parametrize_with_checks
+from sgverify.testing import (
+    Violation,
+    check_property,
+    note_replay,
+    parametrize_with_checks,
+    regression_examples,
+)
 from sgverify.testing import property as property_module
 from sgverify.testing.minimise import subject_under
 from sgverify.testing.places import places_for
@@ -85,7 +91,7 @@ def violation_of(scheme: str, **options: Any) -> Violation:
 def test_a_violation_leaves_a_minimal_configuration_its_evidence_a_plot_and_a_row(folder: Path) -> None:
     found = violation_of("mine.py:warm", regressions=ROWS)
     kept = found.counterexample
-    assert kept is not None and kept.plot is not None
+    assert kept is not None and kept.plot is not None and kept.stored is not None
     assert settings_of(kept.configuration) == ["temperature=2.0"]
     stored = read_evidence(kept.stored).evidence
     assert stored == (found.evidence,) and kept.stored.parent.name == "sgverify-counterexamples"
@@ -98,7 +104,7 @@ def test_a_violation_leaves_a_minimal_configuration_its_evidence_a_plot_and_a_ro
         assert f"    {row.text}" in text and "    temperature = 2.0" in text and str(kept.plot) in text
         assert re.search(r"judged +\d+ generated, [1-5] to make", text)
     # The commands that the text names run.
-    assert main(["replay", f"{kept.stored}#{kept.id}"]) == 1
+    assert main(["replay", f"{kept.stored}#{found.evidence.id}"]) == 1
     assert main(["replay", ROWS]) == 1
 
 
@@ -223,6 +229,29 @@ def test_a_property_of_a_correct_scheme_holds_by_the_librarys_own_strategy(folde
 def test_one_configuration_and_a_strategy_for_them_exclude_each_other() -> None:
     with pytest.raises(UserError, match="leave one out"):
         parametrize_with_checks(["sgld-euler"], config={"friction": 3.0}, configurations=one_dimension())
+
+
+def test_a_place_that_cannot_be_written_does_not_hide_the_violation(folder: Path) -> None:
+    (folder / "file").write_text("")
+    found = violation_of("mine.py:warm", regressions="no/such/rows.jsonl", folder="file")
+    kept = found.counterexample
+    assert kept is not None and kept.plot is kept.stored is None and kept.row is not None
+    assert "files       none: " in found.text and "regression  not written: " in found.text
+    assert f"    {kept.row.text}" in found.text and "replay      sgverify verify" in found.text
+
+
+def test_rows_are_the_first_examples_of_a_hypothesis_test_of_ones_own(folder: Path) -> None:
+    violation_of("mine.py:warm", regressions=ROWS)
+    tried: list[Configuration] = []
+
+    def mine(configuration: Configuration) -> None:
+        tried.append(configuration)
+
+    for check, first in (("mse", ["temperature=2.0"]), ("stationary-bias", None)):
+        tried.clear()
+        decorated = regression_examples("mine.py:warm", check, file=ROWS)(given(one_dimension())(mine))
+        settings(max_examples=3)(decorated)()
+        assert (settings_of(tried[0]) == first) == (first is not None) and len(tried) > 1
 
 
 def test_a_hypothesis_test_of_ones_own_notes_its_command(folder: Path) -> None:
