@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
+import torch
 from hypothesis import example, given, settings
 
-from sgverify.checks import make_subject
+from sgverify.checks import Subject, make_subject
 from sgverify.checks.judging import judge_pair
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration, settings_of, tree_of
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.exact.formula import plant
-from sgverify.schemes import Scheme, find_scheme
+from sgverify.schemes import Scheme, find_scheme, langevin, torch_step
 from sgverify.schemes.catalogue import chen
 from sgverify.strategies import configurations
 from sgverify.testing import minimise
-from sgverify.testing.minimise import Minimal, descend
+from sgverify.testing.minimise import Minimal, ask, descend, subject_under, violation
 from sgverify.testing.simpler import paths, value_at, without
 
 ABOBA = find_scheme("sghmc-aboba")
@@ -169,3 +172,31 @@ def test_what_does_not_violate_is_refused() -> None:
         minimise("sghmc-aboba", load_configuration(), "chen2015/theorem-4", quantity="stationary-bias")
     with pytest.raises(UserError, match="does not speak of it"):
         minimise("sghmc-aboba", load_configuration(), "chen2015/theorem-4", quantity="mse")
+
+
+@pytest.mark.parametrize(("second", "verdict"), [("violates", "violates"), ("conforms", "inconclusive")])
+def test_a_sampled_violation_counts_where_another_seed_confirms_it(
+    monkeypatch: pytest.MonkeyPatch, second: Any, verdict: str
+) -> None:
+    asked: list[int] = []
+
+    def judged(subject: Subject, *_: Any) -> list[Evidence]:
+        asked.append(subject.configuration.seed)
+        return [replace(violating("monte-carlo"), verdict=second if len(asked) > 1 else "violates")]
+
+    monkeypatch.setattr("sgverify.testing.minimise.judge_pair", judged)
+    subject = make_subject("sgld-euler", load_configuration())
+    (found,) = ask(subject, load_configuration(seed=7), find_claim("chen2015/theorem-4"), "stationary-bias")
+    assert found.verdict == verdict and asked == [7, 8]
+    assert (violation([found]) is None) == (verdict == "inconclusive")
+    assert verdict == "violates" or found.reason == "seed=8 does not confirm it: so"
+
+
+def test_torch_code_stays_torch_code_under_another_configuration() -> None:
+    @torch_step(langevin, order=1)
+    def mine(theta, *, h, grad, T):  # type: ignore[no-untyped-def]
+        return theta - h * grad(theta) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+    subject = make_subject(mine, load_configuration())
+    other = subject_under(subject, load_configuration(friction=3.0))
+    assert type(other) is type(subject) and other.configuration.friction == 3.0
