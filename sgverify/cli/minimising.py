@@ -12,7 +12,7 @@ from sgverify.evidence import Evidence
 
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
     """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
-    from sgverify.testing.minimise import minimise_violation, violation
+    from sgverify.testing.minimising import minimise_violation, violation
 
     first = violation(evidence)
     if first is None:

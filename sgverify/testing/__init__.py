@@ -6,7 +6,7 @@ None of it needs pytest.
 from sgverify.testing.case import Case, cases
 from sgverify.testing.conformance import CarrierConformance
 from sgverify.testing.expansion import ExpansionConformance, Expectation, expectations
-from sgverify.testing.minimise import Minimal, minimise
+from sgverify.testing.minimising import Minimal, minimise
 from sgverify.testing.parametrize import check_property, parametrize_with_checks
 from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.regressions import Regressions

@@ -1,7 +1,7 @@
 """One claim of one scheme under every configuration that a strategy generates.
 
 A scheme's bug shows under most configurations, so finding one takes few examples; making it small is done on the
-configuration, not on what was drawn (`sgverify.testing.minimise`): on planted bugs that takes 1 to 4 judgements and ends in
+configuration, not on what was drawn (`sgverify.testing.minimising`): on planted bugs that takes 1 to 4 judgements and ends in
 0 or 1 key, where hypothesis' own shrinking takes 30 and ends in the 8 keys that the strategy always draws.
 """
 
@@ -21,13 +21,14 @@ from sgverify.configuration import Configuration, settings_of
 from sgverify.evidence import Evidence
 from sgverify.report.wording import outcome
 from sgverify.testing.counterexample import DEFAULT_FOLDER, keep_counterexample
-from sgverify.testing.minimise import ask, descend, violation
+from sgverify.testing.minimising import ask, descend, violation
+from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.violation import Violation
 
 MOST_EXAMPLES = 50
-"""Configurations that a property generates where nobody says how many."""
+"""Configurations that a property generates where nobody says how many; the nightly profile takes its own number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class _Generated:
                 raise _Met
 
         chosen: Any = settings(
-            max_examples=max_examples, phases=[Phase.generate], database=None, deadline=None, report_multiple_bugs=False,
+            max_examples=examples(max_examples), phases=[Phase.generate], database=None, deadline=None, report_multiple_bugs=False,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.nested_given],
         )  # fmt: skip
         try:

@@ -30,7 +30,7 @@ from sgverify.testing import (
     regression_examples,
 )
 from sgverify.testing import property as property_module
-from sgverify.testing.minimise import subject_under
+from sgverify.testing.minimising import subject_under
 from sgverify.testing.places import places_for
 from sgverify.testing.recording import take, take_remarks, take_tallies
 
