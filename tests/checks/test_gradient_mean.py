@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations, permutations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from sgverify import scheme, sqrt
 from sgverify.checks.gradient_cases import ensemble_of, problems
+from sgverify.checks.gradient_mean import check_gradient_mean
 from sgverify.checks.index_stream import _divergence
-from sgverify.checks.judging import run_check
 from sgverify.checks.mutants.planting import planted, right
 from sgverify.checks.mutants.registry import find_mutant, mutants
 from sgverify.checks.questions import make_subject
@@ -24,6 +26,7 @@ from sgverify.samplers.enumeration import Scripted, estimates, every_sequence, m
 from sgverify.samplers.minibatches import Reshuffle, WithoutReplacement
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.variates import indices
+from sgverify.schemes import langevin
 from sgverify.targets import build_target
 
 KINDS = ("full", "iid", "without-replacement", "reshuffle", "symmetric", "svrg", "additive")
@@ -31,7 +34,7 @@ FAMILY = [name for name, mutant in mutants().items() if mutant.family == "gradie
 
 
 def evidence_of(subject: Subject) -> Evidence:
-    return run_check(subject, find_claim("sgverify/gradient-mean"), "gradient-mean")
+    return check_gradient_mean(subject, find_claim("sgverify/gradient-mean"))
 
 
 def subject_of(name: str, *settings: str) -> Subject:
@@ -53,6 +56,21 @@ def subject_of(name: str, *settings: str) -> Subject:
 def test_every_estimator_conforms_as_it_runs(scheme: str, settings: tuple[str, ...], kind: str) -> None:
     found = evidence_of(subject_of(scheme, f"gradient.kind={kind}", *settings))
     assert (found.verdict, found.method) == ("conforms", "exact"), found.reason
+
+
+@scheme(langevin)
+def two_minibatches(theta, *, h, grad, noise, T):
+    kick = sqrt(2 * T * h) * noise()
+    guess = theta - h * grad(theta) + kick
+    other = grad.fresh()
+    return theta - h / 2 * (grad(theta) + other(guess)) + kick
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_that_take_two_minibatches_conform(kind: str) -> None:
+    settings = (f"gradient.kind={kind}", "gradient.batch=2", "target.size=6")
+    found = evidence_of(make_subject(two_minibatches, load_configuration(None, settings)))
+    assert found.verdict == "conforms", found.reason
 
 
 @pytest.mark.parametrize(
@@ -110,14 +128,19 @@ def test_a_datum_that_is_never_drawn_is_seen_in_the_counts(monkeypatch: pytest.M
 
 
 def test_a_scheme_that_asks_for_no_gradient_has_none_to_compare() -> None:
-    from sgverify import scheme, sqrt
-    from sgverify.schemes import langevin
-
     @scheme(langevin)
     def walk(theta, *, h, noise, T):
         return theta + sqrt(2 * T * h) * noise()
 
     assert evidence_of(make_subject(walk, load_configuration(None))).verdict == "not-applicable"
+
+
+def test_a_log_density_of_one_s_own_has_no_second_derivation(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from sgverify import log_density\n@log_density(dim=1)\ndef quartic(theta):\n    return -(theta**4).sum(-1)\n"
+    )
+    found = evidence_of(subject_of("sgld-euler", f"target.name={tmp_path}/mine.py:quartic"))
+    assert found.verdict == "not-applicable" and "torch code" in found.reason
 
 
 def test_scripted_words_meet_every_outcome_equally_often() -> None:

@@ -128,4 +128,14 @@ MUTANTS = (
         settings={**LOGISTIC, "gradient": {**IID, "clip": 0.5}},
         reason="gradients are clipped by their squared norm",
     ),
+    Mutant(
+        name="gradient-over-temperature",
+        family="gradient estimators",
+        scheme="sghmc-baoab",
+        place="sgverify.samplers.gradients:Estimator.evaluate",
+        was="return self.potential.full(theta)",
+        now="return self.potential.full(theta) / 0.5",
+        settings={"temperature": 0.5},
+        reason="the gradient is that of U/T, and the noise has the temperature in it already: exp(-U/T^2) is sampled",
+    ),
 )
