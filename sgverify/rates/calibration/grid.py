@@ -162,6 +162,7 @@ def _control(order: int) -> Plan:
         Truth("zero", ()),
         Truth(f"order {order}, a tenth of the control", ((K, 0.1),)),
         Truth(f"order {order + 2}, a tenth of the control", ((K + 2, 0.1),)),
+        Truth(f"order {order - 1}, a fifth of the control", ((K - 1, 0.2),)),
         Truth(f"order {order - 1}, half of the control", ((K - 1, 0.5),)),
         Truth(f"order {order - 1}, as large as the control", ((K - 1, 1.0),)),
     ]
