@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,9 +10,14 @@ from xml.etree import ElementTree
 import pytest
 
 from sgverify.evidence import Calibration, decode_calibration
+from sgverify.rates.calibration import bars_of
 from sgverify.report import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.calibration_drawing import draw_calibration
 from tests.evidence.test_calibration import BAR, CELL, WHOLE
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "reports" / "calibration"
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 @pytest.fixture
@@ -73,8 +79,6 @@ def test_three_files_with_the_same_bytes_twice(whole: Calibration, tmp_path: Pat
     )
     assert one == two and len(one) == 3
     ElementTree.fromstring(one["calibration.svg"])
-    import json
-
     assert decode_calibration(json.loads(one["calibration.json"])) == whole
 
 
@@ -86,3 +90,22 @@ def test_the_bars_of_the_plot_are_the_shares(whole: Calibration) -> None:
     assert heights == pytest.approx([30, 10, 60])
     assert [line.get_ydata()[0] for line in panels["order 1"].lines] == pytest.approx([40])
     assert "breaks the claim" in panels["order 1"].get_title()
+
+
+def test_the_committed_tables_are_those_of_the_committed_numbers() -> None:
+    text = (COMMITTED / "calibration.json").read_text(encoding="utf-8")
+    committed = decode_calibration(json.loads(text))
+    assert bars_of(committed.tables) == committed.bars
+    assert render_calibration(committed) == (COMMITTED / "calibration.md").read_text(encoding="utf-8")
+    assert counted_bars(committed).count("\n") == len(committed.bars) - 1
+
+
+def test_the_readme_quotes_the_committed_numbers() -> None:
+    committed = decode_calibration(json.loads((COMMITTED / "calibration.json").read_text(encoding="utf-8")))
+    quoted = {cell.name: cell for cell in committed.tables[0].cells if cell.noise == 0.01}
+    mixed, right = quoted["20% of order 1 in order 2"], quoted["order 2"]
+    assert mixed.habit is not None and right.habit is not None
+    assert round(5 * mixed.habit / mixed.replications) == 1  # accepted 1 time in 5
+    assert round(5 * (1 - right.habit / right.replications)) == 2  # refused 2 times in 5
+    assert "accepts a fifth of first-order error 1 time in 5 at 1 % noise" in README
+    assert "refuses a correct method 2 times in 5" in README

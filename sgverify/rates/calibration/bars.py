@@ -105,7 +105,10 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         return cell.conforms if cell.name == claim == cell.claim and cell.noise == LOW_NOISE else None
 
     def covered(cell: Tally) -> int | None:
-        return cell.covered
+        return cell.covered if cell.looks == 1 else None
+
+    def covered_at_last(cell: Tally) -> int | None:
+        return cell.covered if cell.looks > 1 else None
 
     others = [noise for noise in NOISES if noise not in BARRED]
     low, high = f"noise {LOW_NOISE:.1%}", f"noise {HIGH_NOISE:.0%}"
@@ -119,6 +122,11 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
             at(BARRED, covered),
             *COVERAGE,
             tables=(tables[0].name.rpartition("-")[0] if tables else "",),
+        ),
+        Promise(
+            f"the interval of the exponent covers it after the last of several looks, at {low} and {HIGH_NOISE:.0%}",
+            at(BARRED, covered_at_last),
+            *COVERAGE,
         ),
         Promise("false verdicts at the other noise levels", at(others, lambda cell: cell.wrong), high=FALSE),
         Promise(
