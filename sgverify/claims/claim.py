@@ -31,6 +31,7 @@ Quantity = Literal[
     "dtype",
     "averaging",
     "moments",
+    "one-step-law",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]

@@ -1,0 +1,208 @@
+"""The plain reading in long double: a definition and a potential run, as they are written, on many states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import DefinitionError
+from sgverify.exact.transfer.hermite import EXTENDED
+from sgverify.exact.transfer.jets import Jet
+from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.noise import Noise
+from sgverify.targets import Target
+from sgverify.targets.metric import CoordinateMetric
+
+_PIECE = 256
+"""Data that are visited at once."""
+
+
+class LongDouble(Arithmetic):
+    """A number of the run, or an array of one vector for each state, shape (n, d) or (n, 1)."""
+
+    __slots__ = ("value",)
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> LongDouble:
+        return LongDouble(
+            operation(self.value, other.value if isinstance(other, LongDouble) else _number(other))
+        )
+
+    def __pow__(self, exponent: int) -> LongDouble:
+        return LongDouble(self.value**exponent)
+
+    def __neg__(self) -> LongDouble:
+        return LongDouble(-self.value)
+
+
+class LongDoubleGradient:
+    """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
+
+    By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
+    multiplies the likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        minibatches: Sequence[Sequence[int]] = (),
+        *,
+        scale: float = 1.0,
+        clip: float | None = None,
+        named: list[int] | None = None,
+    ) -> None:
+        self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip
+        self._named = [0] if named is None else named
+        self._number = -1
+
+    def fresh(self) -> LongDoubleGradient:
+        """The gradient on another minibatch of the same step."""
+        return LongDoubleGradient(
+            self._target, self._minibatches, scale=self._scale, clip=self._clip, named=self._named
+        )
+
+    def __call__(self, theta: LongDouble) -> LongDouble:
+        """Shape (n, d) -> (n, d). Raises `DefinitionError` where the potential is none that Taylor polynomials read."""
+        if self._number < 0:
+            self._number = self._named[0]
+            self._named[0] += 1
+        return LongDouble(self._at(theta.value))
+
+    def size(self, theta: np.ndarray) -> float:
+        """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
+
+        What the terms of any sum that makes up the gradient amount to at most.
+        """
+        target = self._target
+        starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
+        total = max(float(np.abs(_slope(target.prior(start))).max()) for start in starts)
+        if target.data is None or target.likelihood is None:
+            return total
+        largest = 0.0
+        for first in range(0, len(target.data), _PIECE):
+            piece = target.data[first : first + _PIECE]
+            slopes = (_slope(target.likelihood(start[:, None, :], piece)) for start in starts)
+            largest = max(largest, *(float(np.abs(slope).max()) for slope in slopes))
+        return total + self._scale * len(target.data) * largest
+
+    def _at(self, theta: np.ndarray) -> np.ndarray:
+        target = self._target
+        starts = [_along(theta, i) for i in range(theta.shape[-1])]
+        total = np.stack([_slope(target.prior(start)) for start in starts], axis=-1)
+        if target.data is None or target.likelihood is None:
+            return total
+        data, factor = target.data, EXTENDED(self._scale)
+        if self._minibatches:
+            data = data[list(self._minibatches[self._number])]
+            factor = factor * len(target.data) / len(data)
+        for first in range(0, len(data), _PIECE):
+            piece = data[first : first + _PIECE]
+            each = np.stack(
+                [_slope(target.likelihood(start[:, None, :], piece)) for start in starts], axis=-1
+            )
+            if self._clip is not None:
+                sizes = np.sqrt((each**2).sum(-1, keepdims=True))
+                each = each * np.minimum(1, EXTENDED(self._clip) / np.maximum(sizes, EXTENDED(1e-300)))
+            total = total + factor * each.sum(1)
+        return total
+
+
+class LongDoubleMetric:
+    """The metric ingredient, B = diag(b(theta_i))."""
+
+    def __init__(self, metric: CoordinateMetric) -> None:
+        self._metric = metric
+
+    def root(self, theta: Any, vector: Any) -> Any:
+        """B v."""
+        return self._metric.value(theta) * vector
+
+    transposed = root
+
+    def inverse(self, theta: Any, vector: Any) -> Any:
+        """G^-1 v."""
+        return self.root(theta, self.root(theta, vector))
+
+    def divergence(self, theta: Any) -> Any:
+        """d_i b(theta_i)^2."""
+        return self._metric.value(theta) * self._metric.slope(theta) * 2
+
+    def root_divergence(self, theta: Any) -> Any:
+        """d_i b(theta_i)."""
+        return self._metric.slope(theta)
+
+
+def step_in_long_double(
+    scheme: Scheme,
+    state: Sequence[np.ndarray],
+    draws: Sequence[np.ndarray],
+    *,
+    h: float,
+    gradient: LongDoubleGradient,
+    parameters: Mapping[str, float],
+    dim: int,
+    metric: CoordinateMetric,
+) -> list[np.ndarray]:
+    """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one."""
+    drawn = iter(draws)
+    given = {name: LongDouble(EXTENDED(value)) for name, value in {**parameters, "h": h}.items()}
+    with np.errstate(all="ignore"):
+        values = scheme.step(
+            tuple(LongDouble(np.asarray(value, dtype=EXTENDED)) for value in state),
+            grad=gradient,
+            noise=Noise(lambda law: LongDouble(np.asarray(next(drawn), dtype=EXTENDED))),
+            dim=dim,
+            metric=LongDoubleMetric(metric),
+            **given,
+        )
+    return [
+        np.broadcast_to(value.value, np.shape(before)) for value, before in zip(values, state, strict=True)
+    ]
+
+
+def _along(theta: np.ndarray, i: int) -> Jet:
+    c = np.zeros((2, *theta.shape), dtype=EXTENDED)
+    c[0] = theta
+    c[1, ..., i] = 1
+    return Jet(c)
+
+
+def _slope(value: Any) -> np.ndarray:
+    if not isinstance(value, Jet):
+        raise DefinitionError(
+            f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "
+            "quotients, dot, log, exp, sqrt and softplus"
+        )
+    return value.c[1]
+
+
+def _number(value: Any) -> Any:
+    number = exact(value)
+    if isinstance(number, Surd):
+        return sum((_number(r) * np.sqrt(EXTENDED(q)) for q, r in number.terms.items()), EXTENDED(0))
+    if isinstance(number, Fraction):
+        return EXTENDED(number.numerator) / EXTENDED(number.denominator)
+    return EXTENDED(float(number))
+
+
+@dot.register
+def _(left: LongDouble, right: Any) -> LongDouble:
+    return LongDouble((left * right).value.sum(-1, keepdims=True))
+
+
+for _function, _value in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
+
+    def _apply(value: LongDouble, function: Callable[[Any], Any] = _value) -> LongDouble:
+        return LongDouble(function(value.value))
+
+    _function.register(LongDouble, _apply)
+
+
+__all__ = ["LongDouble", "LongDoubleGradient", "step_in_long_double"]
