@@ -76,7 +76,7 @@ def runs_apart(subject: Subject) -> list[str]:
     alone = [list(_blocks(subject, number)) for number in range(2)]
     pair = [_blocks(subject, number) for number in range(2)]
     together: list[list[dict[str, Tensor]]] = [[], []]
-    for _ in alone[0]:
+    for _ in range(max(map(len, alone))):
         for number, run in enumerate(pair):
             state = next(run, None)
             if state is not None:

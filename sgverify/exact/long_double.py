@@ -31,8 +31,12 @@ class LongDouble(Arithmetic):
         self.value = value
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> LongDouble:
+        if isinstance(other, LongDouble):
+            return LongDouble(operation(self.value, other.value))
+        number = _number(other)
+        # A constant of a run in float64 stays one.
         return LongDouble(
-            operation(self.value, other.value if isinstance(other, LongDouble) else _number(other))
+            operation(self.value, np.float64(number) if type(self.value) is np.float64 else number)
         )
 
     def __pow__(self, exponent: int) -> LongDouble:
@@ -149,10 +153,14 @@ def step_in_long_double(
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric,
+    constants: type = EXTENDED,
 ) -> list[np.ndarray]:
-    """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one."""
+    """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one.
+
+    `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
+    """
     drawn = iter(draws)
-    given = {name: LongDouble(EXTENDED(value)) for name, value in {**parameters, "h": h}.items()}
+    given = {name: LongDouble(constants(value)) for name, value in {**parameters, "h": h}.items()}
     with np.errstate(all="ignore"):
         values = scheme.step(
             tuple(LongDouble(np.asarray(value, dtype=EXTENDED)) for value in state),

@@ -154,6 +154,11 @@ def test_estimators_that_share_a_snapshot_through_their_class_disturb_one_anothe
     assert "two runs of the sampler that take turns disturb one another: theta of run" in fault
 
 
+def test_runs_of_which_one_diverges_are_compared_as_far_as_they_go():
+    wild = load_configuration(None, target={"name": "quartic"}, schedule={"step": 2.0})
+    assert runs_apart(make_subject("sgld-euler", wild)) == []
+
+
 def test_the_minibatches_of_a_step_are_the_configurations():
     def step(theta, *, h, grad, T):
         return torch.stack([grad(theta), grad(theta), grad.fresh()(theta)]).sum(0) * 0 + grad(theta)
