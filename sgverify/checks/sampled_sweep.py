@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.checks.sampled_extra import MOST as MOST_EXTRA
+from sgverify.checks.sampled_extra import extra_chains
 from sgverify.checks.sampled_pilot import LENGTHS, Pilot, run_pilot
 from sgverify.checks.sampled_rung import DISAGREEMENT, WORK, Chains, run_chains, run_seed, truth_of
 from sgverify.checks.sampled_steps import first_step
@@ -25,10 +27,6 @@ POINTS = 5
 FIRST_LOOK = (256, 2048)
 """Chains of the first look, at least and at most, where the configuration leaves `chains` open; every further look
 doubles them. Fewer than 256 would not give the tails of a small level."""
-
-EXTRA = 16
-"""Chains of the largest step alone, for each chain of a coupled sweep. Noise that is common to all steps cancels in their
-differences and not in their level; the level is bought where a step costs least."""
 
 LOOKS = 5
 """Looks at the growing sample at most, where the configuration leaves `chains` open."""
@@ -235,23 +233,27 @@ def looks_at(subject: Subject, plan: Plan, *stage: Any) -> Iterator[Sweep]:
     known: dict[int, list[Chains]] = subject.shared.setdefault(
         ("sampled", *stage, plan.steps, plan.looks), {}
     )
-    parts = [(rows, 1, plan.coupled)] + ([(rows[:1], EXTRA, False)] if plan.coupled else [])
-    done = 0
+    extra = done = 0
     for look, chains in enumerate(plan.looks):
         if look not in known:
-            made = []
-            for number, (some, times, coupled) in enumerate(parts):
-                (more,) = run_chains(
-                    subject,
-                    some,
-                    seed=run_seed(subject, *stage, "sweep" if number == 0 else "level"),
-                    first=times * done,
-                    count=times * (chains - done),
-                    coupled=coupled,
-                    progress=(done / plan.looks[-1], chains / plan.looks[-1]),
-                )
-                made.append(known[look - 1][number].joined(more) if look else more)
+            made: list[Chains] = []
+            for number, part in enumerate(("sweep", "level")[: 1 + plan.coupled]):
+                if number and not look:
+                    extra = extra_chains(subject, plan.steps, _errors(made[0], rows))
+                times = extra if number else 1
+                if times:
+                    (more,) = run_chains(
+                        subject,
+                        rows[:1] if number else rows,
+                        seed=run_seed(subject, *stage, part),
+                        first=times * done,
+                        count=times * (chains - done),
+                        coupled=plan.coupled and not number,
+                        progress=(done / plan.looks[-1], chains / plan.looks[-1]),
+                    )
+                    made.append(known[look - 1][number].joined(more) if look else more)
             known[look] = made
+        extra = known[look][1].chains // chains if known[look][1:] else 0
         done = chains
         yield _sweep(subject, plan, rows, known[look], look)
 
@@ -270,6 +272,12 @@ def _sweep(subject: Subject, plan: Plan, rows: list[Row], found: list[Chains], l
     return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look)
 
 
+def _errors(found: Chains, rows: list[Row]) -> np.ndarray:
+    """Averages over both halves, shape (rows, chains); NaN where a row diverged."""
+    diverged = np.array([how is not None for how in found.diverged])
+    return np.where(diverged[:, None], np.nan, _halves(found, rows).mean(1))
+
+
 def _halves(found: Chains, rows: list[Row]) -> np.ndarray:
     """Averages over the two halves after the burn-in, from running averages. Shape (rows, 2, chains)."""
     lengths = np.array([row.lengths for row in rows], dtype=np.float64)
@@ -280,7 +288,7 @@ def _halves(found: Chains, rows: list[Row]) -> np.ndarray:
 def _with_budget(c: Configuration, plan: Plan) -> Plan:
     """The plan with its averaging time and its looks."""
     default = Configuration()
-    per_time = sum(1 / step for step in plan.steps) + (EXTRA / plan.steps[0] if plan.coupled else 0.0)
+    per_time = sum(1 / step for step in plan.steps) + (MOST_EXTRA / plan.steps[0] if plan.coupled else 0.0)
     least, most = (c.chains, c.chains) if c.chains != default.chains else FIRST_LOOK
     time = max(AVERAGED * plan.burn_in, FIRST_WORK / (most * per_time) - plan.burn_in)
     if c.steps != default.steps:

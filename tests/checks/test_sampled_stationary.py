@@ -121,7 +121,10 @@ def test_the_same_configuration_gives_the_same_bits_and_another_seed_others() ->
     assert run_seed(subject, "a") == run_seed(make_subject("sghmc-aboba", load_configuration(SHORT)), "a")
 
 
-def test_looks_join_what_one_run_of_all_chains_gives() -> None:
+def test_looks_join_what_one_run_of_all_chains_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many chains the largest step gets alone is settled at the first look, and kept."""
+    wanted = iter([3, 3])
+    monkeypatch.setattr(sweeps, "extra_chains", lambda *given: next(wanted))
     subject = make_subject(
         "sghmc-aboba", load_configuration({**GAUSSIAN, "steps": 30, "schedule": {"step": 0.5}})
     )
@@ -133,6 +136,7 @@ def test_looks_join_what_one_run_of_all_chains_gives() -> None:
     assert np.array_equal(last.halves, once.halves) and np.array_equal(
         np.sort(last.level), np.sort(once.level)
     )
+    assert len(once.level) == 3 * 128
 
 
 def test_chains_at_the_largest_step_join_by_least_squares() -> None:

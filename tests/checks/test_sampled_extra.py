@@ -1,0 +1,48 @@
+"""Chains of the largest step alone: few where differences decide, many where the level does, none where nothing can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgverify.checks import make_subject
+from sgverify.checks.sampled_extra import MOST, extra_chains
+from sgverify.checks.subject import Subject
+from sgverify.configuration import load_configuration
+
+STEPS = [2.0**-k for k in range(5)]
+
+
+def subject_of(name: str) -> Subject:
+    return make_subject(name, load_configuration({"target": {"name": "gaussian"}}))
+
+
+def errors(correlation: float) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    own = rng.standard_normal((5, 4000))
+    return correlation**0.5 * rng.standard_normal(4000) + (1 - correlation) ** 0.5 * own
+
+
+def test_the_first_order_asks_for_the_level_and_the_second_for_differences() -> None:
+    """With K = 1 the constant is on trial, which only the level shows; with K = 2 mostly h^1, which differences show."""
+    first, second = (
+        extra_chains(subject_of(name), STEPS, errors(0.99)) for name in ("sgld-euler", "sghmc-aboba")
+    )
+    assert first == MOST and second < 3
+
+
+@pytest.mark.parametrize("lost", [[0], [1, 2, 3]])
+def test_rows_that_diverged_leave_nothing_to_settle(lost: list[int]) -> None:
+    table = errors(0.9)
+    table[lost] = np.nan
+    assert extra_chains(subject_of("sgld-euler"), STEPS, table) == 0
+
+
+def test_other_rows_that_diverged_are_left_out() -> None:
+    table = errors(0.99)
+    table[4] = np.nan
+    assert extra_chains(subject_of("sgld-euler"), STEPS, table) == MOST
+
+
+def test_copies_of_a_row_leave_it_at_the_most() -> None:
+    assert extra_chains(subject_of("sgld-euler"), STEPS, np.zeros((5, 100))) == MOST
