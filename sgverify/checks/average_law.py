@@ -83,6 +83,15 @@ def law_of_average(subject: Subject) -> AverageLaw:
         raise NoExactRung(
             f"the grids know the mean of the average to {reached.mean_error:.2g} only, and its standard deviation is {spread:.2g}"
         )
+    if reached.variance_error >= LOST * reached.variance:
+        raise NoExactRung(
+            f"the grids know the variance of the average to {reached.variance_error:.2g} only, and it is {reached.variance:.2g}"
+        )
+    if reached.kurtosis_error >= LOST * (3 + abs(reached.kurtosis)):
+        raise NoExactRung(
+            f"the grids know the excess kurtosis of the average to {reached.kurtosis_error:.2g} only, and it is "
+            f"{reached.kurtosis:.2g}: how the variance of samples spreads is not known"
+        )
     certificate = {
         "law": "of the average from the start on, by transfer operators on grids that are refined and widened",
         "errors_are": "estimates: changes under refinement and widening, and rounding",

@@ -101,8 +101,8 @@ def variance_null(
 
     n s^2 / sigma^2 is taken for chi-square with its degrees of freedom matched to the kurtosis kappa of the values: the
     variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). `kurtosis` is kappa
-    where it is known, as a sample may miss the rare events that make it large: the larger one counts. Raises `UserError`
-    for an expected variance that is not known to be positive.
+    where it is known, as a sample may miss the rare events that make it large: the larger p-value counts, and the smaller
+    nu for the error. Raises `UserError` for an expected variance that is not known to be positive.
     """
     from scipy.special import chdtr, chdtrc
 
@@ -110,11 +110,14 @@ def variance_null(
         raise UserError(f"{label}: expected variance {expected} +- {bound}; expected a positive one")
     table = _values(label, values)
     n = len(table)
-    degrees = 2 / (2 / (n - 1) + max(0.0, kurtosis or 0.0, excess_kurtosis(table)) / n)
+    known = [excess_kurtosis(table)] if kurtosis is None else [excess_kurtosis(table), kurtosis]
+    matched = [2 / (2 / (n - 1) + max(0.0, kappa) / n) for kappa in known]
     sampled = float(table.var(ddof=1))
     # The nearest of the variances that may be expected.
     ratio = sampled / min(max(sampled, expected - bound), expected + bound)
-    tail = min(float(chdtr(degrees, degrees * ratio)), float(chdtrc(degrees, degrees * ratio)))
+    # A law with hardly any degrees is nearly all at 0: it makes moderate excesses unlikely, and so is never asked alone.
+    tail = max(min(float(chdtr(nu, nu * ratio)), float(chdtrc(nu, nu * ratio))) for nu in matched)
+    degrees = min(matched)
     deviation = math.log(ratio) if ratio else -math.inf
     return Nulls.of(label, deviation, math.sqrt(2 / degrees), min(1.0, 2 * tail), degrees)
 

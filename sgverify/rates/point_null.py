@@ -178,7 +178,9 @@ class _Test:
         )
 
     def doubt(self, label: str, more: float | None) -> str:
-        wanted = f"; take about {math.ceil(more * self.planned[0])} chains" if more else ""
+        wanted = (
+            f"; take about {math.ceil(more * self.planned[0])} chains" if more and math.isfinite(more) else ""
+        )
         return (
             f"{self.planned[0]} chains are too few for that to mean much: only a deviation of {self.resolution[label]:.3g} of "
             f"{label} would be found {POWER:.0%} of the time, and one of {self.margins[label]:.3g} is to be found{wanted}"

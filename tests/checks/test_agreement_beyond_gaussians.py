@@ -92,6 +92,7 @@ def test_a_wrong_temperature_of_the_run_is_refuted(monkeypatch: pytest.MonkeyPat
         ("sgld-euler", {**LOGISTIC, "gradient": {"kind": "iid", "batch": 4}}, "126 different minibatches"),
         ("sgld-euler", {**LOGISTIC, "gradient": {"clip": 1.0}}, "a clipped gradient is not smooth"),
         ("sgld-euler", {**WELL, "schedule": {"step": 0.3}}, "escape: at h=0.3"),
+        ("sghmc-euler-explicit", {**LOGISTIC, "steps": 1}, "the grids know the"),
     ],
 )
 def test_what_is_out_of_reach_is_said(name: str, settings: dict[str, object], why: str) -> None:

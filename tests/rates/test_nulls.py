@@ -103,3 +103,16 @@ def test_mistakes_are_named() -> None:
         correlation_null("r", SYMMETRIC, np.ones(80))
     with pytest.raises(UserError, match="chance between 0 and 1"):
         Nulls.of("x", 0.0, 1.0, math.nan)
+
+
+def test_a_known_kurtosis_only_ever_adds_doubt() -> None:
+    """Rare events that a sample misses leave too small a variance; a law nearly all at 0 is no reason to reject either."""
+    values = np.random.default_rng(5).standard_normal(256)
+    alone = variance_null("v", values, 4.0)
+    assert alone.smallest < 1e-6
+    assert variance_null("v", values, 4.0, kurtosis=1000.0).smallest > 1e-2
+    for kurtosis in (0.0, 50.0, 1e12):
+        assert (
+            variance_null("v", values, 0.8, kurtosis=kurtosis).smallest
+            >= variance_null("v", values, 0.8).smallest
+        )
