@@ -1,4 +1,4 @@
-"""How many chains of the largest step alone a coupled sweep is worth, from the covariance at its first look."""
+"""How the work of a sweep is spread over its steps: extra chains of the largest one, or averages of different lengths."""
 
 from __future__ import annotations
 
@@ -7,11 +7,31 @@ from collections.abc import Sequence
 import numpy as np
 
 from sgverify.checks.subject import Subject
-from sgverify.rates.allocation import contrasts_of, extra_of_the_first
+from sgverify.rates.allocation import allocate, contrasts_of, extra_of_the_first
 
 MOST = 16
 """Chains of the largest step alone, at most, for each chain of a coupled sweep: a plan pays for so many. Noise that is common
 to all steps cancels in their differences and not in their level, which is bought where a step costs least."""
+
+LEAST = 0.25
+"""Of the average's length at equal shares, at least: points that only test the fit are still worth something."""
+
+UNITS = 10_000
+"""Chains at equal shares in which the work is counted, so that whole numbers of them are fine enough."""
+
+
+def shares_of(subject: Subject, steps: Sequence[float]) -> tuple[float, ...]:
+    """How many times longer than at equal lengths each independent step's average should be, at the same work.
+
+    At fixed physical time the variance of an average hardly depends on the step, and n chains average like one of n times
+    the length: so the allocation of chains at variances 1 and costs 1/h. Empty where there are too few steps for a fit.
+    """
+    contrasts = contrasts_of(steps, subject.predicted_order)
+    if len(steps) < contrasts[0].columns.shape[1]:
+        return ()
+    costs = [1 / step for step in steps]
+    best = allocate(contrasts, [1.0] * len(steps), costs, UNITS * sum(costs), fewest=int(LEAST * UNITS))
+    return tuple(chains / UNITS for chains in best.chains)
 
 
 def extra_chains(subject: Subject, steps: Sequence[float], errors: np.ndarray) -> int:

@@ -143,6 +143,7 @@ def _certificate(subject: Subject, sweep: Sweep, decision: Decision) -> dict[str
         "sweeps_left_for_smaller_steps": plan.shifts,
         "coupling": "one Brownian path for all steps" if plan.coupled else "none",
         "kept_points": decision.kept,
+        **({"shares_of_averaging_time": list(plan.shares)} if plan.shares else {}),
         "relaxation": {"time": plan.pilot.time, "how": plan.pilot.how},
         "burn_in": plan.rows()[0].lengths[0] * plan.steps[0],
         "averaged_time": (plan.rows()[0].lengths[2] - plan.rows()[0].lengths[0]) * plan.steps[0],

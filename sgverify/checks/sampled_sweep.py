@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.sampled_extra import MOST as MOST_EXTRA
-from sgverify.checks.sampled_extra import extra_chains
+from sgverify.checks.sampled_extra import extra_chains, shares_of
 from sgverify.checks.sampled_pilot import LENGTHS, Pilot, run_pilot
 from sgverify.checks.sampled_rung import DISAGREEMENT, WORK, Chains, run_chains, run_seed, truth_of
 from sgverify.checks.sampled_steps import first_step
@@ -65,7 +65,8 @@ class NoSweep(Exception):
 class Plan:
     """What is run: steps from the largest down, physical times, chains after each look, and who diverged before.
 
-    `chosen`: the steps were not given, and may be moved. `shifts` counts how often they were.
+    `chosen`: the steps were not given, and may be moved. `shifts` counts how often they were. `shares`: how many times
+    `time` each step is averaged over, where rows are independent (empty: once).
     """
 
     steps: tuple[float, ...]
@@ -77,6 +78,7 @@ class Plan:
     looks: tuple[int, ...]
     diverged: dict[float, Divergence] = field(default_factory=dict)
     shifts: int = 0
+    shares: tuple[float, ...] = ()
 
     @property
     def decisions(self) -> int:
@@ -87,10 +89,11 @@ class Plan:
         """One row for each step: the same physical time, in two halves, after the same burn-in."""
         made = []
         largest = self.steps[0]
-        half, burn_in = self.time / 2 / largest, math.ceil(self.burn_in / largest)
-        for step in self.steps:
+        burn_in = math.ceil(self.burn_in / largest)
+        for step, share in zip(self.steps, self.shares or (1.0,) * len(self.steps), strict=True):
+            half = math.ceil(self.time * share / 2 / largest)
             # Whole multiples where steps are halvings, so that coupled rows cover the same piece of their path.
-            skip, piece = (max(1, round(count * largest / step)) for count in (burn_in, math.ceil(half)))
+            skip, piece = (max(1, round(count * largest / step)) for count in (burn_in, half))
             made.append(Row(Fixed(step), (skip, skip + piece, skip + 2 * piece)))
         return made
 
@@ -184,7 +187,9 @@ def plan_sweep(subject: Subject) -> Plan:
     coupled = all(a == 2 * b for a, b in pairwise(steps))
     chosen = not given and c.schedule.step is None
     burn_in = c.burn_in * steps[0] if c.burn_in else FORGOTTEN * pilot.time
-    return _with_budget(c, Plan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged))
+    shares = () if coupled or c.steps != Configuration().steps else shares_of(subject, steps)
+    plan = Plan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
+    return _with_budget(c, plan)
 
 
 def plan_of(subject: Subject) -> Plan:

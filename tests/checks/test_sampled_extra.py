@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from sgverify.checks import make_subject
-from sgverify.checks.sampled_extra import MOST, extra_chains
+from sgverify.checks import sampled_sweep as sweeps
+from sgverify.checks.sampled_extra import LEAST, MOST, extra_chains, shares_of
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
+from sgverify.rates.allocation import contrasts_of
 
 STEPS = [2.0**-k for k in range(5)]
 
@@ -46,3 +48,26 @@ def test_other_rows_that_diverged_are_left_out() -> None:
 
 def test_copies_of_a_row_leave_it_at_the_most() -> None:
     assert extra_chains(subject_of("sgld-euler"), STEPS, np.zeros((5, 100))) == MOST
+
+
+def test_independent_steps_share_the_work_to_the_benefit_of_the_decision() -> None:
+    """The same work, no average shorter than a quarter, and the contrasts that decide at four fifths of the variance or less."""
+    subject, steps = subject_of("sghmc-aboba"), [0.9, 0.6, 0.4, 0.25, 0.15]
+    shares, cost = np.array(shares_of(subject, steps)), 1 / np.array(steps)
+    assert shares @ cost <= cost.sum() and min(shares) >= LEAST
+    variances = [
+        max(c.variance(np.diag(given)) for c in contrasts_of(steps, 2)) for given in (shares, np.ones(5))
+    ]
+    assert variances[0] < 0.8 * variances[1]
+    assert shares_of(subject, steps[:2]) == ()
+
+
+def test_a_plan_of_independent_steps_takes_the_shares() -> None:
+    steps = [0.9, 0.6, 0.4, 0.25, 0.15]
+    settings = {"target": {"name": "gaussian"}, "sweep": {"steps": steps}}
+    plan = sweeps.plan_sweep(make_subject("sghmc-aboba", load_configuration(settings)))
+    assert not plan.coupled and plan.shares == shares_of(subject_of("sghmc-aboba"), steps)
+    times = [(row.lengths[2] - row.lengths[0]) * step for row, step in zip(plan.rows(), steps, strict=True)]
+    assert times == pytest.approx([plan.time * share for share in plan.shares], rel=0.05)
+    fixed = sweeps.plan_sweep(make_subject("sghmc-aboba", load_configuration({**settings, "steps": 300})))
+    assert fixed.shares == ()
