@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgverify.evidence import Found, Predicted
+from sgverify.evidence import Document, Found, Predicted
 from sgverify.report import counts, explain, summarise
+from sgverify.report.markdown import render_markdown
+from sgverify.report.page import render_page
+from sgverify.report.text import sampled_together
 from sgverify.report.wording import SYMBOLS, exponent_text, found_text, predicted_text, rate_text
+from tests.report.conftest import PROVENANCE
 
 
 @given(st.fractions(-9, 9, max_denominator=40))
@@ -90,3 +94,16 @@ def test_a_logarithm_is_part_of_the_rate(evidence):
     assert found_text(item).endswith(" log L") and "log" not in predicted_text(item)
     item = dataclasses.replace(item, certificate={"logarithm": {"found": 0, "predicted": 2}})
     assert " log^2 L or faster" in predicted_text(item) and "log" not in found_text(item)
+
+
+def test_sampled_answers_say_how_sure_they_are_together(evidence):
+    item = next(item for item in evidence if item.verdict == "conforms")
+    assert sampled_together([item]) == ""
+    sampled = [
+        dataclasses.replace(item, method="monte-carlo", certificate={"level": level})
+        for level in (1e-3, 4e-4, 1e-6)
+    ]
+    assert sampled_together([item, *sampled]).startswith("3 sampled answers: the chance that any")
+    assert "at most 0.0014" in sampled_together(sampled)
+    document = Document(tuple(sampled), PROVENANCE)
+    assert "3 sampled answers" in render_markdown(document) and "3 sampled answers" in render_page(document)
