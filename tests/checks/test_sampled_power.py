@@ -22,7 +22,7 @@ def verdicts(scheme, **settings) -> list[str]:
 @pytest.mark.power
 @pytest.mark.parametrize(("name", "step"), [("sgld-euler", 0.25), ("sghmc-aboba", 1.0)])
 def test_right_schemes_are_never_refuted(name: str, step: float) -> None:
-    """At the level 1e-3 a single false verdict among so many has the chance of 4 in 100."""
+    """At the level 4e-4 of each a single false verdict among so many has the chance of 2 in 100."""
     found = verdicts(find_scheme(name), schedule={"step": step})
     assert "violates" not in found
 
