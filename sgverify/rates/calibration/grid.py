@@ -49,7 +49,7 @@ class Plan:
 
 
 def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[Plan]:
-    """The tables for the claimed orders; `quick`: the first order alone, at one look, and nothing else.
+    """The tables for the claimed orders; `quick`: the first order alone, at one look, and where it errs most.
 
     Raises `UserError` for an order outside 1, ..., 8.
     """
@@ -57,12 +57,12 @@ def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[Plan]:
         if not 1 <= order <= HIGHEST:
             raise UserError(f"order={order}: expected a claimed order from 1 to {HIGHEST}")
     made = [_steps(orders[0], coupled) for coupled in (False, True)]
+    masked = [_masked(orders[0], "nothing or a half", (0.0, 0.5)), _masked(orders[0], "a fifth", (0.2,))]
     if quick:
-        return made
+        return made + masked
     made += [_looks(orders[0], coupled) for coupled in (False, True)]
     made += [_other(order) for order in orders[1:]]
-    made += [_masked(orders[0], "nothing or a half", (0.0, 0.5)), _masked(orders[0], "a fifth", (0.2,))]
-    return [*made, _robustness(orders[0]), _control(orders[0]), _lengths(), _nulls()]
+    return [*made, *masked, _robustness(orders[0]), _control(orders[0]), _lengths(), _nulls()]
 
 
 def _steps(order: int, coupled: bool) -> Plan:
@@ -114,7 +114,8 @@ def _masked(order: int, title: str, shares: Sequence[float]) -> Plan:
         f"masked-{title.replace(' ', '-')}",
         f"Terms that no fit holds, hiding {title}",
         f"The fits hold powers up to h^{order + 2}, the last one shrunk. Much of it leaks into the lower orders, and may hide "
-        f"one of them at all steps that there are. {_coupling(True)}",
+        "one of them at all steps that there are: what the procedure cannot tell apart, and a limit of its promise. "
+        f"{_coupling(True)}",
         _weighted(
             (
                 StepSetting(truth, order, noise, coupled)

@@ -84,7 +84,9 @@ def test_the_plans_name_every_cell_once() -> None:
             described = [tuple(setting.described().values()) for setting, _ in plan.settings]
             assert len(set(described)) == len(described)
             assert min(plan.replications(1)) == 1
-    assert [plan.name for plan in plans((4,), quick=True)] == ["order-4-independent", "order-4-coupled"]
+    quick = [plan.name for plan in plans((4,), quick=True)]
+    assert quick[:2] == ["order-4-independent", "order-4-coupled"]
+    assert all(name.startswith("masked") for name in quick[2:])
 
 
 @pytest.mark.parametrize("order", [0, 9])
