@@ -93,6 +93,18 @@ def test_a_wrong_temperature_of_the_run_is_refuted(monkeypatch: pytest.MonkeyPat
         ("sgld-euler", {**LOGISTIC, "gradient": {"clip": 1.0}}, "a clipped gradient is not smooth"),
         ("sgld-euler", {**WELL, "schedule": {"step": 0.3}}, "escape: at h=0.3"),
         ("sghmc-euler-explicit", {**LOGISTIC, "steps": 1}, "the grids know the"),
+        # theta^3 of one tiny step from a point of symmetry: a variance so small that no grid resolves its fourth moment.
+        (
+            "sghmc-ubu",
+            {
+                "target": {"name": "double-well", "height": 3, "tilt": 0},
+                "start": 0,
+                "steps": 1,
+                "test_function": "theta**3",
+                "seed": 863730,
+            },
+            "the grids know the",
+        ),
     ],
 )
 def test_what_is_out_of_reach_is_said(name: str, settings: dict[str, object], why: str) -> None:
