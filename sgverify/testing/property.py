@@ -121,7 +121,10 @@ class _Generated:
                 met.append((configuration, evidence))
                 raise _Met
 
+        plain = settings.get_current_profile_name() == "default"
         chosen: Any = settings(
+            # The same on every run, unless the user chose a profile that draws others.
+            derandomize=settings().derandomize or plain,
             max_examples=examples(max_examples), phases=[Phase.generate], database=None, deadline=None, report_multiple_bugs=False,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.nested_given],
         )  # fmt: skip

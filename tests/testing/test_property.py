@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks import Subject
@@ -221,8 +221,10 @@ def test_continuous_integration_shows_the_row_and_does_not_write_it(
 
 
 def test_a_property_of_a_correct_scheme_holds_by_the_librarys_own_strategy(folder: Path) -> None:
-    held = check_property("sghmc-baoab", checks=["chen2015/theorem-3"], max_examples=3)
-    assert {evidence.claim for evidence in held if evidence.verdict == "conforms"} == {"chen2015/theorem-3"}
+    held = check_property("sghmc-baoab", checks=["sgverify/stated-order"], max_examples=3)
+    assert {(evidence.claim, evidence.verdict) for evidence in held} == {
+        ("sgverify/stated-order", "conforms")
+    }
     assert not Path(ROWS).exists() and not Path("sgverify-counterexamples").exists()
 
 
@@ -258,7 +260,8 @@ def test_a_hypothesis_test_of_ones_own_notes_its_command(folder: Path) -> None:
     claim = find_claim("chen2015/theorem-4")
     base = Subject(load_scheme("mine.py:warm"), load_configuration(), "mine.py:warm")
 
-    @settings(max_examples=20)
+    # Finding is what matters here; that strategies shrink well is tested with them.
+    @settings(max_examples=20, phases=[Phase.generate])
     @given(one_dimension())
     def mine(configuration: Configuration) -> None:
         note_replay("mine.py:warm", configuration, claim.id)
@@ -271,7 +274,3 @@ def test_a_hypothesis_test_of_ones_own_notes_its_command(folder: Path) -> None:
     (line,) = re.findall(r"replay: (sgverify .*)", "\n".join(caught.value.__notes__))
     words = shlex.split(line)
     assert main(words[1:]) == 1
-    # Hypothesis shrinks what it draws: nothing smaller that a strategy can draw shows the bug.
-    configuration = load_configuration(None, [word for word in words if "=" in word])
-    assert configuration.as_dict()["target"] == {"name": "gaussian", "dim": 1, "precision": 1.0, "mean": 0.0}
-    assert (configuration.temperature, configuration.friction, configuration.start) == (2.0, 2.0, 0.0)

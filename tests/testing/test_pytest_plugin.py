@@ -29,7 +29,7 @@ wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak).word("ABOBA", or
 def test_conforms(scheme, check):
     check(scheme)
 
-few = configurations(dims=[1], kinds=["full"])
+few = configurations(dims=[1], kinds=["full"], lowest=2)
 
 @parametrize_with_checks([right, wrong], checks=["chen2015/theorem-3"], configurations=few, max_examples=3)
 def test_property(scheme, check):
