@@ -57,6 +57,7 @@ CHECKS: dict[str, Check] = {
             "stationary-bias",
             "stationary_bias:check_stationary_bias",
             "chen2015 Theorem 4",
+            black_box=True,
         ),
         Check("covariance", "covariance:check_covariance", "chen2015 Theorem 4"),
         Check("wasserstein-2", "wasserstein:check_wasserstein", "chen2015 Theorem 4"),

@@ -13,6 +13,7 @@ from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
 from sgverify.checks.step_sweep import default_steps
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
@@ -33,6 +34,10 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
     The verdict comes from the expansion of phi_h - phi_bar at h = 0, and the points illustrate it; where there is no
     exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
     """
+    if isinstance(subject, TorchSubject):
+        from sgverify.checks.black_box_bias import black_box_bias
+
+        return black_box_bias(subject, claim)
     if subject.method == "monte-carlo":
         return sampled(subject, claim, CHECK)
     try:

@@ -1,0 +1,166 @@
+"""The invariant law of torch code on a Gaussian target: its step is an affine map of state and draws, read off by evaluation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import torch
+from scipy.linalg import solve_discrete_lyapunov
+
+from sgverify.checks.facts import facts_of
+from sgverify.checks.injected import black_box
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.cubature import normal_cubature
+from sgverify.exact.vanishing_steps import powers_of_h
+from sgverify.rates import Judgement, Rate, judge_step_rate
+from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.schemes.abstract_value import VECTOR
+
+CHECK = "stationary-bias"
+
+HALVINGS = 7
+"""Steps h, h/2, h/4, ... at which the bias is computed."""
+
+UNIT = 2.0**-53
+
+AFFINE = 1e-9
+"""A step is affine where it agrees with its affine map at other points to this share of what it moves them by."""
+
+SEEN = 1e-8
+"""A power of h counts where its share at the largest step exceeds this share of the average itself."""
+
+
+class _NotReadError(Exception):
+    """Why there is no law to speak of."""
+
+
+def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
+    """E phi under the invariant law of X -> M X + B z + c less the posterior's, at h, h/2, ..., and its powers of h.
+
+    M, B and c are differences of evaluations at unit vectors; the law is N(m, C) with C = M C M^T + B B^T.
+    """
+    try:
+        points = [_bias(subject, subject.step * 2.0**-k) for k in range(HALVINGS)]
+    except (_NotReadError, BlackBoxError, UnreadableDrawError) as error:
+        return unsettled(
+            subject, claim, CHECK, f"its invariant law is not read: {error}", method="quadrature"
+        )
+    steps = np.array([subject.step * 2.0**-k for k in range(HALVINGS)])
+    values, errors = (np.array(column)[:, None] for column in zip(*points, strict=True))
+    fitted = powers_of_h(steps, values, errors)
+    scale = max(abs(float(subject.truth)), float(np.abs(values).max()), 1e-300)
+    found = Rate(None)
+    for power in range(len(fitted.coefficients)):
+        c = float(fitted.coefficients[power, 0])
+        if fitted.seen(power)[0] and abs(c) * steps[0] ** power > SEEN * scale:
+            found = Rate(Fraction(power), c)
+            break
+    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    what = f"the stationary bias of {subject.observable}"
+    judgement = judge_step_rate(found, prediction.exponent, what)
+    if found.exponent is None:
+        seen = f"no power of h is seen in {what} through h^{len(fitted.coefficients) - 1}"
+        judgement = Judgement("conforms", False, seen)
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="quadrature",
+        judgement=judgement,
+        prediction=prediction,
+        found=found,
+        points=[
+            Point(step=float(h), value=value, error_bound=error)
+            for h, (value, error) in zip(steps, points, strict=True)
+        ],
+        certificate={
+            "powers_of_h": fitted.coefficients[:, 0].tolist(),
+            "error_bounds": fitted.bounds[:, 0].tolist(),
+            "read": "the affine map of one step, from evaluations at unit vectors of the state and of its normal draws",
+        },
+    )
+
+
+def _bias(subject: Subject, h: float) -> tuple[float, float]:
+    """The bias at a step size and what rounding may do to it: the law is read twice, from vectors of different length."""
+    once, twice = (_average(subject, h, length) for length in (1.0, 2.0))
+    truth = float(subject.truth)
+    sizes = UNIT * max(abs(truth), abs(once[0])) / (1 - once[1])
+    return once[0] - truth, 8 * abs(once[0] - twice[0]) + 64 * sizes
+
+
+def _average(subject: Subject, h: float, length: float) -> tuple[float, float]:
+    """E phi under the invariant law, and the spectral radius of M."""
+    _refuse(subject)
+    run = _Map(subject, h)
+    n, m = len(run.centre), run.draws
+    still = run(np.zeros(n), np.zeros(m))
+    matrix = np.stack([run(length * e, np.zeros(m)) - still for e in np.eye(n)], axis=1) / length
+    noise = np.stack([run(np.zeros(n), length * e) - still for e in np.eye(m)], axis=1) / length
+    random = np.random.default_rng(0)
+    for _ in range(3):
+        x, z = random.standard_normal(n), random.standard_normal(m)
+        due = still + matrix @ x + noise @ z
+        if np.abs(run(x, z) - due).max() > AFFINE * np.abs(due).max():
+            raise _NotReadError("one step is not affine in the state and the draws on this target")
+    radius = float(np.abs(np.linalg.eigvals(matrix)).max())
+    if not radius < 1:
+        raise _NotReadError(f"the chain does not contract at h={h:.3g}: spectral radius {radius:.6g}")
+    mean = run.centre + np.linalg.solve(np.eye(n) - matrix, still)
+    covariance = solve_discrete_lyapunov(matrix, noise @ noise.T)
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    nodes, weights = normal_cubature(n, subject.observable.degree | 1)
+    at = mean + nodes @ root.T
+    dim = subject.target.dim
+    return float(weights @ subject.observable(at[:, :dim], at[:, dim:] if n > dim else None)), radius
+
+
+def _refuse(subject: Subject) -> None:
+    gradient = subject.configuration.gradient
+    if not subject.target.quadratic:
+        raise _NotReadError(
+            f"the potential of target.name={subject.configuration.target.name!r} is not quadratic"
+        )
+    if gradient.kind != "full" or gradient.clip is not None:
+        raise _NotReadError(f"gradient.kind={gradient.kind!r}: it is read under full gradients alone")
+    others = [name for name in subject.scheme.dynamics.state if name not in ("theta", "p")]
+    if others:
+        raise _NotReadError(f"the posterior's law of `{others[0]}` is not known")
+
+
+class _Map:
+    """(x, z) -> X_1 - centre from centre + x, all coordinates in one vector."""
+
+    def __init__(self, subject: Subject, h: float) -> None:
+        self._subject, self._h, self._box = subject, h, black_box(subject)
+        dim = subject.target.dim
+        parts = [
+            subject.target.mean_float64() if name == "theta" else np.zeros(dim if shape == VECTOR else 1)
+            for name, shape in subject.scheme.shapes.items()
+        ]
+        self.centre = np.concatenate(parts)
+        with default_dtype(torch.float64):
+            self.draws = self._box.census(self._state(self.centre), h)
+
+    def __call__(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        chains = self._subject.scheme.chains  # type: ignore[attr-defined]
+        draws = torch.tensor(z[None] if chains else z, dtype=torch.float64)
+        with default_dtype(torch.float64):
+            moved, _ = self._box.run(self._state(self.centre + x), draws, self._h)
+        flat = torch.cat([value.to(torch.float64).reshape(-1) for value in moved])
+        return np.asarray(flat.numpy() - self.centre)
+
+    def _state(self, x: np.ndarray) -> tuple[torch.Tensor, ...]:
+        dim = self._subject.target.dim
+        chains = self._subject.scheme.chains  # type: ignore[attr-defined]
+        parts = torch.tensor(x, dtype=torch.float64).split(dim)
+        return tuple(part[None].clone() if chains else part.clone() for part in parts)
+
+
+__all__ = ["black_box_bias"]
