@@ -209,9 +209,11 @@ def _values(
     sizes = Observable(
         observable.dim, observable.state, {a: abs(value) for a, value in observable.terms.items()}
     )
+    used = {place for exponents in observable.terms for place, power in enumerate(exponents) if power}
     found = []
     for parts in zip(*states, strict=True):
-        coordinates = [Fraction(x) for part in parts for x in part]
+        flat = [x for part in parts for x in part]
+        coordinates = [Fraction(x) if place in used else Fraction(0) for place, x in enumerate(flat)]
         found.append(
             (
                 Fraction(observable.evaluate(coordinates)),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sgverify.checks.subject import Subject
-from sgverify.checks.transcripts import CHAINS, Runs
+from sgverify.checks.transcripts import Runs
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, fixed
 from sgverify.samplers.noise import check_path
@@ -29,7 +29,7 @@ def coupled_runs(subject: Subject, runs: Runs) -> Runs | None:
         return None
     step = runs.batches[0].rows[0].schedule.at(1)
     # The noise is drawn the same way whatever the gradients; full ones cost least.
-    settings = replace(runs.settings, coupled="brownian", chains=2 * CHAINS, gradient=GradientChoice())
+    settings = replace(runs.settings, coupled="brownian", chains=len(runs.chains), gradient=GradientChoice())
     found = transcribe(subject.scheme, subject.target, fixed([step, step / 2], [STEPS]), settings)
     return None if found.diverged else Runs(settings, (found,))
 

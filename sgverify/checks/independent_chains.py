@@ -10,7 +10,6 @@ import numpy as np
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
-    CHAINS,
     Columns,
     Runs,
     columns_of,
@@ -62,7 +61,7 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
     rows = runs.batches[0].rows
     share = LEVEL / (len(rows) + 1) / _TESTS
     columns = [columns_of(subject, runs, row) for row in range(len(rows))]
-    certificate: dict[str, Any] = {"level": LEVEL, "chains": 2 * CHAINS, "rows": len(rows)}
+    certificate: dict[str, Any] = {"level": LEVEL, "chains": len(runs.chains), "rows": len(rows)}
     copied = _copied(subject, runs, columns, share)
     if copied:
         return _evidence(subject, claim, "violates", f"the chains are not independent: {copied}", certificate)
@@ -74,8 +73,8 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
             reason = f"the chains are not independent: {text}, {item.value:.3g} where {item.bound:.3g} is the bound"
             return _evidence(subject, claim, "violates", reason, certificate)
     reason = (
-        f"{2 * CHAINS} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two of "
-        "them, nor all together, are correlated"
+        f"{len(runs.chains)} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two "
+        "of them, nor all together, are correlated"
     )
     return _evidence(subject, claim, "conforms", reason, certificate)
 

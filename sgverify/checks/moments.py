@@ -50,7 +50,10 @@ WARMER = 3.0
 """The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
 
 STARTS = 512
-"""Chains whose start is looked at: a ratio of 1.4 between variances is then beyond chance."""
+"""Numbers of the start that are looked at, at least: a ratio of 1.4 between variances is then beyond chance."""
+
+LARGEST = 24
+"""The largest number of coordinates of a state whose exact law is computed."""
 
 CHAINS = 320
 """Chains of the first look at the law after L steps."""
@@ -106,7 +109,7 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
     row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
     share = LEVEL / 2 / 2 / 3
     # No gradient enters the start, and full ones cost least.
-    quick = replace(runs.settings, chains=STARTS, gradient=GradientChoice())
+    quick = replace(runs.settings, chains=-(-STARTS // subject.target.dim), gradient=GradientChoice())
     for factor in (1.0, WARMER):
         temperature = factor * runs.settings.temperature
         seed = run_seed(subject, CHECK, "start", factor)
@@ -166,7 +169,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
         first=CHAINS,
         level=LEVEL / 2,
         margins={label: MARGINS[label.split()[0]] for label in labels},
-        what=f"the momentum after {LENGTH} steps, made white by its exact law",
+        what=f"the momenta after {LENGTH} steps, made white by their exact law",
     )
 
 
@@ -181,6 +184,8 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
     """Mean of p_L and a root of its covariance, exactly but for rounding in float64; or why it is not known."""
     if not subject.affine:
         return str(subject.why_not_affine)
+    if subject.model.size > LARGEST:
+        return f"the state has {subject.model.size} coordinates, more than {LARGEST}"
     if subject.noise.exchangeable or subject.noise.refresh is not None or not subject.noise.known:
         return f"the minibatches of {subject.noise.kind} are not independent from step to step"
     if subject.scheme.starts.gradients and subject.noise.covariance is not None:

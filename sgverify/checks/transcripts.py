@@ -22,6 +22,9 @@ LENGTH = 64
 CHAINS = 48
 """Chains of each of the two batches: 96 chains of 64 steps show a correlation of a tenth at the level 1e-6."""
 
+NUMBERS = 768
+"""Numbers of one draw of a batch, at most: where the dimension is large fewer chains show as much, but eight at least."""
+
 WIDEST = 24
 """Numbers of one step whose correlations are looked at; of a longer draw its first coordinates."""
 
@@ -89,7 +92,7 @@ def runs_of(subject: Subject) -> Runs:
         settings = Settings.of(
             subject.configuration,
             seed=run_seed(subject, "transcripts"),
-            chains=CHAINS,
+            chains=max(8, min(CHAINS, NUMBERS // subject.target.dim)),
             start_momentum="stationary",
             burn_in=0,
             thinning=1,
@@ -126,7 +129,7 @@ def columns_of(subject: Subject, runs: Runs, row: int) -> Columns:
     kept = max(1, min(dim, WIDEST // max(1, len(values))))
     if not values:
         length = runs.batches[0].length
-        return Columns(np.empty((length, 0, 2 * CHAINS)), (), ())
+        return Columns(np.empty((length, 0, len(runs.chains))), (), ())
     stacked = np.concatenate([value[..., :kept] for value in values], axis=-1)
     spelled = [name if dim == 1 else f"{name} [{i}]" for name in names for i in range(kept)]
     return Columns(stacked.swapaxes(1, 2), tuple(law for law in laws for _ in range(kept)), tuple(spelled))

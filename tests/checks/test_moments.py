@@ -85,7 +85,7 @@ def test_a_momentum_that_is_not_moved_as_it_should_be_is_refuted(
 
     monkeypatch.setattr(Motion, "move", wrong)
     evidence = ask("sghmc-aboba", schedule={"step": 0.2})
-    assert evidence.verdict == "violates" and "made white by its exact law" in evidence.reason
+    assert evidence.verdict == "violates" and "made white by their exact law" in evidence.reason
 
 
 def test_the_exact_law_tends_to_the_invariant_one() -> None:
