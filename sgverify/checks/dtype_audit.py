@@ -57,7 +57,8 @@ def check_dtype(subject: Subject, claim: Claim) -> Evidence:
     faults = [f"{seen} meets float64" for seen in audit.met.values()]
     if averages.values.dtype != float:
         faults.append(f"the averages are {averages.values.dtype}")
-    what = f"{audit.operations} operations of a run of {STEPS} steps and its averages"
+    # Not how many: what a process has computed and kept is not computed again.
+    what = f"the operations of a run of {STEPS} steps and its averages"
     return _evidence(subject, claim, faults, what, list(audit.met.values()), ())
 
 
