@@ -19,7 +19,7 @@ from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers import Averages, Fixed, Power, Row, Settings, sample
-from sgverify.samplers.transcript import Transcript, transcribe
+from sgverify.samplers.transcript import BLOCK, Transcript, transcribe
 from sgverify.targets import Observable
 
 CHECK = "averaging"
@@ -155,8 +155,14 @@ def _runs(subject: Subject) -> Iterator[Run]:
             transcript = transcribe(subject.scheme, subject.target, rows, settings)
             if not transcript.diverged:
                 break
+        # Drawn in the same blocks, so that only the averages are in question here.
         averages = sample(
-            subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings
+            subject.scheme,
+            subject.target,
+            rows,
+            observables=[subject.observable],
+            settings=settings,
+            block=BLOCK,
         )
         check_complete(averages)
         yield Run(settings, tuple(rows), averages, transcript)
