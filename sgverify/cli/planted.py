@@ -87,8 +87,7 @@ def _print(matrix: KillMatrix) -> None:
     table.add_column("killed by", no_wrap=True)
     table.add_column("ms", justify="right", no_wrap=True)
     keys = {check: _key(number) for number, check in enumerate(matrix.checks)}
-    for key in keys.values():
-        table.add_column(key, no_wrap=True)
+    table.add_column("".join(keys.values()), no_wrap=True)
     for item in matrix.mutants:
         found = item.cheapest
         marks = [mark(cell(item, check)) for check in keys]
@@ -96,7 +95,7 @@ def _print(matrix: KillMatrix) -> None:
             item.name,
             killer(item) if found else "[bold red]SURVIVES[/]",
             f"{found.milliseconds:.0f}" if found else "",
-            *(f"[green]{text}[/]" if text in LETTERS.values() else text for text in marks),
+            "".join(f"[green]{text}[/]" if text in LETTERS.values() else text for text in marks),
         )
     console.print(table)
     console.print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sgverify.checks.mutants.catalogue.thermostats import SHORT
 from sgverify.checks.mutants.mutant import Mutant
 
 MUTANTS = (
@@ -22,6 +23,7 @@ MUTANTS = (
         place="sgverify.samplers.naming:parameters_of",
         was='"dim": dim',
         now='"dim": 1',
+        settings=SHORT,
         reason="the running code divides p.p by 1 and not by the dimension, though the definition is right",
     ),
     Mutant(
