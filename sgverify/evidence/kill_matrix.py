@@ -168,7 +168,15 @@ def decode_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
 def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenance) -> None:
     """Write the matrix to a file in one step; raises UserError when the place cannot be written."""
     document = encode_kill_matrix(matrix, provenance)
-    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomically(path, "{\n" + ",\n".join(_line(key, value) for key, value in document.items()) + "\n}\n")
+
+
+def _line(key: str, value: Any) -> str:
+    """A key of the document, each mutant and each scheme on a line of its own."""
+    if key not in ("mutants", "correct"):
+        return f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
+    rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
+    return f"{json.dumps(key)}: [\n{rows}\n]"
 
 
 def _mutant(item: JudgedMutant) -> dict[str, Any]:
