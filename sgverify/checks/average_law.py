@@ -23,8 +23,9 @@ from sgverify.exact.transfer.transient import LineTransient, Transient
 from sgverify.targets import Target
 from sgverify.targets.scaled import with_scaled_likelihood
 
-LONGEST = 10_000
-"""Steps of an affine chain that are asked for at most."""
+LONGEST = 2000
+"""Steps of an affine chain that are asked for at most: what more of them could add, the rounding of a long sum and a run that
+loses its way between blocks, other checks see in single steps."""
 
 LONGEST_ON_LINE, LONGEST_IN_PLANE = 1000, 200
 """The same on grids, which are carried back step by step."""
