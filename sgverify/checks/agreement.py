@@ -9,7 +9,7 @@ import numpy as np
 from sgverify.checks.average_law import AverageLaw, law_of_average
 from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_rung import share_of
+from sgverify.checks.sampled_rung import check_complete, run_seed, share_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
@@ -17,7 +17,7 @@ from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement, Nulls, decide_point_null, mean_null, variance_null
 from sgverify.rates.point_null import GROWTH, LOOKS
 from sgverify.rates.sample import Floats
-from sgverify.samplers import Averages, Settings, fixed, sample
+from sgverify.samplers import Settings, fixed, sample
 
 CHECK = "agreement"
 
@@ -109,12 +109,6 @@ class ChainsDiverged(Exception):
     """Chains left the numbers that float64 holds; the message says how."""
 
 
-def check_complete(averages: Averages) -> None:
-    """Hand on the Ctrl-C that ended a run of the sampler early: half a run is no evidence."""
-    if not averages.complete:
-        raise KeyboardInterrupt
-
-
 def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
     """Errors of the single averages of fresh chains: those of one look are numbered apart from those of another."""
     c = subject.configuration
@@ -123,7 +117,9 @@ def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
         subject.target,
         fixed([law.step], [law.length]),
         observables=[subject.observable],
-        settings=Settings.of(c, chains=chains, first_chain=0 if chains == c.chains else chains),
+        settings=Settings.of(
+            c, seed=run_seed(subject, CHECK), chains=chains, first_chain=0 if chains == c.chains else chains
+        ),
     )
     check_complete(averages)
     if averages.diverged[0] is not None:

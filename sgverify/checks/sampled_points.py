@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgverify.checks.agreement import check_complete
+from sgverify.checks.sampled_rung import check_complete
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.stability import spectral_radii
