@@ -110,7 +110,6 @@ def test_float64_code_passes_however_it_is_written():
 def test_the_sampler_is_float64_throughout(gradient, dtype):
     found = judged("sghmc-obabo", gradient={"kind": gradient, "batch": 3}, dtype=dtype)
     assert found.verdict == "conforms", found.reason
-    assert int(found.certificate["watched"].split()[0]) > 50
 
 
 def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):

@@ -206,7 +206,8 @@ def test_a_sweep_before_the_crossover_never_violates() -> None:
 @pytest.mark.parametrize("scheme", [nose, multiplicative])
 def test_schemes_without_an_exact_law_are_inconclusive(scheme) -> None:
     found = [rate(scheme, quantity=q, method="exact") for q in ("stationary-bias", "bias", "mse")]
-    found += verify(scheme, checks=["consistency", "agreement"])
+    # The average over finitely many steps has a mean and a variance on a grid where the state is a line.
+    found += verify(scheme, checks=["consistency", "agreement"] if scheme is nose else ["consistency"])
     assert {e.verdict for e in found} == {"inconclusive"}
     assert all(e.found.exponent is None for e in found)
     assert all("no exact law" in e.reason for e in found if e.check != "consistency")
