@@ -142,7 +142,15 @@ def test_a_constant_test_function_is_not_applicable() -> None:
     assert "the test function 3 is constant" in found.reason
 
 
-def test_too_few_chains_are_inconclusive_and_the_advised_number_is_enough() -> None:
+def test_few_chains_are_made_more_so_that_an_agreement_means_something() -> None:
+    found = evidence_of(find_scheme("sgld-euler"), chains=2)
+    assert found.verdict == "conforms" and found.certificate["looks"]["planned"][0] == agreement.FEWEST
+
+
+def test_too_few_chains_are_inconclusive_and_the_advised_number_is_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agreement, "FEWEST", 2)
     few = evidence_of(find_scheme("sgld-euler"), chains=8)
     assert few.verdict == "inconclusive" and "8 chains are too few" in few.reason
     advised = int(few.reason.split("take about ")[1].split()[0])
