@@ -1,5 +1,6 @@
 """Every command and code block of the README is run."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -15,7 +16,7 @@ BLOCKS = FENCE.findall(README)
 CONSOLE = [line[2:] for language, text in BLOCKS if language == "console" for line in text.splitlines()]
 SHELL = [text.strip() for language, text in BLOCKS if language == "sh"]
 PYTHON = [text for language, text in BLOCKS if language == "python"]
-SCHEME, FROM_PYTHON, DENSITY, SUITE = PYTHON
+SCHEME, FROM_PYTHON, TORCH, DENSITY, SUITE = PYTHON
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -32,8 +33,9 @@ def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the README's scheme file in it."""
+    """A folder with the README's schemes in it."""
     (tmp_path / "mine.py").write_text(SCHEME, encoding="utf-8")
+    (tmp_path / "theirs.py").write_text(TORCH, encoding="utf-8")
     return tmp_path
 
 
@@ -106,6 +108,19 @@ def test_the_first_command_ends_in_the_report(tmp_path: Path):
         "report.md",
         "studies.json",
     }
+
+
+def test_the_numbers_are_those_of_the_committed_reports():
+    """Planted bugs, how many of them were found somewhere, and the cases that were judged for alarms."""
+    planted = json.loads((ROOT / "reports" / "power" / "kill_matrix.json").read_text(encoding="utf-8"))[
+        "mutants"
+    ]
+    cited = [mutant for mutant in planted if mutant["source"] != "constructed"]
+    assert f"{len(planted)} [planted bugs]" in README and f"{len(cited)} of them" in README
+    assert all(mutant["killed"] for mutant in planted) and "each\n  is killed" in README
+    alarms = (ROOT / "reports" / "power" / "false_alarms.md").read_text(encoding="utf-8")
+    judged = {kind: int(count) for kind, count in re.findall(r"## (\w+): (\d+) cases, 0 alarms", alarms)}
+    assert f"{judged['exact']:,} for the checks" in README and f"{judged['sampled']:,} for those" in README
 
 
 def test_the_commands_are_those_of_continuous_integration():

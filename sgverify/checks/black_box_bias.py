@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from sgverify.checks.injected import black_box
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
+from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.cubature import normal_cubature
 from sgverify.exact.vanishing_steps import powers_of_h
@@ -31,6 +33,9 @@ UNIT = 2.0**-53
 AFFINE = 1e-9
 """A step is affine where it agrees with its affine map at other points to this share of what it moves them by."""
 
+SMALLER = 30
+"""How often a default step is halved in search of one at which the chain contracts."""
+
 SEEN = 1e-8
 """A power of h counts where its share at the largest step exceeds this share of the average itself."""
 
@@ -45,12 +50,13 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
     M, B and c are differences of evaluations at unit vectors; the law is N(m, C) with C = M C M^T + B B^T.
     """
     try:
-        points = [_bias(subject, subject.step * 2.0**-k) for k in range(HALVINGS)]
+        largest = _first_step(subject)
+        steps = np.array([largest * 2.0**-k for k in range(HALVINGS)])
+        points = [_bias(subject, float(h)) for h in steps]
     except (_NotReadError, BlackBoxError, UnreadableDrawError) as error:
         return unsettled(
             subject, claim, CHECK, f"its invariant law is not read: {error}", method="quadrature"
         )
-    steps = np.array([subject.step * 2.0**-k for k in range(HALVINGS)])
     values, errors = (np.array(column)[:, None] for column in zip(*points, strict=True))
     fitted = powers_of_h(steps, values, errors)
     scale = max(abs(float(subject.truth)), float(np.abs(values).max()), 1e-300)
@@ -86,6 +92,27 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
     )
 
 
+def _first_step(subject: Subject) -> float:
+    """The configured step; else the default one, halved until the chain contracts at twice as much.
+
+    Raises `InstabilityError` for a configured step at which it does not.
+    """
+    h, chosen = subject.step, subject.configuration.schedule.step is not None
+    for _ in range(1 if chosen else SMALLER):
+        radius = _affine_step(subject, h, 1.0).radius
+        if radius < 1:
+            return h if chosen or h == subject.step else h / 2
+        h /= 2
+    if chosen:
+        raise InstabilityError(
+            f"schedule.step={subject.step:.6g}: one step of {subject.reference} does not contract on this target, spectral "
+            f"radius {radius:.6g}; expected a smaller step; leave schedule.step out for one that is"
+        )
+    raise _NotReadError(
+        f"the chain contracts at no step size from {subject.step:.3g} down to {2 * h:.3g}: spectral radius {radius:.6g}"
+    )
+
+
 def _bias(subject: Subject, h: float) -> tuple[float, float]:
     """The bias at a step size and what rounding may do to it: the law is read twice, from vectors of different length."""
     once, twice = (_average(subject, h, length) for length in (1.0, 2.0))
@@ -96,29 +123,50 @@ def _bias(subject: Subject, h: float) -> tuple[float, float]:
 
 def _average(subject: Subject, h: float, length: float) -> tuple[float, float]:
     """E phi under the invariant law, and the spectral radius of M."""
+    step = _affine_step(subject, h, length)
+    if not step.radius < 1:
+        raise _NotReadError(f"the chain does not contract at h={h:.3g}: spectral radius {step.radius:.6g}")
+    n, dim = len(step.centre), subject.target.dim
+    mean = step.centre + np.linalg.solve(np.eye(n) - step.matrix, step.still)
+    covariance = solve_discrete_lyapunov(step.matrix, step.noise @ step.noise.T)
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    nodes, weights = normal_cubature(n, subject.observable.degree | 1)
+    at = mean + nodes @ root.T
+    return float(weights @ subject.observable(at[:, :dim], at[:, dim:] if n > dim else None)), step.radius
+
+
+@dataclass(frozen=True)
+class _AffineStep:
+    """X - centre -> matrix (X - centre) + noise z + still. Shapes (n, n), (n, draws), (n,)."""
+
+    centre: np.ndarray
+    matrix: np.ndarray
+    noise: np.ndarray
+    still: np.ndarray
+
+    @property
+    def radius(self) -> float:
+        return float(np.abs(np.linalg.eigvals(self.matrix)).max())
+
+
+def _affine_step(subject: Subject, h: float, length: float) -> _AffineStep:
+    """One step, from evaluations at unit vectors times `length`, held against itself at other points."""
     _refuse(subject)
     run = _Map(subject, h)
     n, m = len(run.centre), run.draws
     still = run(np.zeros(n), np.zeros(m))
     matrix = np.stack([run(length * e, np.zeros(m)) - still for e in np.eye(n)], axis=1) / length
-    noise = np.stack([run(np.zeros(n), length * e) - still for e in np.eye(m)], axis=1) / length
+    noise = np.zeros((n, 0))
+    if m:
+        noise = np.stack([run(np.zeros(n), length * e) - still for e in np.eye(m)], axis=1) / length
     random = np.random.default_rng(0)
     for _ in range(3):
         x, z = random.standard_normal(n), random.standard_normal(m)
         due = still + matrix @ x + noise @ z
-        if np.abs(run(x, z) - due).max() > AFFINE * np.abs(due).max():
+        if not np.abs(run(x, z) - due).max() <= AFFINE * np.abs(due).max():
             raise _NotReadError("one step is not affine in the state and the draws on this target")
-    radius = float(np.abs(np.linalg.eigvals(matrix)).max())
-    if not radius < 1:
-        raise _NotReadError(f"the chain does not contract at h={h:.3g}: spectral radius {radius:.6g}")
-    mean = run.centre + np.linalg.solve(np.eye(n) - matrix, still)
-    covariance = solve_discrete_lyapunov(matrix, noise @ noise.T)
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    nodes, weights = normal_cubature(n, subject.observable.degree | 1)
-    at = mean + nodes @ root.T
-    dim = subject.target.dim
-    return float(weights @ subject.observable(at[:, :dim], at[:, dim:] if n > dim else None)), radius
+    return _AffineStep(run.centre, matrix, noise, still)
 
 
 def _refuse(subject: Subject) -> None:

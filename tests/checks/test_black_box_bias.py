@@ -8,6 +8,9 @@ import pytest
 import torch
 
 from sgverify import rate, torch_step
+from sgverify.checks.questions import make_subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import InstabilityError
 from sgverify.schemes import find_scheme, kinetic, langevin, thermostat
 from tests.checks.torch_code import as_torch
 
@@ -63,12 +66,34 @@ def test_a_bias_that_vanishes_is_not_seen_and_one_of_order_zero_is():
     [
         ({"target": {"name": "double-well"}, "test_function": "theta**2"}, "is not quadratic"),
         ({"gradient": {"kind": "iid", "batch": 2}}, "under full gradients alone"),
-        ({"schedule": {"step": 3.0}}, "does not contract"),
     ],
 )
 def test_what_is_not_read_is_said(settings, named):
     found = biased(as_torch(find_scheme("sgld-euler")), **settings)
     assert found.verdict == "inconclusive" and named in found.reason
+
+
+def test_a_step_that_was_chosen_and_does_not_contract_is_refused():
+    with pytest.raises(InstabilityError, match="schedule.step=3: .* does not contract .* radius"):
+        biased(as_torch(find_scheme("sgld-euler")), schedule={"step": 3.0})
+
+
+def test_a_default_step_is_halved_until_the_chain_contracts():
+    """The share of the time scale that is the default is beyond the limit of explicit Euler where friction is weak."""
+    settings = {**GENERIC, "friction": 0.2, "schedule": {}}
+    found = rate(as_torch(find_scheme("sghmc-euler-explicit")), quantity="stationary-bias", config=settings)
+    assert (found.verdict, found.found.exponent) == ("conforms", 1)
+    default = make_subject(as_torch(find_scheme("sghmc-euler-explicit")), load_configuration(settings)).step
+    assert found.points[0].step < default
+
+
+def test_a_chain_that_contracts_at_no_step_size_is_left_open():
+    def driven(theta, p, *, h, grad, D, T):
+        p = p - h * grad(theta) + h * D * p + math.sqrt(2 * D * T * h) * torch.randn_like(p)
+        return theta + h * p, p
+
+    found = rate(torch_step(kinetic)(driven), quantity="stationary-bias", config={**GENERIC, "schedule": {}})
+    assert found.verdict == "inconclusive" and "contracts at no step size" in found.reason
 
 
 def test_steps_that_are_not_affine_are_said():
