@@ -72,7 +72,8 @@ def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool
         # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
         return [replace(evidence, refuted=True)]
     judged = run_check(subject, card, quantity)
-    if judged.verdict != "conforms" or not _falls_for_all(subject, evidence):
+    # What holds in its place may be left open, by too few samples say: that is then what is open about the scheme.
+    if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(subject, evidence):
         return [evidence]
     evidence = replace(evidence, refuted=True)
     return [evidence, judged] if corrected else [evidence]

@@ -147,12 +147,14 @@ class Target:
 
     def energy_float64(self, theta: np.ndarray) -> np.ndarray:
         """U at many points. Shape (*batch, d) -> (*batch)."""
-        total = np.asarray(self.prior(theta), dtype=np.float64)
-        if self.data is not None:
-            assert self.likelihood is not None
-            for start in range(0, len(self.data), _PIECE):
-                piece = self.data[start : start + _PIECE]
-                total = total + self.likelihood(theta[..., None, :], piece).sum(-1)
+        # Far out an energy may be beyond float64: it is infinite then, and exp(-U/T) is 0.
+        with np.errstate(over="ignore"):
+            total = np.asarray(self.prior(theta), dtype=np.float64)
+            if self.data is not None:
+                assert self.likelihood is not None
+                for start in range(0, len(self.data), _PIECE):
+                    piece = self.data[start : start + _PIECE]
+                    total = total + self.likelihood(theta[..., None, :], piece).sum(-1)
         return total
 
     @cached_property

@@ -330,3 +330,9 @@ def test_a_configuration_names_them(name: str) -> None:
     table = load_configuration({"target": {"name": name, **WRITTEN[name]}}).target
     assert build_target(table).dim == 2
     assert build_target(SimpleNamespace(name=name, dim=3)).dim == 3
+
+
+def test_an_energy_beyond_float64_is_infinite_without_a_warning() -> None:
+    target = build_target(load_configuration(target={"name": "gamma-poisson"}).target)
+    far = np.full((1, target.dim), 1e3)
+    assert target.energy_float64(far)[0] == np.inf
