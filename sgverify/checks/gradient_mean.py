@@ -23,7 +23,7 @@ from sgverify.checks.gradient_cases import (
 )
 from sgverify.checks.index_stream import index_stream
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_rung import run_seed
+from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import DefinitionError
@@ -59,7 +59,7 @@ def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
         defect = _deterministic_defect(subject, certificate)
         if defect is None and subject.configuration.gradient.kind not in ("full", "additive"):
             seed = run_seed(subject, CHECK)
-            defect, sampled = index_stream(subject, seed)
+            defect, sampled = index_stream(subject, seed, share_of(subject).point_null)
             certificate["indices"] = sampled
             method = "exact" if defect is None or sampled["certain"] else "monte-carlo"
     except DefinitionError as error:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
     Columns,
@@ -35,9 +36,6 @@ from sgverify.rates.whiteness import (
 
 CHECK = "independent-chains"
 
-LEVEL = 1e-6
-"""Probability of a false alarm of the check, shared equally by all of its tests."""
-
 WIDEST = 4
 """Numbers of one step whose streams are searched for stretches of one another."""
 
@@ -59,9 +57,13 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
         return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
     rows = runs.batches[0].rows
-    share = LEVEL / (len(rows) + 1) / _TESTS
+    share = share_of(subject).point_null / (len(rows) + 1) / _TESTS
     columns = [columns_of(subject, runs, row) for row in range(len(rows))]
-    certificate: dict[str, Any] = {"level": LEVEL, "chains": len(runs.chains), "rows": len(rows)}
+    certificate: dict[str, Any] = {
+        "level": share_of(subject).point_null,
+        "chains": len(runs.chains),
+        "rows": len(rows),
+    }
     copied = _copied(subject, runs, columns, share)
     if copied:
         return _evidence(subject, claim, "violates", f"the chains are not independent: {copied}", certificate)

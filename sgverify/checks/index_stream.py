@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,8 @@ from sgverify.checks.gradient_cases import BLOCKS, plain_ensemble
 from sgverify.checks.subject import Subject
 from sgverify.samplers.enumeration import minibatches_of
 
-LEVEL = 1e-7
-"""Probability of a false alarm of the counts."""
-
 EXPECTED = 40
-"""Draws of each datum that are wanted: one that is never drawn is then missed by chance with probability e^-40."""
+"""Draws of each datum that are wanted at least: one that is never drawn is then missed by chance with probability e^-40."""
 
 MOST_DRAWS = 200_000
 MOST_SHUFFLED = 5000
@@ -23,12 +21,13 @@ MOST_SHUFFLED = 5000
 CHAINS, SHUFFLED_CHAINS = 64, 256
 
 
-def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any]]:
+def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None, dict[str, Any]]:
     """What is wrong with the indices, or None; and what was looked at. `certain` where no chance is in the answer.
 
     Certain: indices in range, different ones in a minibatch without replacement, every datum once in an epoch, the sweep
     back. By counts: with D draws in all, those of a set of m data exceed a with probability exp(-D KL(a/D, m/N)) at most,
-    with or without replacement (Hoeffding 1963, theorems 1 and 4); Bonferroni over sets and sides.
+    with or without replacement (Hoeffding 1963, theorems 1 and 4); Bonferroni over sets and sides. `level`: the chance of a
+    false alarm of the counts.
     """
     gradient, size = subject.configuration.gradient, subject.target.size
     assert size is not None
@@ -38,7 +37,8 @@ def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any
             "certain": True,
             "not_looked_at": f"{size} data, more than the {MOST_SHUFFLED} that are shuffled here",
         }
-    drawn = _draw(subject, seed, size)
+    expected = max(EXPECTED, math.ceil(math.log(2 * size / level)))
+    drawn = _draw(subject, seed, size, expected)
     facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
     if drawn.min() < 0 or drawn.max() >= size:
         return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
@@ -51,7 +51,7 @@ def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any
         if wrong or size == gradient.batch:
             return wrong, facts
     counts = np.bincount(drawn.ravel(), minlength=size)
-    sets = min(size, max(1, drawn.size // EXPECTED))
+    sets = min(size, max(1, drawn.size // expected))
     edges = np.arange(sets + 1) * size // sets
     met = np.add.reduceat(counts, edges[:-1])
     exponents = drawn.size * _divergence(met / drawn.size, np.diff(edges) / size)
@@ -59,14 +59,14 @@ def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any
     chance = float(min(1.0, 2 * sets * np.exp(-exponents[worst])))
     facts.update(
         certain=False,
-        level=LEVEL,
+        level=level,
         sets=sets,
         smallest_chance=chance,
         fewest=int(met.min()),
         most=int(met.max()),
         missed_by_chance=float(np.exp(-drawn.size / size)),
     )
-    if chance <= LEVEL:
+    if chance <= level:
         low, high = int(edges[worst]), int(edges[worst + 1]) - 1
         which = f"datum {low}" if low == high else f"the data {low} to {high}"
         return (
@@ -76,11 +76,11 @@ def index_stream(subject: Subject, seed: int) -> tuple[str | None, dict[str, Any
     return None, facts
 
 
-def _draw(subject: Subject, seed: int, size: int) -> np.ndarray:
+def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
     """Independent minibatches, shape (count, n, C): of blocks the first half of an epoch."""
     gradient = subject.configuration.gradient
     batch = gradient.batch
-    wanted = -(-min(MOST_DRAWS, EXPECTED * size) // batch)
+    wanted = -(-min(MOST_DRAWS, expected * size) // batch)
     if gradient.kind in BLOCKS:
         ensemble = plain_ensemble(subject, subject.target, gradient, SHUFFLED_CHAINS, hoist=True, seed=seed)
         half = minibatches_of(ensemble, -(-size // batch // 2))

@@ -18,7 +18,7 @@ import flint
 import numpy as np
 
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_rung import run_seed
+from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.scalar_drift import wrong_path
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import Runs, runs_of
@@ -42,9 +42,6 @@ from sgverify.samplers.transcript import transcribe
 from sgverify.schemes.noise import NORMAL
 
 CHECK = "moments"
-
-LEVEL = 1e-6
-"""Probability of a false alarm of the check; the start takes half of it, the law after L steps the other half."""
 
 WARMER = 3.0
 """The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
@@ -88,7 +85,7 @@ def check_moments(subject: Subject, claim: Claim) -> Evidence:
             f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
         )
         return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
-    certificate: dict[str, Any] = {"level": LEVEL}
+    certificate: dict[str, Any] = {"level": share_of(subject).point_null}
     shown: list[str] = []
     wrong = wrong_path(subject, runs, certificate, shown)
     if not wrong and "p" in subject.scheme.dynamics.state:
@@ -107,7 +104,8 @@ def check_moments(subject: Subject, claim: Claim) -> Evidence:
 def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
     """What is wrong with the momentum at l = 0, in words; "" where nothing is."""
     row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
-    share = LEVEL / 2 / 2 / 3
+    # The start takes half of the level, the law after L steps the other half.
+    share = share_of(subject).point_null / 2 / 2 / 3
     # No gradient enters the start, and full ones cost least.
     quick = replace(runs.settings, chains=-(-STARTS // subject.target.dim), gradient=GradientChoice())
     for factor in (1.0, WARMER):
@@ -167,7 +165,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
     return decide_point_null(
         draw,
         first=CHAINS,
-        level=LEVEL / 2,
+        level=share_of(subject).point_null / 2,
         margins={label: MARGINS[label.split()[0]] for label in labels},
         what=f"the momenta after {LENGTH} steps, made white by their exact law",
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from sgverify.checks.coupled_noise import coupled_runs, off_the_path
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
     Columns,
@@ -42,9 +43,6 @@ from sgverify.schemes.noise import NORMAL
 
 CHECK = "white-noise"
 
-LEVEL = 1e-6
-"""Probability of a false alarm of the check, shared equally by all of its tests."""
-
 LAGS = 8
 """Steps apart to which correlations are looked for."""
 
@@ -66,14 +64,18 @@ def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
         return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
     batch = runs.batches[0]
     mismatch = first_mismatch(batch, subject.scheme, subject.target, runs.settings)
-    certificate: dict[str, Any] = {"level": LEVEL, "steps": batch.length, "rows": len(batch.rows)}
+    certificate: dict[str, Any] = {
+        "level": share_of(subject).point_null,
+        "steps": batch.length,
+        "rows": len(batch.rows),
+    }
     certificate["steps_are_the_definition_s_on_their_draws"] = mismatch is None
     if mismatch is not None:
         reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
         return _evidence(subject, claim, "violates", reason, certificate)
     coupled = coupled_runs(subject, runs)
     every = [runs] if coupled is None else [runs, coupled]
-    share = LEVEL / sum(len(some.batches[0].rows) for some in every) / _TESTS
+    share = share_of(subject).point_null / sum(len(some.batches[0].rows) for some in every) / _TESTS
     wrong = ""
     for some in every:
         if some is coupled:
