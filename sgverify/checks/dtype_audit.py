@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.checks.injected import OTHERS, black_box, questions_of, states_of
+from sgverify.checks.injected import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
@@ -20,7 +20,8 @@ from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
 from sgverify.samplers.intercepted.purity import Question
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.samplers.intercepted.real_calls import copies, kept_noise
+from sgverify.schemes.torch_step import TorchStep, written
 
 CHECK = "dtype"
 
@@ -66,6 +67,10 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
     box = black_box(subject)
     numbers = box.census(states_of(subject, 1)[0], subject.step)
     question = questions_of(subject, 1, numbers)[0]
+    if kept_noise(subject.scheme.function) or _keeps(subject):
+        raise BlackBoxError(
+            "what it returns depends on earlier calls, whatever their dtype was: see pure-step"
+        )
     files = _files(subject.scheme.function)
 
     def take(h: float, audit: DtypeAudit | None = None, state: Any = question.state) -> Sequence[Tensor]:
@@ -105,6 +110,18 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
     ]
     what = f"{plain.operations} operations of a step"
     return _evidence(subject, claim, faults, what, list(plain.found.values()), points)
+
+
+def _keeps(subject: Subject) -> bool:
+    """Whether the same state, draws and minibatch give other numbers when they come again."""
+    take, count = taker(subject)
+    asked = questions_of(subject, 2, count(states_of(subject, 1)[0]))
+    runs = [
+        list(take(copies(question.state), question.draws, question.h))
+        for question in (*asked, *reversed(asked), *asked)
+    ]
+    pairs = ((runs[0], runs[3]), (runs[0], runs[4]), (runs[1], runs[2]), (runs[1], runs[5]))
+    return any(not torch.equal(a, b) for one, other in pairs for a, b in zip(one, other, strict=True))
 
 
 def _returned(subject: Subject, question: Question, result: Sequence[Tensor]) -> list[str]:
@@ -152,7 +169,7 @@ def _evidence(
 
 
 def _files(function: Any) -> tuple[str, ...]:
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    code = getattr(inspect.unwrap(written(function)), "__code__", None)
     if code is None:
         code = getattr(type(function).__call__, "__code__", None)
     return () if code is None else (code.co_filename,)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.checks.fresh_noise import noise_faults
 from sgverify.checks.injected import questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
@@ -35,16 +36,25 @@ def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
     For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
     """
     take, count = taker(subject)
+    noise: list[str] = []
     try:
+        # Before anything else: a step's first call is part of it.
+        noise = noise_faults(subject)
         numbers = count(states_of(subject, 1)[0])
         purity = judge_purity(
             take, subject.scheme.state, questions_of(subject, QUESTIONS, numbers), functions_of(subject)
         )
     except BlackBoxError as error:
+        if noise:
+            return _evidence(subject, claim, noise, Purity((), 0, 0))
         return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
-    faults = list(purity.faults)
+    faults = [*noise, *purity.faults]
     if not isinstance(subject.scheme, TorchStep):
         faults += runs_apart(subject)
+    return _evidence(subject, claim, faults, purity)
+
+
+def _evidence(subject: Subject, claim: Claim, faults: list[str], purity: Purity) -> Evidence:
     return make_evidence(
         subject,
         claim,

@@ -230,6 +230,10 @@ def check_scalar(function: Callable[..., Any], value: Any, what: str) -> None:
 
 def where(function: Callable[..., Any], error: BaseException | None = None) -> str:
     """'file:line' of the definition, or of the line in it that raised `error`."""
+    # A method's function; of an object that is called, its class's.
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, FunctionType):
+        function = getattr(type(function), "__call__", function)
     if not isinstance(function, FunctionType):
         return "<unknown>"
     code = function.__code__

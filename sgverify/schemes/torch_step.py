@@ -52,7 +52,7 @@ class TorchStep:
     @property
     def place(self) -> str:
         """'file:line' of the function."""
-        return where(inspect.unwrap(self.function))
+        return where(inspect.unwrap(written(self.function)))
 
     def __call__(self, *state: Any, **ingredients: Any) -> Any:
         """The function itself."""
@@ -98,6 +98,10 @@ def torch_step(
             "as a @scheme"
         )
     check_order(order)
+    if not isinstance(chains, bool):
+        raise DefinitionError(
+            f"torch_step({dynamics.name}, chains={chains!r}): expected True, for tensors of shape (chains, dim), or False"
+        )
 
     def decorate(function: Callable[..., Any]) -> TorchStep:
         name = getattr(function, "__name__", type(function).__name__)
@@ -108,9 +112,16 @@ def torch_step(
     return decorate
 
 
+def written(function: Any) -> Any:
+    """The function that holds the code of a step: the `forward` of a torch module, which is called by way of hooks."""
+    module = any(kind.__module__ == "torch.nn.modules.module" for kind in type(function).__mro__)
+    return function.forward if module else function
+
+
 def _declaration(function: Callable[..., Any], name: str, dynamics: Dynamics) -> Declaration:
     if not callable(function):
         raise DefinitionError(f"torch_step: {function!r} cannot be called; expected a function of tensors")
+    function = written(function)
     allowed = ("h", "dim", "grad", *dynamics.parameters)
     state, ingredients = [], []
     for parameter in inspect.signature(function).parameters.values():

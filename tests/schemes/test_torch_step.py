@@ -82,3 +82,18 @@ def test_what_cannot_be_declared_is_refused():
         torch_step(kinetic, order=0)
     with pytest.raises(UserError, match="cannot be called"):
         torch_step(kinetic)(3)
+    with pytest.raises(DefinitionError, match="chains='yes'"):
+        torch_step(kinetic, chains="yes")
+
+
+def test_a_module_is_read_by_its_forward():
+    import torch
+
+    class Step(torch.nn.Module):
+        def forward(self, theta, *, h, grad, T):
+            return theta
+
+    step = torch_step(langevin)(Step())
+    assert step.declaration.ingredients == ("h", "grad", "T") and step.place.startswith("test_torch_step.py:")
+    with pytest.raises(DefinitionError, match="test_torch_step.py:.*does not take `h`"):
+        torch_step(langevin)(type("Wrong", (torch.nn.Module,), {"forward": lambda self, theta: theta})())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from sgverify.samplers.intercepted.interception import (
     Witness,
     total,
 )
+from sgverify.samplers.intercepted.real_calls import copies, keep_debut
 from sgverify.schemes.torch_step import TorchStep
 
 State = tuple[Tensor, ...]
@@ -57,25 +58,55 @@ class BlackBox:
         `UnreadableDrawError` for other draws unless `others` provides them, `BlackBoxError` where their number is not m,
         `DefinitionError` for a result that is no state, and `UserError` where the code itself raises.
         """
+        self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
         given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim, "grad": Gradient(self, mode)}
-        try:
-            with torch.no_grad(), mode:
-                result = self.step.step(tuple(state), **given)
-        except SgverifyError:
-            raise
-        except Exception as error:
-            raise UserError(
-                f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}; expected a step that "
-                f"runs on tensors of shapes {self._shapes(state)}"
-            ) from error
+        with mode:
+            result = self._call(state, given)
         if draws is not None and handed.used != draws.shape[-1]:
             raise BlackBoxError(
                 f"it drew {handed.used} normal numbers in one run and {draws.shape[-1]} in another: how many a step draws "
                 "depends on its state or on its draws"
             )
-        return self._checked(result, state), handed.asked
+        return self._checked(result, state, h), handed.asked
+
+    def real(self, state: Sequence[Tensor], h: float) -> Any:
+        """Run the step as it is, on copies, its draws its own; nothing is checked."""
+        given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim}
+        given["grad"] = Gradient(self, Interception(Handed(None)))
+        return self._call(copies(state), given)
+
+    def _call(self, state: Sequence[Tensor], given: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The step's result; whatever the code raises, or an exit, is the user's to mend."""
+        try:
+            # As code is run where nobody says otherwise: it may differentiate.
+            with torch.enable_grad():
+                return self.step.step(tuple(state), **given)
+        except SgverifyError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UserError(
+                f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}; expected a step that "
+                f"runs on tensors of shapes {self._shapes(state)}"
+            ) from error
+
+    def make_debut(self, state: Sequence[Tensor], h: float) -> None:
+        """Make the first call of the code, if it has not been made; see `keep_debut`."""
+        kept, gradient, step = copies(state), self.gradient, self.step
+        dim, parameters, dtype = self.dim, dict(self.parameters), self.dtype
+        shell = replace(step, function=_nothing)
+
+        # It holds no function: what is kept by function would keep it alive.
+        def again(function: Any) -> Any:
+            box = BlackBox(replace(shell, function=function), gradient, dim, parameters, dtype)
+            return box.real(kept, h)
+
+        keep_debut(step.function, again)
+
+    def asked(self, state: Sequence[Tensor], h: float) -> list[tuple[int, ...]]:
+        """The shapes of the normal draws of a step from this state, in order; raises as `run` does."""
+        return self.run(state, None, h)[1]
 
     def census(self, state: Sequence[Tensor], h: float) -> int:
         """How many normal numbers a step from this state draws, of one chain; raises as `run` does.
@@ -91,10 +122,11 @@ class BlackBox:
         for shape in shapes:
             if self.step.chains and (not shape or shape[0] != chains):
                 raise BlackBoxError(
-                    f"it draws a tensor of shape {shape} for {chains} chains: the chains share these numbers"
+                    f"it draws a tensor of shape {shape} for a batch of {chains}: expected one row for each chain, as "
+                    "torch.randn_like(theta) draws"
                 )
 
-    def _checked(self, result: tuple[Any, ...], state: Sequence[Tensor]) -> State:
+    def _checked(self, result: tuple[Any, ...], state: Sequence[Tensor], h: float) -> State:
         step = self.step
         names = ", ".join(step.state)
         if len(result) != len(state):
@@ -112,12 +144,34 @@ class BlackBox:
                 raise DefinitionError(
                     f"{step.place}: `{step.name}` returned {got} for `{name}`; expected a tensor of shape {tuple(before.shape)}"
                 )
-        return result
+            if not value.is_floating_point():
+                raise DefinitionError(
+                    f"{step.place}: `{step.name}` returned a tensor of {value.dtype} for `{name}`; expected {before.dtype}"
+                )
+            if not value.isfinite().all():
+                got = "NaN" if value.isnan().any() else "an infinite number"
+                raise UserError(
+                    f"{step.place}: `{step.name}` returned {got} for `{name}` at {self._shown(state)}, h={h:.3g}; expected a "
+                    "finite one from a finite state"
+                )
+        return tuple(value.detach() for value in result)
+
+    def _shown(self, state: Sequence[Tensor]) -> str:
+        """The first chain's state as text."""
+        values = [value[0] if self.step.chains else value for value in state]
+        return ", ".join(
+            f"{name}=[{', '.join(f'{x:.3g}' for x in value.reshape(-1).tolist())}]"
+            for name, value in zip(self.step.state, values, strict=True)
+        )
 
     def _shapes(self, state: Sequence[Tensor]) -> str:
         return ", ".join(
             f"{name} {tuple(value.shape)}" for name, value in zip(self.step.state, state, strict=True)
         )
+
+
+def _nothing() -> None:
+    """Stands for the function where none is to be held."""
 
 
 class Gradient:
@@ -133,6 +187,11 @@ class Gradient:
         if not isinstance(theta, Tensor):
             raise DefinitionError(
                 f"{self._box.step.place}: grad() of a {type(theta).__name__}; expected the position, a tensor"
+            )
+        if not 1 <= theta.ndim <= 2 or theta.shape[-1] != self._box.dim:
+            raise DefinitionError(
+                f"{self._box.step.place}: grad() of a tensor of shape {tuple(theta.shape)}; expected a whole position of dimension "
+                f"{self._box.dim}, as the step is given"
             )
         if self._minibatch < 0:
             self._minibatch = self._counter[0]

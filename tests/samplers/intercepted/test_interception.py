@@ -106,7 +106,7 @@ def test_chains_that_share_a_draw_are_named():
         return theta + torch.randn(theta.shape[-1])
 
     chains = torch.zeros(3, 2, dtype=REAL)
-    with pytest.raises(BlackBoxError, match="the chains share these numbers"):
+    with pytest.raises(BlackBoxError, match="expected one row for each chain"):
         box(step, chains=True).census([chains], 0.1)
 
 

@@ -1,0 +1,127 @@
+"""Noise of torch code: new at each step, of each chain, and kept nowhere."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from sgverify import torch_step, verify
+from sgverify.schemes import langevin
+
+SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
+
+
+def moved(theta, h, slope, T, noise):
+    return theta - h * slope + math.sqrt(2 * T * h) * noise
+
+
+def reseeded(theta, *, h, grad, T):
+    torch.manual_seed(0)
+    return moved(theta, h, grad(theta), T, torch.randn_like(theta))
+
+
+def own_seed(theta, *, h, grad, T):
+    generator = torch.Generator().manual_seed(42)
+    return moved(theta, h, grad(theta), T, torch.randn(theta.shape, generator=generator, dtype=theta.dtype))
+
+
+def forked(theta, *, h, grad, T):
+    with torch.random.fork_rng():
+        return moved(theta, h, grad(theta), T, torch.randn_like(theta))
+
+
+def kept():
+    held = {}
+
+    def step(theta, *, h, grad, T):
+        if theta.shape not in held:
+            held[theta.shape] = torch.randn_like(theta)
+        return moved(theta, h, grad(theta), T, held[theta.shape])
+
+    return step
+
+
+def antithetic():
+    held = {}
+
+    def step(theta, *, h, grad, T):
+        noise = -held.pop("noise") if "noise" in held else torch.randn_like(theta)
+        if not held.pop("turn", False):
+            held.update(noise=noise, turn=True)
+        return moved(theta, h, grad(theta), T, noise)
+
+    return step
+
+
+def mean_slope(theta, *, h, grad, T):
+    return moved(theta, h, grad(theta).mean(0, keepdim=True), T, torch.randn_like(theta))
+
+
+def centred(theta, *, h, grad, T):
+    noise = torch.randn_like(theta)
+    return moved(theta, h, grad(theta), T, noise - noise.mean(0) if len(theta) > 1 else noise)
+
+
+def one_for_all(theta, *, h, grad, T):
+    return moved(theta, h, grad(theta), T, torch.randn(theta.shape[-1], dtype=theta.dtype))
+
+
+def own_generator(source):
+    def step(theta, *, h, grad, T):
+        return moved(theta, h, grad(theta), T, torch.randn(theta.shape, generator=source, dtype=theta.dtype))
+
+    return step
+
+
+def rejecting(theta, *, h, grad, T):
+    noise = torch.nn.init.trunc_normal_(torch.empty_like(theta))
+    return moved(theta, h, grad(theta), T, noise)
+
+
+def tossed(theta, *, h, grad, T):
+    return moved(theta, h, grad(theta), T, 2 * torch.bernoulli(theta * 0 + 0.5) - 1)
+
+
+def plain(theta, *, h, grad, T):
+    return moved(theta, h, grad(theta), T, torch.randn_like(theta))
+
+
+def judged(function, *checks, chains=False):
+    step = torch_step(langevin, order=1, chains=chains)(function)
+    return verify(step, SMALL, checks=list(checks or ["pure-step"]))
+
+
+@pytest.mark.parametrize(
+    "function, chains, said",
+    [
+        (reseeded, False, "every step has the same noise"),
+        (own_seed, False, "every step has the same noise"),
+        (forked, False, "puts torch's generator back"),
+        (kept(), False, "its first call drew 2 random numbers, later ones"),
+        (antithetic(), False, "keeps noise from call to call"),
+        (mean_slope, True, "chains disturb one another"),
+        (centred, True, "chains disturb one another"),
+        (one_for_all, True, "all chains share their noise"),
+    ],
+)
+def test_noise_that_is_not_new_or_not_a_chains_own_is_named(function, chains, said):
+    before = torch.get_rng_state()
+    (found,) = judged(function, chains=chains)
+    assert found.verdict == "violates" and said in found.reason
+    assert function is reseeded or torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("chains", [False, True])
+@pytest.mark.parametrize("function", [plain, tossed, rejecting, own_generator(torch.Generator())])
+def test_new_noise_passes(function, chains):
+    for _ in range(2):
+        (found,) = judged(function, chains=chains)
+        assert found.verdict == "conforms", found.reason
+
+
+def test_kept_noise_is_seen_though_other_checks_were_first_and_dtype_says_nothing_of_it():
+    found = {item.check: item for item in judged(kept(), "local-order", "dtype", "pure-step")}
+    assert found["pure-step"].verdict == "violates"
+    assert found["dtype"].verdict == "inconclusive"
