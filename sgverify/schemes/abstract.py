@@ -233,7 +233,7 @@ def where(function: Callable[..., Any], error: BaseException | None = None) -> s
     # A method's function; of an object that is called, its class's.
     function = getattr(function, "__func__", function)
     if not isinstance(function, FunctionType):
-        function = getattr(type(function), "__call__", function)
+        function = vars(type(function)).get("__call__", function)
     if not isinstance(function, FunctionType):
         return "<unknown>"
     code = function.__code__
