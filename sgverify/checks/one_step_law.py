@@ -13,11 +13,12 @@ from sgverify.checks.injected import slope_of, states_of
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
+from sgverify.checks.transcripts import SHRUNK
 from sgverify.claims import Claim
 from sgverify.errors import DefinitionError
 from sgverify.evidence import Evidence
 from sgverify.exact.cubature import normal_cubature
-from sgverify.exact.long_double import LongDoubleGradient, step_in_long_double
+from sgverify.exact.long_double import BITS, Coarse, LongDouble, LongDoubleGradient, step_in_long_double
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings
@@ -38,14 +39,17 @@ FEW = 8
 """Chains of the later steps that are looked at."""
 
 MARGIN = 64
-"""Roundings grow with the unit roundoff u: the same code in float32 shows how many there are, but for the chance by which
+"""Roundings grow with the unit roundoff u: the definition in `BITS` bits shows what they do, but for the chance by which
 they add up: this many times what a few nodes show is not reached by it."""
 
 SHIFTS = (0.0, 1e-6, -1e-6, 2e-6, -2e-6)
 """Relative shifts of h at which constants in float64 are compared with those in long double: where one of them happens to
 be rounded well, its neighbours are not."""
 
-RATIO, UNIT = 2.0**-29, 2.0**-53
+RATIO, UNIT = 2.0 ** (BITS - 53), 2.0**-53
+
+GROWN = 1e6
+"""A state that grows so many times in a few steps diverges: any bound of its roundings would be as large as it."""
 
 MOST_WORK = 4_000_000
 """Data times states at most that are visited in long double."""
@@ -53,8 +57,9 @@ MOST_WORK = 4_000_000
 
 @dataclass(frozen=True)
 class _Plan:
-    """One step's states and draws: the nodes' weights where they stand for normal draws."""
+    """One step's size, states and draws: the nodes' weights where they stand for normal draws."""
 
+    h: float
     state: list[np.ndarray]
     draws: np.ndarray
     weights: np.ndarray | None
@@ -85,14 +90,26 @@ def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
             CHECK,
             f"{subject.target.size} data at {plan.draws.shape[2]} states are more than are visited in long double",
         )
-    run, single = _run(subject, plan, "float64"), _run(subject, plan, "float32")
+    for factor in SHRUNK:
+        plan = replace(plan, h=subject.step / factor)
+        run = _run(subject, plan)
+        largest = GROWN * max(float(np.abs(value).max()) for value in plan.state)
+        if len(run) > LENGTH and all(np.all(np.abs(value) <= largest) for state in run for value in state):
+            break
+    else:
+        reason = (
+            f"the chains diverge within {LENGTH} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
+        )
+        return unsettled(subject, claim, CHECK, reason, method="quadrature")
     try:
         expected = [_definition(subject, plan, run, l) for l in _looked_at()]
-        rounding = _rounding(subject, plan, single, expected)
+        rounding = _rounding(subject, plan, run, expected)
     except DefinitionError as error:
         return unsettled(subject, claim, CHECK, f"the potential cannot be read in long double: {error}")
     if not all(math.isfinite(bound) for bound in rounding.values()):
-        reason = f"a step of size {subject.step:.3g} leaves every bound in float32, by which roundings are measured"
+        reason = (
+            f"a step of size {plan.h:.3g} leaves every bound in long double, by which roundings are measured"
+        )
         return unsettled(subject, claim, CHECK, reason, method="quadrature")
     return _evidence(subject, claim, plan, run, expected, rounding)
 
@@ -124,18 +141,18 @@ def _plan(subject: Subject) -> _Plan:
     state = [np.repeat(value[None], len(nodes), axis=0) for value in start]
     chosen = slope_of(subject, seed=run_seed(subject, CHECK, "minibatches")).minibatches
     batches = [batch.tolist() for batch in chosen[: max(1, scheme.minibatches)]]
-    return _Plan(state, draws, weights, batches)
+    return _Plan(subject.step, state, draws, weights, batches)
 
 
-def _run(subject: Subject, plan: _Plan, dtype: str) -> list[list[np.ndarray]]:
+def _run(subject: Subject, plan: _Plan) -> list[list[np.ndarray]]:
     return run_given(
         subject.scheme,
         subject.target,
-        h=subject.step,
+        h=plan.h,
         state=plan.state,
         draws=plan.draws,
         minibatches=plan.minibatches,
-        settings=Settings.of(subject.configuration, dtype=dtype, device="cpu", burn_in=0, thinning=1),
+        settings=Settings.of(subject.configuration, dtype="float64", device="cpu", burn_in=0, thinning=1),
     )
 
 
@@ -148,6 +165,7 @@ def _definition(
     constants: Any = EXTENDED,
     most: int | None = None,
     h: float | None = None,
+    carrier: type[LongDouble] = LongDouble,
 ) -> list[np.ndarray]:
     """X_l from the run's own X_(l-1), by the definition; X_1 from the states that were chosen."""
     c = subject.configuration
@@ -157,7 +175,7 @@ def _definition(
         subject.scheme,
         [value[few] for value in before],
         [draw[few] for draw in plan.draws[number - 1]],
-        h=subject.step if h is None else h,
+        h=plan.h if h is None else h,
         gradient=LongDoubleGradient(
             subject.target, plan.minibatches, scale=c.gradient.scale, clip=c.gradient.clip
         ),
@@ -165,37 +183,42 @@ def _definition(
         dim=subject.target.dim,
         metric=subject.metric,
         constants=constants,
+        carrier=carrier,
     )
 
 
 def _rounding(
     subject: Subject,
     plan: _Plan,
-    single: Sequence[Sequence[np.ndarray]],
+    run: Sequence[Sequence[np.ndarray]],
     expected: Sequence[Sequence[np.ndarray]],
 ) -> dict[str, float]:
-    """What rounding explains in each variable, in float64: what float32 does to the state, scaled, and three things more.
+    """What rounding explains in each variable, in float64: what fewer bits do to the definition, scaled, and three things more.
 
-    Constants are computed in float64 in either run: the definition with such constants shows what that does. A sum over the
-    data rounds once for each of them. And no number is known better than to its own roundoff.
+    No part of it is taken from the running code, whose flaws would make room for themselves. Constants are computed in
+    float64: the definition with such constants shows what that does. A sum over the data rounds once for each of them. And
+    no number is known better than to its own roundoff.
     """
     gradient = LongDoubleGradient(subject.target, scale=subject.configuration.gradient.scale)
-    summed = subject.step * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
+    summed = plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
     # Draws of the second step: the nodes of the first are 0 in most places.
     later = replace(plan, draws=plan.draws[1:])
     rough = [np.zeros(len(plan.state))]
     for shift in SHIFTS:
         found = [
-            _definition(subject, later, (), 1, constants=kind, most=2, h=subject.step * (1 + shift))
+            _definition(subject, later, (), 1, constants=kind, most=2, h=plan.h * (1 + shift))
             for kind in (np.float64, EXTENDED)
         ]
         rough.append(np.array([float(np.abs(a - b).max()) for a, b in zip(*found, strict=True)]))
     constant = np.max(rough, axis=0)
+    coarse = [_definition(subject, plan, run, l, carrier=Coarse) for l in _looked_at()]
     bounds = {}
     for place, name in enumerate(subject.scheme.state):
         sizes = [float(np.abs(part).max()) for part in (*(e[place] for e in expected), plan.state[place])]
-        narrow = float(np.abs(single[1][place] - expected[0][place]).max())
-        bounds[name] = MARGIN * (RATIO * narrow + float(constant[place]) + UNIT * max(sizes)) + UNIT * summed
+        lost = max(
+            float(np.abs(some[place] - due[place]).max()) for some, due in zip(coarse, expected, strict=True)
+        )
+        bounds[name] = MARGIN * (RATIO * lost + float(constant[place]) + UNIT * max(sizes)) + UNIT * summed
     return bounds
 
 

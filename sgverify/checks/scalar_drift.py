@@ -21,6 +21,9 @@ POINTS = 8
 SIZE = 0.125
 """Their step size: a power of two, with which products are exact."""
 
+RESOLVED = 2.0**-8
+"""What rounding may explain, over what the drifts before and after differ by: beyond it nothing is shown."""
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -33,19 +36,23 @@ class Identity:
 
 def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
     """Where a scalar does not move by its drift, in words; "" where it does."""
+    c = subject.configuration
     for identity in _identities(subject):
         unit = float(np.finfo(subject.configuration.dtype).eps)
         worst = 0.0
         for batch in runs.batches:
             states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
-            off, bound = _residual(subject, identity, states, batch.steps[:, :, None], unit)
+            off, bound = _residual(
+                subject, identity, states, batch.steps[:, :, None], unit, c.friction, c.temperature
+            )
             worst = max(worst, float((np.abs(off) / bound).max()))
             beyond = np.argwhere(np.abs(off) > bound)
             if len(beyond):
                 step, row, chain = (int(i) for i in beyond[0])
                 path = states[identity.place][:, row, chain, 0]
                 h = batch.steps[:, row]
-                drift = _drift(subject, identity.place, tuple(state[:, row, chain] for state in states))
+                path_states = tuple(state[:, row, chain] for state in states)
+                drift = _drift(subject, identity.place, path_states, c.friction, c.temperature)
                 mean = float(
                     (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
                 )
@@ -77,7 +84,8 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             continue
         widths = [1 if other == "scalar" else subject.target.dim for other in scheme.dynamics.shapes.values()]
         before = [generator.standard_normal((*shape, width)) for width in widths]
-        c = subject.configuration
+        # An identity holds for all T and D or for none but a few. Where all is of one size, roundings cover nothing.
+        friction, temperature = (float(number) for number in generator.uniform(0.5, 2.0, 2))
         values = scheme.step(
             tuple(Chains(torch.from_numpy(state)) for state in before),
             h=SIZE,
@@ -86,21 +94,25 @@ def _identities(subject: Subject) -> Iterator[Identity]:
                 lambda law: Chains(torch.from_numpy(generator.standard_normal((*shape, subject.target.dim))))
             ),
             dim=subject.target.dim,
-            D=c.friction,
-            T=c.temperature,
+            D=friction,
+            T=temperature,
         )
         states = tuple(
             np.stack([old, value.tensor.expand(old.shape).numpy()])
             for old, value in zip(before, values, strict=True)
         )
-        first, second = _drift(subject, place, states)
+        first, second = _drift(subject, place, states, friction, temperature)
         change = (states[place][1] - states[place][0])[..., 0] / SIZE - first
-        share = float((change * (second - first)).sum() / ((second - first) ** 2).sum())
+        turn = second - first
+        if not np.all(np.isfinite(turn)) or not np.any(turn) or not np.all(np.isfinite(change)):
+            continue
+        share = float((change * turn).sum() / (turn**2).sum())
         identity = Identity(name, place, round(64 * share) / 64)
+        unit = float(np.finfo(np.float64).eps)
         off, bound = _residual(
-            subject, identity, states, np.full((1, 1, 1), SIZE), float(np.finfo(np.float64).eps)
+            subject, identity, states, np.full((1, 1, 1), SIZE), unit, friction, temperature
         )
-        if np.all(np.abs(off) <= bound):
+        if bound.max() <= RESOLVED * SIZE * np.abs(turn).max() and np.all(np.abs(off) <= bound):
             yield identity
 
 
@@ -114,29 +126,36 @@ class _Slope:
         return self
 
 
-def _drift(subject: Subject, place: int, states: tuple[np.ndarray, ...]) -> np.ndarray:
+def _drift(
+    subject: Subject, place: int, states: tuple[np.ndarray, ...], friction: float, temperature: float
+) -> np.ndarray:
     """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
-    c = subject.configuration
     drift, _ = subject.scheme.dynamics.coefficients(
         tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
         grad=_Slope(),
         dim=subject.target.dim,
-        D=c.friction,
-        T=c.temperature,
+        D=friction,
+        T=temperature,
     )
     return np.asarray(drift[place].tensor.numpy()[..., 0])
 
 
 def _residual(
-    subject: Subject, identity: Identity, states: tuple[np.ndarray, ...], h: np.ndarray, unit: float
+    subject: Subject,
+    identity: Identity,
+    states: tuple[np.ndarray, ...],
+    h: np.ndarray,
+    unit: float,
+    friction: float,
+    temperature: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """X' - X - h (mean of the drifts), and what rounding may make of it. Shapes (L + 1, ...) of states -> (L, ...).
 
     A drift sums dim products and a few terms of size T or less than its own; the scalar is rounded where it is added to, once
     or twice a step. 2 dim + 16 roundings of the sum of all sizes are more than enough for both.
     """
-    drift = _drift(subject, identity.place, states)
+    drift = _drift(subject, identity.place, states, friction, temperature)
     path = states[identity.place][..., 0]
     off = path[1:] - path[:-1] - h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])
-    size = np.abs(path) + np.max(h) * (np.abs(drift) + 2 * subject.configuration.temperature)
+    size = np.abs(path) + np.max(h) * (np.abs(drift) + 2 * temperature)
     return off, (2 * subject.target.dim + 16) * unit * (size[1:] + size[:-1])

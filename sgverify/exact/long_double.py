@@ -20,6 +20,9 @@ from sgverify.targets.metric import CoordinateMetric
 _PIECE = 256
 """Data that are visited at once."""
 
+BITS = 40
+"""Bits of a `Coarse` number: many fewer than a long double's 64, so that what they do is seen, and enough for it to be small."""
+
 
 class LongDouble(Arithmetic):
     """A number of the run, or an array of one vector for each state, shape (n, d) or (n, 1)."""
@@ -32,18 +35,30 @@ class LongDouble(Arithmetic):
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> LongDouble:
         if isinstance(other, LongDouble):
-            return LongDouble(operation(self.value, other.value))
+            return type(self)(operation(self.value, other.value))
         number = _number(other)
         # A constant of a run in float64 stays one.
-        return LongDouble(
+        return type(self)(
             operation(self.value, np.float64(number) if type(self.value) is np.float64 else number)
         )
 
     def __pow__(self, exponent: int) -> LongDouble:
-        return LongDouble(self.value**exponent)
+        return type(self)(self.value**exponent)
 
     def __neg__(self) -> LongDouble:
-        return LongDouble(-self.value)
+        return type(self)(-self.value)
+
+
+class Coarse(LongDouble):
+    """A number of which every array that is made of it keeps `BITS` bits: what roundings do to a step, made larger.
+
+    Constants, which have no dimension, keep all bits: what they lose by cancellation is a matter of its own.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(_rounded(value) if np.ndim(value) else value)
 
 
 class LongDoubleGradient:
@@ -77,7 +92,7 @@ class LongDoubleGradient:
         if self._number < 0:
             self._number = self._named[0]
             self._named[0] += 1
-        return LongDouble(self._at(theta.value))
+        return type(theta)(self._at(theta.value))
 
     def size(self, theta: np.ndarray) -> float:
         """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
@@ -154,18 +169,20 @@ def step_in_long_double(
     dim: int,
     metric: CoordinateMetric,
     constants: type = EXTENDED,
+    carrier: type[LongDouble] = LongDouble,
 ) -> list[np.ndarray]:
     """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one.
 
     `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
+    `carrier`: `Coarse` where roundings are to be seen.
     """
     drawn = iter(draws)
-    given = {name: LongDouble(constants(value)) for name, value in {**parameters, "h": h}.items()}
+    given = {name: carrier(constants(value)) for name, value in {**parameters, "h": h}.items()}
     with np.errstate(all="ignore"):
         values = scheme.step(
-            tuple(LongDouble(np.asarray(value, dtype=EXTENDED)) for value in state),
+            tuple(carrier(np.asarray(value, dtype=EXTENDED)) for value in state),
             grad=gradient,
-            noise=Noise(lambda law: LongDouble(np.asarray(next(drawn), dtype=EXTENDED))),
+            noise=Noise(lambda law: carrier(np.asarray(next(drawn), dtype=EXTENDED))),
             dim=dim,
             metric=LongDoubleMetric(metric),
             **given,
@@ -173,6 +190,11 @@ def step_in_long_double(
     return [
         np.broadcast_to(value.value, np.shape(before)) for value, before in zip(values, state, strict=True)
     ]
+
+
+def _rounded(value: Any) -> np.ndarray:
+    fraction, exponent = np.frexp(np.asarray(value, dtype=EXTENDED))
+    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, BITS)), exponent - BITS))
 
 
 def _along(theta: np.ndarray, i: int) -> Jet:
@@ -202,15 +224,15 @@ def _number(value: Any) -> Any:
 
 @dot.register
 def _(left: LongDouble, right: Any) -> LongDouble:
-    return LongDouble((left * right).value.sum(-1, keepdims=True))
+    return type(left)((left * right).value.sum(-1, keepdims=True))
 
 
 for _function, _value in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
 
     def _apply(value: LongDouble, function: Callable[[Any], Any] = _value) -> LongDouble:
-        return LongDouble(function(value.value))
+        return type(value)(function(value.value))
 
     _function.register(LongDouble, _apply)
 
 
-__all__ = ["LongDouble", "LongDoubleGradient", "step_in_long_double"]
+__all__ = ["BITS", "Coarse", "LongDouble", "LongDoubleGradient", "step_in_long_double"]

@@ -117,3 +117,21 @@ def test_the_share_of_the_new_state_is_found_on_the_definition() -> None:
         return theta + h * p, p, xi + h * (dot(p, p) - T)
 
     assert list(_identities(subject_of(undivided))) == []
+
+
+@pytest.mark.parametrize("temperature", [1e-12, 1e-3, 1.0, 1e4, 1e8])
+def test_a_scalar_is_said_to_move_by_its_drift_at_any_temperature_only_where_it_does(
+    temperature: float,
+) -> None:
+    target = {"name": "gaussian", "dim": 3}
+    euler = subject_of("sgnht-euler", target=target, temperature=temperature, friction=0.2)
+    assert [(found.name, found.share) for found in _identities(euler)] == [("xi", 1.0)]
+    # The thermostat of this splitting moves by the momentum within the step.
+    split = subject_of("sgnht-chen-BAOAB", target=target, temperature=temperature, friction=0.2)
+    assert not list(_identities(split))
+
+
+def test_a_dynamics_whose_steps_leave_every_bound_has_no_identity_and_no_warning() -> None:
+    target = {"name": "quartic", "strength": 35.5}
+    found = ask("sgnht-chen-BAOAB", target=target, temperature=306000, friction=0.0335)
+    assert found.verdict in ("conforms", "inconclusive"), found.reason

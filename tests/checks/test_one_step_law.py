@@ -168,3 +168,37 @@ def test_the_plain_carrier_agrees_with_the_one_of_the_tests(draw):
         return [value.value for value in values]
 
     assert np.array_equal(moved(LongDouble), moved(Extended))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target": {"name": "gaussian", "mean": 1e10}},
+        {"target": {"name": "gaussian", "mean": 3}, "temperature": 1e-20, "friction": 0.1},
+    ],
+)
+def test_a_place_that_is_known_to_few_of_its_spreads_is_no_flaw_of_the_step(settings):
+    (found,) = verify("sghmc-baoab", load_configuration(settings), checks=["one-step-law"])
+    assert found.verdict == "conforms", found.reason
+
+
+def test_a_step_that_diverges_is_made_smaller_and_one_that_always_does_is_said_to(monkeypatch):
+    settings = {
+        "target": {"name": "logistic-regression", "dim": 1, "size": 2, "prior_precision": 0.324},
+        "temperature": 609000,
+        "friction": 42,
+    }
+    (found,) = verify("sgnht-chen-BAOAB", load_configuration(settings), checks=["one-step-law"])
+    assert found.verdict == "conforms" and max(found.certificate["largest_gap"].values()) < 1e-6
+    monkeypatch.setattr("sgverify.checks.one_step_law.SHRUNK", (1,))
+    (found,) = verify("sgnht-chen-BAOAB", load_configuration(settings), checks=["one-step-law"])
+    assert found.verdict == "inconclusive" and "diverge within 4 steps" in found.reason
+
+
+def test_a_flaw_in_float32_makes_no_room_for_itself():
+    kept = judged("sghmc-aboba").certificate["rounding_explains"]
+    place = "sgverify.samplers.constants:Constant.meet"
+    worse = ".to(like.dtype).mul(1.5 if like.dtype == torch.float32 else 1.0).to(like.device)"
+    with edited_source(place, ((".to(like.dtype).to(like.device)", worse),)):
+        found = judged("sghmc-aboba")
+    assert found.certificate["rounding_explains"] == kept
