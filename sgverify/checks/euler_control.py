@@ -173,8 +173,14 @@ def _sampled(item: Subject, level: float) -> Control:
     control: Control | None = None
     for sweep in looks_at(item, plan, STAGE):
         control = None
+        apart = sweep.disagreement()
+        if apart:
+            why = f"the chains of its control {item.reference} have not forgotten their start: {apart}"
+            return Control(item.reference, np.nan, np.nan, 0.0, "chains", level, why)
         for sample, steps in _without_the_largest(sweep.sample, sweep.steps):
-            control = _fitted(item, sample, steps, level / len(plan.looks), level)
+            # The coefficient may lie on either side of 0, and each look and each subset of the steps is another try.
+            tail = level / (2 * len(plan.looks) * max(1, len(plan.steps) - TERMS))
+            control = _fitted(item, sample, steps, tail, level)
             if control is not None:
                 break
         if control is not None and control.bound > TOLD * abs(control.coefficient):
@@ -200,9 +206,7 @@ def _fitted(
     # Columns of size 1 at the largest step keep the normal equations well conditioned.
     columns = np.stack([(h / h[0]) ** power for power in range(1, TERMS + 2)], axis=1)
     # An error of the reference average shifts every point alike.
-    moved = Sample.of(
-        sample.values, covariance=sample.covariance + truth_of(item)[1] ** 2, chains=sample.chains
-    )
+    moved = sample.shifted(truth_of(item)[1])
     fit = fit_terms(moved, columns[:, :TERMS])
     if fit.p_value < LACK_OF_FIT:
         return None

@@ -51,7 +51,8 @@ SHIFTS = 3
 class _Run:
     """What is run: the schedule, its rows, and the number of chains after each look.
 
-    `shifts` counts the scales that were left for smaller ones, `decisions` is the most that share the level.
+    `shifts` counts the scales that were left for smaller ones, `decisions` is the most that share the level: a smaller
+    scale goes on at the look at which the larger one was left, so that each adds one look at most.
     """
 
     kind: str
@@ -128,9 +129,11 @@ def _settle(
 ) -> tuple[_Run, Chains, Decision]:
     """Look at growing samples until one decides; take a smaller scale where the expansion does not hold yet."""
     open_scale = subject.configuration.schedule.scale is None
+    look = 0
     for shifts in range(SHIFTS + 1 if open_scale else 1):
         run = _plan(subject, quantity, kind, alpha, shifts)
-        for found in _looks_at(subject, run):
+        for found in _looks_at(subject, run, look):
+            look = run.looks.index(found.chains)
             sample, lengths = _sample(subject, run, found)
             if len(lengths) < FEWEST:
                 stop = "; ".join(str(row) for row in found.diverged if row) or "give more in sweep.lengths"
@@ -179,12 +182,14 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
     return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
 
 
-def _looks_at(subject: Subject, run: _Run) -> Iterator[Chains]:
-    """The chains after each look; shared by claims that ask the same, and by bias and mean square error."""
+def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
+    """The chains after each look from the `first` on; shared by claims that ask the same, and by bias and mean square error."""
     stage = ("lengths", run.kind, run.alpha, run.scale, run.lengths)
-    known: dict[int, Chains] = subject.shared.setdefault(("sampled", *stage, run.looks), {})
+    known: dict[int, Chains] = subject.shared.setdefault(("sampled", *stage, run.looks, first), {})
     done = 0
     for look, chains in enumerate(run.looks):
+        if look < first:
+            continue
         if look not in known:
             (made,) = run_chains(
                 subject,
@@ -194,7 +199,7 @@ def _looks_at(subject: Subject, run: _Run) -> Iterator[Chains]:
                 count=chains - done,
                 progress=(done / run.looks[-1], chains / run.looks[-1]),
             )
-            known[look] = known[look - 1].joined(made) if look else made
+            known[look] = known[look - 1].joined(made) if look > first else made
         done = chains
         yield known[look]
 
@@ -212,10 +217,7 @@ def _sample(subject: Subject, run: _Run, found: Chains) -> tuple[Sample, list[in
     if len(kept) < 2:
         return Sample.of([], standard_errors=[]), []
     sample = Sample.of_chains([errors for _, errors in kept], coupled=run.kind == "power")
-    bound = truth_of(subject)[1]
-    if bound:
-        sample = Sample.of(sample.values, covariance=sample.covariance + bound**2, chains=found.chains)
-    return sample, [length for length, _ in kept]
+    return sample.shifted(truth_of(subject)[1]), [length for length, _ in kept]
 
 
 def _decide(
@@ -240,6 +242,7 @@ def _decide(
             alpha=run.alpha,
             level=level,
             chains=sample.chains,  # type: ignore[arg-type]
+            coupled=sample.coupled,
             what=what,
             kind=run.kind,
             looks=len(run.looks),

@@ -49,9 +49,12 @@ def sampled_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
 def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
     """Look at growing samples until one decides; move to smaller steps where the expansion does not hold yet."""
     moved: Plan | None = plan
+    look = 0
     while moved is not None:
         plan, moved = moved, None
-        for sweep in looks_at(subject, plan, CHECK):
+        # The looks that a larger step took are counted: a smaller one goes on where that was left.
+        for sweep in looks_at(subject, plan, CHECK, first=min(look, len(plan.looks) - 1)):
+            look = sweep.look
             if plan.steps[0] in sweep.diverged and shifted(subject, plan):
                 moved = shifted(subject, plan)
                 break
@@ -89,17 +92,17 @@ def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decisi
 
 
 def _decide(subject: Subject, sweep: Sweep, order: int, control: float | None = None) -> Decision:
-    sample = sweep.sample
     # An error of the reference average shifts every point alike.
-    covariance = sample.covariance + truth_of(subject)[1] ** 2
+    sample = sweep.sample.shifted(truth_of(subject)[1])
     return decided(
         lambda: decide_order(
             sweep.steps,
             sample.values,
-            covariance=covariance,
+            covariance=sample.covariance,
             order=order,
             level=share_of(subject).rate / sweep.plan.decisions,
             chains=sweep.chains,
+            coupled=sample.coupled,
             what=f"the stationary bias of {subject.observable}",
             looks=len(sweep.plan.looks),
             control=control,

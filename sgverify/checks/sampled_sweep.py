@@ -66,7 +66,8 @@ class Plan:
     """What is run: steps from the largest down, physical times, chains after each look, and who diverged before.
 
     `chosen`: the steps were not given, and may be moved. `shifts` counts how often they were. `shares`: how many times
-    `time` each step is averaged over, where rows are independent (empty: once).
+    `time` each step is averaged over, where rows are independent (empty: once). `planned`: the looks of the first sweep,
+    where this is a later one, whose share of the level is the same.
     """
 
     steps: tuple[float, ...]
@@ -79,11 +80,15 @@ class Plan:
     diverged: dict[float, Divergence] = field(default_factory=dict)
     shifts: int = 0
     shares: tuple[float, ...] = ()
+    planned: int = 0
 
     @property
     def decisions(self) -> int:
-        """The most decisions that share the level: every look, every sweep left for smaller steps, and a control's bound."""
-        return len(self.looks) + (SHIFTS if self.chosen else 0) + 1
+        """The most decisions that share the level: every look, every sweep left for smaller steps, and a control's bound.
+
+        A sweep of smaller steps goes on at the look at which the larger one was left: each adds one look at most.
+        """
+        return (self.planned or len(self.looks)) + (SHIFTS if self.chosen else 0) + 1
 
     def rows(self) -> list[Row]:
         """One row for each step: the same physical time, in two halves, after the same burn-in."""
@@ -204,7 +209,12 @@ def shifted(subject: Subject, plan: Plan) -> Plan | None:
     """The same sweep at half the steps, where the plan may be moved so."""
     if not plan.chosen or plan.shifts == SHIFTS:
         return None
-    halved = replace(plan, steps=tuple(step / 2 for step in plan.steps), shifts=plan.shifts + 1)
+    halved = replace(
+        plan,
+        steps=tuple(step / 2 for step in plan.steps),
+        shifts=plan.shifts + 1,
+        planned=plan.planned or len(plan.looks),
+    )
     try:
         return _with_budget(subject.configuration, halved)
     except NoSweep:
@@ -232,18 +242,23 @@ def _small_enough(tried: list[Pilot]) -> bool:
     return abs(last.bias) > CONVERGING * abs(tried[-2].bias) + 4 * last.error
 
 
-def looks_at(subject: Subject, plan: Plan, *stage: Any) -> Iterator[Sweep]:
-    """The sweep after each look; the caller stops asking when it has its answer. Shared by claims that ask the same."""
+def looks_at(subject: Subject, plan: Plan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
+    """The sweep after each look from the `first` on; the caller stops asking when it has its answer.
+
+    Shared by claims that ask the same.
+    """
     rows = plan.rows()
     known: dict[int, list[Chains]] = subject.shared.setdefault(
-        ("sampled", *stage, plan.steps, plan.looks), {}
+        ("sampled", *stage, plan.steps, plan.looks, first), {}
     )
     extra = done = 0
     for look, chains in enumerate(plan.looks):
+        if look < first:
+            continue
         if look not in known:
             made: list[Chains] = []
             for number, part in enumerate(("sweep", "level")[: 1 + plan.coupled]):
-                if number and not look:
+                if number and look == first:
                     extra = extra_chains(subject, plan.steps, _errors(made[0], rows))
                 times = extra if number else 1
                 if times:
@@ -256,7 +271,7 @@ def looks_at(subject: Subject, plan: Plan, *stage: Any) -> Iterator[Sweep]:
                         coupled=plan.coupled and not number,
                         progress=(done / plan.looks[-1], chains / plan.looks[-1]),
                     )
-                    made.append(known[look - 1][number].joined(more) if look else more)
+                    made.append(known[look - 1][number].joined(more) if look > first else more)
             known[look] = made
         extra = known[look][1].chains // chains if known[look][1:] else 0
         done = chains

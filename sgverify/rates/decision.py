@@ -57,6 +57,7 @@ def decide_order(
     order: int,
     level: float,
     chains: int | None,
+    coupled: bool | None = None,
     margin: float = MARGIN,
     what: str = "the bias",
     control: float | None = None,
@@ -65,15 +66,18 @@ def decide_order(
     """Is b(h) = O(h^K), judged from signed values at J >= 4 steps?
 
     `steps` (J,) in any order, `values` (J,) with `standard_errors` (J,) of independent points or the `covariance`
-    (J, J) of coupled ones; `chains` per point, None for errors that are known. `level` bounds the chance of a false
-    verdict in either direction, over all forbidden orders 0..K-1 together. `control` is what the first-order
-    coefficient of an Euler scheme on the same configuration is at least, in size: a bias too small to rise from the noise
-    conforms if the forbidden terms are below `margin` of the control's first-order error. `looks`: the most that are
-    taken at the growing sample; the level is that of this look, and the interval of the exponent allows for the others.
+    (J, J) of coupled ones; `chains` per point, None for errors that are known; `coupled` as for `Sample.of`. `level`
+    bounds the chance of a false verdict in either direction, over all forbidden orders 0..K-1 together. `control` is
+    what the first-order coefficient of an Euler scheme on the same configuration is at least, in size: a bias too small
+    to rise from the noise conforms if the forbidden terms are below `margin` of the control's first-order error.
+    `looks`: the most that are taken at the growing sample; the level is that of this look, and the interval of the
+    exponent allows for the others.
 
     Raises `UserError` for too few points, steps that repeat, values that are not finite, a level outside (0, 1/2).
     """
-    sample = Sample.of(values, standard_errors=standard_errors, covariance=covariance, chains=chains)
+    sample = Sample.of(
+        values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
+    )
     h = np.asarray(steps, dtype=np.float64)
     if order < 1:
         raise UserError(f"order={order}: expected at least 1, for an error that vanishes with the step")

@@ -33,6 +33,7 @@ def decide_length_bias(
     alpha: Fraction,
     level: float,
     chains: int | None,
+    coupled: bool | None = None,
     margin: float = MARGIN,
     what: str = "the bias",
     kind: str = "horizon",
@@ -48,7 +49,9 @@ def decide_length_bias(
 
     Raises `UserError` for an alpha outside (0, 1), an unknown `kind`, and as `decide_order` does.
     """
-    sample = Sample.of(values, standard_errors=standard_errors, covariance=covariance, chains=chains)
+    sample = Sample.of(
+        values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
+    )
     slowest = min(order * alpha, 1 - alpha)
     return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind, looks, control)
 
@@ -63,6 +66,7 @@ def decide_length_mse(
     alpha: Fraction,
     level: float,
     chains: int,
+    coupled: bool | None = None,
     margin: float = MARGIN,
     what: str = "the mean square error",
     kind: str = "horizon",
@@ -78,7 +82,9 @@ def decide_length_mse(
 
     Raises `UserError` as `decide_length_bias` does.
     """
-    sample = Sample.of(values, standard_errors=standard_errors, covariance=covariance, chains=chains)
+    sample = Sample.of(
+        values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
+    )
     if sample.vanishes:
         return Decision("conforms", f"{what} is identically zero at every length", kept=len(sample.values))
     slowest = min(2 * order * alpha, 1 - alpha) / 2

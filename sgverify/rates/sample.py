@@ -50,10 +50,12 @@ class Sample:
         standard_errors: ArrayLike | None = None,
         covariance: ArrayLike | None = None,
         chains: int | None = None,
+        coupled: bool | None = None,
     ) -> Sample:
         """The sample with these means, either independent with `standard_errors` (J,) or with a `covariance` (J, J).
 
-        A covariance that is not diagonal is read as estimated from chains that run at all points. Raises
+        Where `coupled` is open, a covariance that is not diagonal is read as estimated from chains that run at all points;
+        of independent points with an error in common (`shifted`) it has to be said that they are not. Raises
         `UserError` for values that are not finite, errors that are negative, and shapes that do not match.
         """
         means = np.asarray(values, dtype=np.float64)
@@ -76,8 +78,16 @@ class Sample:
                 f"values[{bad[0]}]={means[bad[0]]}: expected a finite value with a finite error; "
                 "leave out the points at which the chains diverged"
             )
-        coupled = bool(np.any(matrix != np.diag(np.diagonal(matrix))))
+        if coupled is None:
+            coupled = bool(np.any(matrix != np.diag(np.diagonal(matrix))))
         return cls(means, matrix, chains, coupled)
+
+    def shifted(self, error: float) -> Sample:
+        """The sample whose points share one more error of this size, such as that of a reference average.
+
+        It correlates the points and couples no chains: the degrees of freedom stay what they are.
+        """
+        return Sample(self.values, self.covariance + error**2, self.chains, self.coupled)
 
     def take(self, points: Sequence[int] | slice) -> Sample:
         """The sample at some of the points, in that order."""
