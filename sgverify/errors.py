@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+FEW = 30
+"""So many known names are all told; of more, the nearest three."""
+
 
 class SgverifyError(Exception):
     """Base of every error that `sgverify` raises on purpose."""
@@ -26,14 +29,21 @@ class ConfigurationError(UserError):
 
 
 class UnknownNameError(UserError):
-    """A name that no catalogue knows; the message names the nearest known one."""
+    """A name that no catalogue knows; the message names the nearest known one, or all of a few, or three of many."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(set(known))
         near = known if len(known) == 1 else difflib.get_close_matches(given, known, n=1, cutoff=0.5)
-        mend = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}."
+        mend = f"did you mean {near[0]!r}?" if near else _listed(given, known)
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
         self.nearest = near[0] if near else None
+
+
+def _listed(given: str, known: list[str]) -> str:
+    if len(known) <= FEW:
+        return f"known: {', '.join(known)}."
+    nearest = difflib.get_close_matches(given, known, n=3, cutoff=0.0)
+    return f"the nearest of {len(known)} known: {', '.join(nearest)}."
 
 
 class InstabilityError(UserError):

@@ -95,6 +95,24 @@ def chosen_places() -> tuple[str | None, str | None]:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Tell a user's mistake at the top of a test module as one message with the line that made it."""
+    report = yield
+    call = getattr(report, "call", None)
+    errors = sys.modules.get("sgverify.errors")
+    if errors is None or call is None or call.excinfo is None:
+        return report
+    error = call.excinfo.value
+    if report.failed and isinstance(error, errors.UserError):
+        own = [entry for entry in call.excinfo.traceback if Path(entry.path) == collector.path]
+        where = f"{collector.nodeid}:{own[-1].lineno + 1}: " if own else ""
+        report.longrepr = f"{where}{type(error).__name__}: {error}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -163,11 +181,11 @@ class _Run:
             found = counts(decode_evidence(item) for item in self._found)
             terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {_listed(found)}")
         if self._tallies:
-            total: Counter[str] = Counter()
-            for held in self._tallies:
-                total.update(held)
-            held_under = f"properties that held: {len(self._tallies)}, under {total.total()} configurations"
-            terminalreporter.write_line(f"{held_under}: {_listed(total)}")
+            held = [tally for tally in self._tallies if tally.get("conforms")]
+            nothing = [tally for tally in self._tallies if not tally.get("conforms")]
+            for kind, tallies in (("held", held), ("settled nothing", nothing)):
+                if tallies:
+                    terminalreporter.write_line(f"properties that {kind}: {_under(tallies)}")
         if self._screened:
             many = self._screened.total()
             terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")
@@ -176,6 +194,13 @@ class _Run:
         path = self._config.getoption("--sgverify-json")
         if path:
             terminalreporter.write_line(f"evidence written to {path}")
+
+
+def _under(tallies: list[dict[str, int]]) -> str:
+    total: Counter[str] = Counter()
+    for tally in tallies:
+        total.update(tally)
+    return f"{len(tallies)}, under {total.total()} configurations: {_listed(total)}"
 
 
 def _listed(found: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.evidence import Evidence, Found, Point, Predicted
 from sgverify.rates import Decision, Judgement, Rate
+from sgverify.schemes.torch_step import TorchStep
 
 
 def make_evidence(
@@ -39,7 +40,7 @@ def make_evidence(
         sharp=judgement.sharp,
         reason=judgement.reason,
         certificate=certificate or {},
-        replay=subject.command("verify", "--checks", claim.id),
+        replay=subject.command("verify", "--checks", _selecting(subject, claim, check)),
     )
 
 
@@ -54,6 +55,17 @@ def unsettled(
 ) -> Evidence:
     """Evidence that says why nothing was settled."""
     return make_evidence(subject, claim, check, method=method, judgement=Judgement(verdict, False, reason))
+
+
+def _selecting(subject: Subject, claim: Claim, check: str) -> str:
+    """What selects this evidence on a command line: the claim; of torch code, which has few checks, the check itself.
+
+    Unless the claim has this one alone, or is the scheme's own, which is held to only where no printed one is.
+    """
+    own = claim.id == "sgverify/stated-order"
+    if isinstance(subject.scheme, TorchStep) and len(claim.quantities) > 1 and not own:
+        return check
+    return claim.id
 
 
 def _found(found: Rate | Decision | Fraction | None) -> Found:

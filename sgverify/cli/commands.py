@@ -10,7 +10,7 @@ from sgverify.cli.minimising import show_minimal
 from sgverify.cli.plotting import check_plot, plot
 from sgverify.cli.regressions import SUFFIX, replay_rows
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
-from sgverify.cli.stored import read_one
+from sgverify.cli.stored import beside, read_one
 from sgverify.errors import ConfigurationError
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
@@ -200,7 +200,8 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
         return output.show(rows, json_path, False, watch)
     results, changed = [], False
     for stored in read_one(evidence):
-        result = again(stored)
+        with beside(evidence, stored.scheme):
+            result = again(stored)
         different = differing(stored, result)
         found = f"DIFFERENT from what is stored in {', '.join(different)}" if different else "the same"
         click.echo(f"{stored.id}: {found}", err=True)

@@ -12,6 +12,7 @@ from sgverify.evidence import Evidence
 
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
     """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
+    from sgverify.configuration import tree_of
     from sgverify.testing.minimising import minimise_violation, violation
 
     first = violation(evidence)
@@ -19,4 +20,7 @@ def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool)
         click.echo("nothing to minimise: nothing violates", err=True)
         return
     found = minimise_violation(subject, first)
+    if not found.judgements and not tree_of(found.configuration):
+        click.echo(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
+        return
     click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -17,9 +20,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
-from sgverify.report import explain, summarise
+from sgverify.report import explain, summarise, tallied
 
 COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "not-applicable": "bright_black"}
+
+INDENT = " " * 4
+NARROWEST = 40
+"""Columns of a line on a terminal that is narrower or does not know."""
 
 
 class Stopwatch:
@@ -48,15 +55,17 @@ def check_writable(json_path: str | None, option: str = "--json") -> None:
 
 
 def show(evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch) -> int:
-    """Print evidence, write it where `--json` says, and return the exit code."""
+    """Print evidence and, of several, how many have each verdict; write it where `--json` says, and return the exit code."""
     if json_path:
         write_evidence(json_path, evidence, watch.provenance())
     if json_path != "-":
-        for item in evidence:
-            click.echo(
-                click.style(explain(item) if long else summarise(item), fg=_colour(item)),
-                color=_colour_wanted(),
-            )
+        # In the long form what violates comes last, at the reader's prompt.
+        shown = sorted(evidence, key=_counts_against) if long else evidence
+        for item in shown:
+            text = explain(item) if long else _wrapped(summarise(item))
+            click.echo(click.style(text, fg=_colour(item)), color=_colour_wanted())
+        if len(evidence) > 1:
+            click.echo(_wrapped(tallied(evidence)))
     return exit_code(evidence)
 
 
@@ -87,6 +96,18 @@ def progress(title: str) -> Iterator[Any]:
         yield lambda text, done, total: bar.update(
             task, description=text or title, completed=done, total=total
         )
+
+
+def _counts_against(item: Evidence) -> bool:
+    return item.verdict == "violates" and not item.refuted
+
+
+def _wrapped(line: str) -> str:
+    """The line broken at the terminal's width under a hanging indent; as it is where stdout is no terminal."""
+    if not sys.stdout.isatty():
+        return line
+    width = max(shutil.get_terminal_size().columns, NARROWEST)
+    return fill(line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
 
 
 def _colour(item: Evidence) -> str:

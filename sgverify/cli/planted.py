@@ -23,7 +23,11 @@ WIDTH = 120
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--family", metavar="FAMILY", help="Only the planted bugs of this family.")
+@click.option(
+    "--family",
+    metavar="FAMILY",
+    help="Only the planted bugs of this family, or of those with this in their names.",
+)
 @click.option("--first", is_flag=True, help="Stop at the first check, in the order of the rungs, that kills.")
 @click.option("--out", "folder", metavar="DIR", help="Write kill_matrix.md and kill_matrix.json there.")
 @click.option(

@@ -25,7 +25,10 @@ def replay_rows(path: str) -> list[Evidence]:
         )
     file = Regressions(Path(path))
     found: dict[str, Evidence] = {}
-    for row, configuration in file.rows():
+    rows = file.rows()
+    if not rows:
+        click.echo(f"{path}: no rows", err=True)
+    for row, configuration in rows:
         evidence = file.judge(row, configuration)
         again = f"{file.place(row)}: still violates: {row.scheme} {row.claim} ({row.check})"
         click.echo(

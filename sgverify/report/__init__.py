@@ -8,7 +8,7 @@ from sgverify.report.junit import render_junit
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import Group, groups
 from sgverify.report.page import render_page
-from sgverify.report.text import counts, explain, summarise
+from sgverify.report.text import counts, explain, summarise, tallied
 from sgverify.report.writing import prepare_folder, write_report
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "render_markdown",
     "render_page",
     "summarise",
+    "tallied",
     "write_calibration_report",
     "write_report",
 ]

@@ -30,7 +30,8 @@ def write_calibration_report(calibration: Calibration, folder: str | Path) -> Pa
 def counted_bars(calibration: Calibration) -> str:
     """The bars on a terminal, one line each."""
     return "\n".join(
-        f"{SYMBOLS[bar.outcome]} {bar.outcome:<10} {bar.statement}: {_limits(bar)}; worst {_rate(bar)}, {bar.worst}"
+        f"{SYMBOLS[bar.outcome]} {bar.outcome:<10} {bar.statement}: {_limits(bar)}; worst {bar.count} of "
+        f"{bar.replications} samples, {_rate(bar)}, {bar.worst}"
         for bar in calibration.bars
     )
 

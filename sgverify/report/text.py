@@ -37,6 +37,12 @@ def sampled_together(evidence: Sequence[Evidence]) -> str:
     )
 
 
+def tallied(evidence: Sequence[Evidence]) -> str:
+    """How often each outcome occurs, in one line; those that do not are left out."""
+    found = ", ".join(f"{number} {name}" for name, number in counts(evidence).items() if number)
+    return f"{len(evidence)} answers: {found}"
+
+
 def summarise(evidence: Evidence) -> str:
     """One line: outcome, scheme, claim, what was found against what was predicted, the rung, the reason."""
     compared = f"{found_text(evidence)} for {predicted_text(evidence)}"

@@ -20,7 +20,14 @@ from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.schemes import Scheme, TorchStep
+from sgverify.testing.arguments import (
+    Given,
+    check_strategy,
+    labels_of,
+    listed_checks,
+    listed_schemes,
+    resolve,
+)
 from sgverify.testing.counterexample import DEFAULT_FOLDER
 from sgverify.testing.places import Places, places_for
 from sgverify.testing.property import MOST_EXAMPLES, Property
@@ -28,9 +35,6 @@ from sgverify.testing.recording import record
 from sgverify.testing.references import reference_of
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.violation import Violation
-
-Given = Scheme | TorchStep | str
-"""What is tested: a definition, torch code of one's own, or a reference to one of the two."""
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""
@@ -126,7 +130,7 @@ def parametrize_with_checks(
     schemes: Iterable[Given],
     *,
     config: Source = None,
-    checks: Sequence[str] = (),
+    checks: Sequence[str] | None = None,
     configurations: SearchStrategy[Configuration] | None = None,
     max_examples: int = MOST_EXAMPLES,
 ) -> Callable[[Any], Any]:
@@ -142,32 +146,33 @@ def parametrize_with_checks(
     `sgverify.strategies.configurations(dims=[1, 2])`, each test judges under the rows of the regression file and then
     `max_examples` generated configurations, and fails with a minimal one.
     The order and the names of the tests depend on the arguments alone, so that any number of workers collects the same.
-    Raises `UserError` for an empty list of schemes or an entry that is none, `UnknownNameError` for an id.
+    Raises `UserError` for an empty list, an entry that is no scheme, a reference that cannot be loaded and a regression
+    file that cannot be read; `UnknownNameError` for an id.
     """
     import pytest
 
-    schemes = list(schemes)
-    if not schemes:
-        raise UserError("schemes=[]: expected at least one scheme or reference; give some")
-    for scheme in schemes:
-        if not isinstance(scheme, Given):
-            raise UserError(
-                f"schemes: {scheme!r} is a {type(scheme).__name__}; expected a Scheme or a reference such as 'sghmc-aboba' "
-                "or 'mine.py:heun'"
-            )
+    namespace = sys._getframe(1).f_globals
+    schemes, asked = listed_schemes(schemes), listed_checks(checks)
+    check_strategy(configurations)
     if config is not None and configurations is not None:
         raise UserError(
             f"config={config!r}: one configuration beside a strategy for whole ones; expected one of the two; leave one out"
         )
-    suite = Suite(config, sys._getframe(1).f_globals)
+    pairs_asked = pairs_of(asked)
+    resolve(schemes, namespace)
+    if configurations is not None and (regressions := places_for(namespace).regressions):
+        # A row that cannot be read fails the module once, not each of its tests.
+        regressions.rows()
+    suite = Suite(config, namespace)
     made: list[Any] = [
         SchemeCheck(claim, quantity, suite)
         if configurations is None
         else SchemeProperty(claim, quantity, suite, configurations, max_examples)
-        for claim, quantity in pairs_of(checks)
+        for claim, quantity in pairs_asked
     ]
+    labels = labels_of(schemes, namespace)
     pairs = [(scheme, check) for scheme in schemes for check in made]
-    names = [f"{scheme if isinstance(scheme, str) else scheme.name}-{check}" for scheme, check in pairs]
+    names = [f"{label}-{check}" for label in labels for check in made]
     mark = getattr(pytest.mark, MARK)
 
     def decorate(test: Any) -> Any:
@@ -179,7 +184,7 @@ def parametrize_with_checks(
 def check_property(
     scheme: Given,
     *,
-    checks: Sequence[str] = (),
+    checks: Sequence[str] | None = None,
     configurations: SearchStrategy[Configuration] | None = None,
     max_examples: int = MOST_EXAMPLES,
     regressions: str | Path | None = None,
@@ -192,6 +197,8 @@ def check_property(
     Raises `Violation`, whose text holds the minimal configuration, the command that replays it and the files left in
     `folder`; `UserError` where scheme, names, rows or configurations are wrong.
     """
+    pairs = pairs_of(listed_checks(checks))
+    check_strategy(configurations)
     suite = Suite(None, sys._getframe(1).f_globals)
     strategy = configurations
     if strategy is None:
@@ -199,7 +206,7 @@ def check_property(
     places = Places(None if regressions is None else Regressions(Path(regressions)), Path(folder))
     return [
         evidence
-        for claim, quantity in pairs_of(checks)
+        for claim, quantity in pairs
         for evidence in SchemeProperty(claim, quantity, suite, strategy, max_examples).judge(scheme, places)
     ]
 

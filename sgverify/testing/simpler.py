@@ -19,7 +19,8 @@ PLAIN_FUNCTIONS = ("theta**2", "theta", "p**2", "theta[0]**2", "theta[0]", "p[0]
 
 
 def jumps(tree: Tree) -> Iterator[Tree]:
-    """The defaults alone, with one key or one table of `tree`, in its order, and with its dimension.
+    """The defaults alone, with one key or one table of `tree`, in its order, with its dimension, and with that and the
+    square of each coordinate but the first.
 
     >>> list(jumps({"temperature": 2.0, "gradient": {"kind": "iid"}}))
     [{}, {'temperature': 2.0}, {'gradient': {'kind': 'iid'}}]
@@ -29,6 +30,8 @@ def jumps(tree: Tree) -> Iterator[Tree]:
     dim = _dimension(tree)
     if dim > 1:
         yield {"target": {"dim": dim}}
+        # What is wrong in another coordinate than the first shows in that coordinate's own square.
+        yield from ({"target": {"dim": dim}, "test_function": f"theta[{k}]**2"} for k in range(1, dim))
 
 
 def halves(tree: Tree) -> Iterator[Tree]:
@@ -110,15 +113,21 @@ def simpler(value: Any) -> Iterator[Any]:
 
 
 def lower(tree: Tree) -> Iterator[Tree]:
-    """The tree with the default target of its dimension; then with its target in one dimension, and in one less.
+    """The tree with the default target of its dimension, also under the square of each coordinate but the first; then
+    with its target in one dimension, and in one less.
 
-    >>> list(lower({"target": {"dim": 2, "mean": [1.0, 3.0]}, "test_function": "theta[0]"}))
-    [{'target': {'dim': 2}, 'test_function': 'theta[0]'}, {'target': {'dim': 1, 'mean': 1.0}, 'test_function': 'theta'}]
+    >>> for found in lower({"target": {"dim": 2, "mean": [1.0, 3.0]}, "test_function": "theta[0]"}): print(found)
+    {'target': {'dim': 2}, 'test_function': 'theta[0]'}
+    {'target': {'dim': 2}, 'test_function': 'theta[1]**2'}
+    {'target': {'dim': 1, 'mean': 1.0}, 'test_function': 'theta'}
     """
     target = tree.get("target", {})
     dim = _dimension(tree)
     if dim > 1:
-        yield {**tree, "target": {"dim": dim}}
+        bare = {**tree, "target": {"dim": dim}}
+        yield bare
+        if set(target) - {"dim"}:
+            yield from ({**bare, "test_function": f"theta[{k}]**2"} for k in range(1, dim))
     for smaller in sorted({1, dim - 1} - {0, dim}):
         table = {key: _cut(key, value, dim, smaller) for key, value in target.items()}
         table |= {"dim": smaller} if "dim" in target else {}
@@ -150,7 +159,14 @@ def _shorter(values: list[Any]) -> Iterator[Any]:
     if isinstance(values[0], list):
         if all(len(row) == len(values) for row in values):
             diagonal = [row[place] for place, row in enumerate(values)]
-            yield from (diagonal[0], diagonal)
+            plain = [other for other in _plain_matrices(len(values)) if other != values]
+            yield from (
+                1.0,
+                diagonal[0],
+                [float(place + 1) for place in range(len(values))],
+                *plain,
+                diagonal,
+            )
     else:
         yield from dict.fromkeys(values)
     half = len(values) // 2
@@ -161,6 +177,14 @@ def _shorter(values: list[Any]) -> Iterator[Any]:
     for place, entry in enumerate(values):
         if isinstance(entry, float):
             yield from ([*values[:place], other, *values[place + 1 :]] for other in _rounder(entry))
+
+
+def _plain_matrices(size: int) -> list[list[list[float]]]:
+    """Two on the diagonal and one beside it: the simplest positive definite matrix that couples coordinates."""
+    if size == 1:
+        return []
+    entries = {0: 2.0, 1: 1.0}
+    return [[[entries.get(abs(i - j), 0.0) for j in range(size)] for i in range(size)]]
 
 
 def _fewer_terms(text: str) -> Iterator[str]:

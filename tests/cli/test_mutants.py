@@ -37,12 +37,25 @@ def test_json_alone_goes_to_stdout(capsys) -> None:
         (["sgld-noise-by-"], "did you mean 'sgld-noise-by-h'"),
         (["--family", "averges"], "did you mean 'averages'"),
         (["--json", ""], "expected a file"),
+        (["--family", ""], "unknown family ''"),
         (["sgld-noise-by-h", "--out", "/dev/null/x"], "/dev/null"),
     ],
 )
 def test_a_wrong_call_is_refused_in_one_line(capsys, words: list[str], problem: str) -> None:
     assert main(["mutants", *words]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_name_like_no_other_is_told_three_others(capsys) -> None:
+    assert main(["mutants", "nosuch"]) == 2
+    told = capsys.readouterr().err
+    assert "the nearest of" in told and sum(name in told for name in mutants()) <= 4 and len(told) < 300
+
+
+def test_a_family_is_known_by_a_part_of_its_name_in_either_case() -> None:
+    from sgverify.checks.mutants.matrix import chosen
+
+    assert chosen(family="euler") == chosen(family="Euler schemes") != ()
 
 
 def test_the_list_has_name_summary_and_source_of_each(capsys) -> None:

@@ -54,6 +54,18 @@ def test_the_simplest_configuration_is_a_command(call: Call) -> None:
     )
 
 
+def test_defaults_that_violate_already_are_called_so(call: Call) -> None:
+    answer = call("verify", "mine.py:wrong", "--checks", "stationary-bias", "--minimise")
+    told = "minimal: the defaults violate already: sgverify verify mine.py:wrong --checks chen2015/theorem-4"
+    assert answer.out.splitlines()[-1] == told
+
+
+def test_a_file_without_rows_is_called_so(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("")
+    answer = call("replay", "rows.jsonl")
+    assert (answer.code, answer.err) == (0, "rows.jsonl: no rows\n")
+
+
 def test_a_file_of_rows_is_judged_row_by_row(call: Call, tmp_path: Path) -> None:
     row = (
         '{"schema": "sgverify/regression/1", "scheme": "../mine.py:NAME", "claim": "sgverify/stated-order", '

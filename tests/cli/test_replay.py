@@ -56,6 +56,22 @@ def test_one_piece_by_its_id(call: Call, tmp_path: Path) -> None:
         assert answer.err == f"{item['id']}: the same\n"
 
 
+def test_evidence_is_replayed_from_any_folder(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "left").mkdir()
+    (tmp_path / "other").mkdir()
+    call("verify", "mine.py:aboba", "--checks", "local-order", "--json", "left/e.json")
+    monkeypatch.chdir(tmp_path / "other")
+    answer = call("replay", "../left/e.json")
+    assert answer.code == 0, answer.err
+    first, second = answer.err.splitlines()
+    assert first == f"mine.py:aboba: taken from {tmp_path}" and second.endswith(": the same")
+    assert Path.cwd() == tmp_path / "other"
+    (tmp_path / "mine.py").unlink()
+    assert call("replay", "../left/e.json").code == 2
+
+
 def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
     call("verify", "mine.py:aboba", "--checks", "stationary-bias", "--json", "e.json")
     document = json.loads((tmp_path / "e.json").read_text())

@@ -68,8 +68,20 @@ def test_the_result_is_on_stdout_and_nothing_else_is(call: Call) -> None:
     assert answer.code == 0
     assert answer.err == ""
     lines = answer.out.splitlines()
-    assert len(lines) == 2
-    assert all("mine.py:aboba" in line and "conforms" in line for line in lines)
+    assert len(lines) == 3
+    assert all("mine.py:aboba" in line and "conforms" in line for line in lines[:2])
+    assert lines[2] == "2 answers: 2 conforms"
+
+
+def test_a_terminal_gets_lines_of_its_width(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = call("verify", "mine.py:aboba", *QUICK).out
+    assert max(map(len, plain.splitlines())) > 100
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    wrapped = call("verify", "mine.py:aboba", *QUICK).out
+    assert max(map(len, wrapped.splitlines())) <= 80
+    assert wrapped.split() == plain.split() and "\n    " in wrapped
 
 
 def test_json_alone_on_stdout_and_in_a_file(call: Call, tmp_path: Path) -> None:
@@ -113,6 +125,18 @@ def test_explain_shows_statement_certificate_and_replay(call: Call) -> None:
     assert len(long.out) > 2 * len(short.out)
     for word in ("invariant law", "replay      sgverify verify mine.py:aboba", "stationary_bias"):
         assert word in long.out
+
+
+def test_explain_ends_with_what_violates(call: Call) -> None:
+    asked = ("--checks", "local-order,stationary-bias,pure-step")
+    assert "violates" not in call("verify", "mine.py:wrong", *asked).out.splitlines()[-2]
+    heads = [
+        line
+        for line in call("verify", "mine.py:wrong", *asked, "--explain").out.splitlines()
+        if line[:2] in ("✓ ", "✗ ")
+    ]
+    verdicts = ["violates" in line for line in heads]
+    assert verdicts == sorted(verdicts) and len(set(verdicts)) == 2
 
 
 def test_configuration_file_and_settings_over_it(call: Call, tmp_path: Path) -> None:

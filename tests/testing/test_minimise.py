@@ -115,6 +115,20 @@ def test_values_that_stay_get_plain() -> None:
     ]
 
 
+def test_a_bug_of_the_second_coordinate_ends_in_its_square_and_one_of_coupling_in_a_plain_matrix() -> None:
+    coupled = [[25.424, -17.568], [-17.568, 15.176]]
+    start = load_configuration(target={"name": "gaussian", "precision": coupled, "dim": 2})
+
+    def couples(c: Configuration) -> bool:
+        rows = c.target.precision
+        return isinstance(rows, list) and len(rows) == 2 and isinstance(rows[0], list) and rows[0][1] != 0
+
+    found = minimal(start, lambda c: couples(c) or (dimension(c) > 1 and "[1]" in c.test_function))
+    assert tree_of(found.configuration) == {"target": {"dim": 2}, "test_function": "theta[1]**2"}
+    found = minimal(start, couples)
+    assert found.configuration.target.precision == [[2.0, 1.0], [1.0, 2.0]]
+
+
 def test_what_is_refused_or_violates_on_another_rung_is_no_step() -> None:
     def judge(configuration: Configuration) -> Evidence | None:
         if "temperature" not in configuration.model_fields_set:
@@ -200,3 +214,12 @@ def test_torch_code_stays_torch_code_under_another_configuration() -> None:
     subject = make_subject(mine, load_configuration())
     other = subject_under(subject, load_configuration(friction=3.0))
     assert type(other) is type(subject) and other.configuration.friction == 3.0
+
+
+def test_the_replay_of_torch_code_names_the_check_where_the_claim_has_several() -> None:
+    def step(theta: torch.Tensor, *, h: float, grad: Any, T: float) -> torch.Tensor:
+        return theta - h * grad(theta) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+    subject = make_subject(torch_step(langevin)(step), load_configuration())
+    found = judge_pair(subject, find_claim("chen2015/theorem-4"), "stationary-bias")
+    assert found[0].replay == "sgverify verify step --checks stationary-bias"

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from sgverify import torch_step
 from sgverify.errors import UserError
-from sgverify.schemes import find_scheme
+from sgverify.schemes import find_scheme, langevin
 from sgverify.testing import parametrize_with_checks
+from sgverify.testing.arguments import labels_of
 from sgverify.testing.parametrize import SchemeCheck, Suite
 
 
@@ -27,6 +29,34 @@ def test_a_printed_claim_that_no_scheme_fulfils_is_no_failure() -> None:
 def test_no_schemes_are_refused() -> None:
     with pytest.raises(UserError, match="at least one scheme"):
         parametrize_with_checks([])
+
+
+@pytest.mark.parametrize(
+    ("schemes", "given", "told"),
+    [
+        (["sgld-euler"], {"checks": []}, "checks=\\[\\]: names nothing"),
+        (["sgld-euler"], {"checks": "dtype"}, "expected a list of ids; write \\['dtype'\\]"),
+        (["sgld-euler"], {"configurations": []}, "configurations=\\[\\]: expected a strategy"),
+        (["sgld-euler", "nosuch"], {}, "unknown scheme 'nosuch'"),
+        (["nosuch.py:heun"], {}, "nosuch.py"),
+        ("sgld-euler", {}, "write \\['sgld-euler'\\]"),
+        (find_scheme("sgld-euler"), {}, "write \\[sgld-euler\\]"),
+        (7, {}, "schemes=7: expected a list"),
+    ],
+)
+def test_what_is_no_list_or_names_nothing_is_refused_at_once(schemes: Any, given: Any, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        parametrize_with_checks(schemes, **given)
+
+
+def test_two_schemes_of_one_name_have_tests_of_their_own_names() -> None:
+    def step(theta: Any, *, h: Any, grad: Any) -> Any:
+        return theta - h * grad(theta)
+
+    first, second, third = (torch_step(langevin)(step) for _ in range(3))
+    namespace = {"__file__": "test_x.py", "slow": first, "fast": second}
+    assert labels_of([first, second, "sgld-euler"], namespace) == ["slow", "fast", "sgld-euler"]
+    assert labels_of([first, third, third], namespace) == ["slow", "step", "step-2"]
 
 
 def test_it_is_imported_without_pytest() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from sgverify.evidence import read_evidence
+from sgverify.pytest_plugin import TALLIES, _Run
 from sgverify.testing import parametrize_with_checks
 from sgverify.testing.references import reference_of
 
@@ -130,7 +132,43 @@ def test_a_mistake_of_the_user_is_one_message(pytester: pytest.Pytester) -> None
     result = run(pytester)
     text = result.stdout.str()
     assert "sghmc-abobo" in text and "Traceback" not in text and "parametrize.py" not in text
-    assert result.ret == 1
+    # Once, with the line that made it, and not in each of the tests.
+    assert "test_a_mistake_of_the_user_is_one_message.py:3: UnknownNameError: " in text
+    result.assert_outcomes(errors=1)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+
+
+def test_a_row_that_cannot_be_read_fails_the_module_once(pytester: pytest.Pytester) -> None:
+    (pytester.path / "sgverify-regressions.jsonl").write_text('{"a": 1\n')
+    pytester.makepyfile(
+        """
+        from sgverify.strategies import configurations
+        from sgverify.testing import parametrize_with_checks
+
+        @parametrize_with_checks(["sgld-euler"], configurations=configurations())
+        def test_conforms(scheme, check):
+            check(scheme)
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(errors=1)
+    assert result.stdout.str().count("UserError: ") == 1
+    result.stdout.fnmatch_lines(["*.py:4: UserError: *sgverify-regressions.jsonl:1*"])
+
+
+def test_a_property_that_settles_nothing_did_not_hold() -> None:
+    lines: list[str] = []
+    terminal = SimpleNamespace(section=lines.append, write_line=lines.append)
+    config = SimpleNamespace(getoption=lambda name: None)
+    run = _Run(config)  # type: ignore[arg-type]
+    unsettled = {"inconclusive": 13, "not-applicable": 26}
+    for tallies in ({"conforms": 2, "inconclusive": 1}, unsettled, unsettled):
+        run.pytest_runtest_logreport(SimpleNamespace(**{TALLIES: [tallies]}))  # type: ignore[arg-type]
+    run.pytest_terminal_summary(terminal)
+    assert lines[1:] == [
+        "properties that held: 1, under 3 configurations: 2 conforms, 1 inconclusive",
+        "properties that settled nothing: 2, under 78 configurations: 26 inconclusive, 52 not-applicable",
+    ]
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(suite: pytest.Pytester) -> None:

@@ -28,14 +28,25 @@ CONFIGURED: Pair = ("a step that does not contract is refused", "configuration")
 
 
 def chosen(names: Sequence[str] = (), family: str | None = None) -> tuple[Mutant, ...]:
-    """The mutants of these names, or of a family, or all of them; raises `UnknownNameError`."""
+    """The mutants of these names, or of a family, or all of them; raises `UnknownNameError`.
+
+    A family is named in full or by a part of its name, in either case; of a part that several share, all are meant.
+    """
     found = [find_mutant(name) for name in dict.fromkeys(names)] if names else list(mutants().values())
     if family is None:
         return tuple(found)
-    families = dict.fromkeys(mutant.family for mutant in mutants().values())
-    if family not in families:
-        raise UnknownNameError("family", family, families)
-    return tuple(mutant for mutant in found if mutant.family == family)
+    families = _families(family)
+    return tuple(mutant for mutant in found if mutant.family in families)
+
+
+def _families(asked: str) -> list[str]:
+    known = list(dict.fromkeys(mutant.family for mutant in mutants().values()))
+    wanted = asked.strip().casefold()
+    whole = [family for family in known if family.casefold() == wanted]
+    found = whole or [family for family in known if wanted and wanted in family.casefold()]
+    if not found:
+        raise UnknownNameError("family", asked, known)
+    return found
 
 
 def groups(found: Iterable[Mutant]) -> list[tuple[str, ...]]:
