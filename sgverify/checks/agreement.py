@@ -14,7 +14,7 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
 from sgverify.evidence import Evidence, Point
-from sgverify.rates import Judgement, Nulls, decide_point_null, mean_null, variance_null
+from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
 from sgverify.rates.point_null import GROWTH, LOOKS
 from sgverify.rates.sample import Floats
 from sgverify.samplers import Settings, fixed, sample
@@ -42,8 +42,8 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     """Mean and variance over chains of the sampled average against their exact values at the same L.
 
     Two point nulls, decided together by growing fresh samples: the mean, in units of the single average's standard
-    deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Chains that share
-    their noise fail both.
+    deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Only bounds that hold
+    for every law with the moments that are known violate; chains that share their noise have no variance and fail.
     """
     if subject.observable.degree == 0:
         reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
@@ -133,12 +133,25 @@ def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
 
 
 def _nulls(values: Floats, law: AverageLaw) -> Nulls:
-    """The mean in units of the single average's standard deviation, and the variance where it is known."""
+    """Mean and variance with bounds that hold for the law of the average.
+
+    Where its variance is not known nothing bounds the chance of a mean: rare events may hold it. A mean that looks wrong is
+    then inconclusive.
+    """
     if law.variance is None:
         unit = float(np.std(values, ddof=1)) or 1.0
-        return mean_null(MEAN, values / unit, law.mean / unit, bound=law.error_bound / unit)
+        null = mean_null(MEAN, values / unit, law.mean / unit, bound=law.error_bound / unit)
+        return null.bounded(1.0)
     exact, error = law.variance
-    unit = math.sqrt(exact + error)
-    mean = mean_null(MEAN, values / unit, law.mean / unit, variance=1.0, bound=law.error_bound / unit)
-    spread = variance_null(VARIANCE, values, exact, bound=error, kurtosis=law.kurtosis)
-    return Nulls.joined(mean, spread)
+    return bounded_nulls(
+        (MEAN, VARIANCE),
+        values,
+        law.mean,
+        exact,
+        mean_bound=law.error_bound,
+        variance_bound=error,
+        kurtosis=law.kurtosis,
+        most=law.largest_kurtosis,
+        normal=law.polynomial == 1,
+        quadratic=law.polynomial == 2,
+    )

@@ -50,8 +50,9 @@ VAGUE = 1e-3
 class AverageLaw:
     """(1/L) sum phi(X_l): `mean` is E of it less `origin`, known to within `error_bound`.
 
-    `variance` is a value with a bound of its error, None where it is not computed; `kurtosis` the excess, where it is
-    known. `escaping`: the probability that a chain escapes within L steps.
+    `variance` is a value with a bound of its error, None where it is not computed; `kurtosis` the excess and
+    `largest_kurtosis` a bound of it, where they are known; `polynomial` the degree of the average in independent normal
+    numbers, where it is one. `escaping`: the probability that a chain escapes within L steps.
     """
 
     step: float
@@ -61,6 +62,8 @@ class AverageLaw:
     variance: tuple[float, float] | None
     origin: float
     kurtosis: float | None = None
+    largest_kurtosis: float | None = None
+    polynomial: int | None = None
     escaping: float = 0.0
     certificate: Mapping[str, Any] = field(default_factory=dict)
 
@@ -129,7 +132,35 @@ def _affine(subject: Subject) -> AverageLaw:
                 f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "
                 f"moves in {length} steps"
             )
-    return AverageLaw(step, length, bias.value, bias.error_bound, variance, float(subject.truth))
+    degree = subject.observable.degree if is_normal(subject) else None
+    return AverageLaw(
+        step,
+        length,
+        bias.value,
+        bias.error_bound,
+        variance,
+        float(subject.truth),
+        largest_kurtosis=None if degree is None else largest_kurtosis(degree),
+        polynomial=degree,
+    )
+
+
+def is_normal(subject: Subject) -> bool:
+    """Is the state of this affine chain normal: no minibatches, and every draw normal?"""
+    if subject.configuration.gradient.kind not in ("full", "additive"):
+        return False
+    with flint.ctx.workprec(64):
+        return all(not law.atoms for law, _ in subject.model.sources(fixed_step(subject.step)())[1])
+
+
+def largest_kurtosis(degree: int) -> float:
+    """The largest excess kurtosis of a polynomial of this degree in independent normal numbers.
+
+    0 and 12 for degrees 1 and 2: with X = sum a_i (z_i^2 - 1) + b_i z_i the fourth cumulant is 48 sum a_i^2 (a_i^2 + b_i^2),
+    at most 12 (sum 2 a_i^2 + b_i^2)^2. Above, E X^4 <= 9^d (E X^2)^2 (Nelson's
+    hypercontractivity; O'Donnell 2014, section 11.1), a bound.
+    """
+    return (0.0, 0.0, 12.0)[degree] if degree <= 2 else 9.0**degree - 3
 
 
 def _variance(bias: Certified, square: Certified) -> tuple[float, float]:

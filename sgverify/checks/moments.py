@@ -17,6 +17,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from sgverify.checks.average_law import is_normal
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.scalar_drift import wrong_path
@@ -31,11 +32,11 @@ from sgverify.rates import (
     Decision,
     Judgement,
     Nulls,
+    bounded_nulls,
     correlation_null,
     decide_point_null,
-    mean_null,
-    variance_null,
 )
+from sgverify.rates.tail_bounds import variance_tail
 from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.transcript import transcribe
@@ -141,7 +142,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
         certificate["law_after_steps"] = f"not looked at: {law}"
         return None
     mean, root = law
-    kept = len(mean)
+    kept, normal = len(mean), is_normal(subject)
 
     def draw(chains: int) -> Nulls:
         settings = Settings.of(
@@ -151,10 +152,15 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
             subject.scheme, subject.target, fixed([subject.step], [LENGTH]), at=[LENGTH], settings=settings
         )
         white = np.linalg.solve(root, (found.values["p"][0, 0, :, :kept] - mean).T)
-        parts = [mean_null(f"mean of p[{i}]", white[i], 0.0) for i in range(kept)]
-        parts += [variance_null(f"variance of p[{i}]", white[i], 1.0) for i in range(kept)]
+        known = 0.0 if normal else None
+        parts = [
+            bounded_nulls(
+                (f"mean of p[{i}]", f"variance of p[{i}]"), white[i], 0.0, 1.0, kurtosis=known, normal=normal
+            )
+            for i in range(kept)
+        ]
         parts += [
-            _correlation(f"correlation of p[{i}] and p[{j}]", white[i], white[j])
+            _correlation(f"correlation of p[{i}] and p[{j}]", white[i], white[j], normal)
             for i in range(kept)
             for j in range(i)
         ]
@@ -171,11 +177,20 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
     )
 
 
-def _correlation(label: str, one: np.ndarray, other: np.ndarray) -> Nulls:
-    """The null of a correlation; of values that do not vary nothing is asked, since their variance is refuted."""
+def _correlation(label: str, one: np.ndarray, other: np.ndarray, normal: bool) -> Nulls:
+    """The null of a correlation; of values that do not vary nothing is asked, since their variance is refuted.
+
+    Without correlation (one +- other) / sqrt 2 have variance 1 exactly, which bounds the chance where they are not normal.
+    """
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         return Nulls.of(label, 0.0, math.inf, 1.0)
-    return correlation_null(label, one, other)
+    null = correlation_null(label, one, other)
+    if normal:
+        return null
+    tails = [
+        variance_tail(squares, squares, None) for squares in ((one + other) ** 2 / 2, (one - other) ** 2 / 2)
+    ]
+    return null.bounded(min(1.0, 2 * min(tails)))
 
 
 def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:

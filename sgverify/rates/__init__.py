@@ -13,7 +13,7 @@ from sgverify.rates.fit import Fit, fit_terms
 from sgverify.rates.length import decide_length_bias, decide_length_mse
 from sgverify.rates.level import Share, chance_of_any, level_of_calls, stand_together
 from sgverify.rates.looks import decide_in_looks
-from sgverify.rates.nulls import Nulls, correlation_null, mean_null, variance_null
+from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
 from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
 from sgverify.rates.sample import Sample
 from sgverify.rates.share import Ratio, fieller
@@ -30,6 +30,7 @@ __all__ = [
     "Sample",
     "Share",
     "Term",
+    "bounded_nulls",
     "chance_of_any",
     "correlation_null",
     "decide_in_looks",

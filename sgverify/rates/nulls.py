@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
 from sgverify.rates.sample import Floats
+from sgverify.rates.tail_bounds import mean_tail, variance_tail
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,9 @@ class Nulls:
     """Components of one look: by how much each is off, its standard error, and how likely that would be by chance.
 
     All of shape (m,). `degrees` are those of Student's t behind an error that was estimated (inf: it is known); an error
-    that is not finite says that nothing is known of what the component resolves.
+    that is not finite says that nothing is known of what the component resolves. `bounds`: chances that hold for every law with
+    the moments that are known; where they are given, they alone reject, and `p_values` only ask for more chains. Without
+    them the p-values are taken for what they say.
     """
 
     labels: tuple[str, ...]
@@ -25,6 +28,7 @@ class Nulls:
     errors: Floats
     p_values: Floats
     degrees: Floats
+    bounds: Floats | None = None
 
     @classmethod
     def of(
@@ -33,12 +37,21 @@ class Nulls:
         """One component."""
         return cls((label,), *(np.array([float(x)]) for x in (deviation, error, p_value, degrees)))
 
+    def bounded(self, *chances: float) -> Nulls:
+        """The same components with a bound of the chance of each."""
+        return replace(self, bounds=np.array(chances, dtype=np.float64))
+
     @classmethod
     def joined(cls, *parts: Nulls) -> Nulls:
         """The components of all parts. Raises `UserError` for labels that repeat and for p-values that are none."""
         labels = tuple(label for part in parts for label in part.labels)
         names = ("deviations", "errors", "p_values", "degrees")
-        joined = cls(labels, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        bounds = None
+        if any(part.bounds is not None for part in parts):
+            bounds = np.concatenate([part.p_values if part.bounds is None else part.bounds for part in parts])
+        joined = cls(
+            labels, *(np.concatenate([getattr(part, name) for part in parts]) for name in names), bounds
+        )
         if len(set(labels)) < len(labels):
             raise UserError(f"labels={list(labels)}: expected a name of its own for each component")
         return joined
@@ -55,6 +68,11 @@ class Nulls:
     def smallest(self) -> float:
         """The smallest p-value after Bonferroni's correction; it may exceed 1."""
         return len(self.labels) * float(self.p_values.min())
+
+    @property
+    def smallest_bound(self) -> float:
+        """The same of the bounds, and of the p-values where there are none."""
+        return self.smallest if self.bounds is None else len(self.labels) * float(self.bounds.min())
 
     @property
     def fewest_degrees(self) -> float:
@@ -74,7 +92,8 @@ def mean_null(
 
     Values with skewness g give a mean whose tails differ on the two sides: P(T <= x) = Phi(x) + g (2 x^2 + 1) phi(x) / (6
     sqrt n), and -g (x^2 - 1) phi(x) / (6 sqrt n) where the variance is known. The monotone transformation that undoes this (Hall
-    1992, equation (5); its counterpart for a known variance) gives a second p-value; the larger of the two is taken.
+    1992, equation (5); its counterpart for a known variance) gives a second p-value; the larger of the two is taken. Neither is
+    a bound where values are not normal: `bounded_nulls` gives one.
     """
     table = _values(label, values)
     n = len(table)
@@ -102,7 +121,8 @@ def variance_null(
     n s^2 / sigma^2 is taken for chi-square with its degrees of freedom matched to the kurtosis kappa of the values: the
     variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). `kurtosis` is kappa
     where it is known, as a sample may miss the rare events that make it large: the larger p-value counts, and the smaller
-    nu for the error. Raises `UserError` for an expected variance that is not known to be positive.
+    nu for the error. A bound only where values are normal: `bounded_nulls` gives one. Raises `UserError` for an expected
+    variance that is not known to be positive.
     """
     from scipy.special import chdtr, chdtrc
 
@@ -122,8 +142,49 @@ def variance_null(
     return Nulls.of(label, deviation, math.sqrt(2 / degrees), min(1.0, 2 * tail), degrees)
 
 
+def bounded_nulls(
+    names: tuple[str, str],
+    values: ArrayLike,
+    mean: float,
+    variance: float,
+    *,
+    mean_bound: float = 0.0,
+    variance_bound: float = 0.0,
+    kurtosis: float | None = None,
+    most: float | None = None,
+    normal: bool = False,
+    quadratic: bool = False,
+) -> Nulls:
+    """Mean and variance of independent values (n,), both known, with bounds of the chance that hold for their law.
+
+    The mean is in units of the standard deviation, the variance a log of a ratio. `kurtosis` is the excess where it is
+    known, `most` a bound of it; with neither, no variance is too small. `normal`: the values are, and the p-values are exact.
+    `quadratic`: they are polynomials of degree 2 at most in normal ones. See `sgverify.rates.tail_bounds`.
+    """
+    table, unit = _values(names[0], values), math.sqrt(variance + variance_bound)
+    centre = mean_null(names[0], table / unit, mean / unit, variance=1.0, bound=mean_bound / unit)
+    spread = variance_null(names[1], table, variance, bound=variance_bound, kurtosis=kurtosis)
+    if normal:
+        return Nulls.joined(centre.bounded(*centre.p_values), spread.bounded(*spread.p_values))
+    gaps = table - mean
+    near = np.copysign(np.maximum(0.0, np.abs(gaps) - mean_bound), gaps) / unit
+    least = math.sqrt(variance - variance_bound)
+    far = (np.abs(gaps) + mean_bound) / least
+    # Both have at most this fourth moment: |y| + e does in L^4, by Minkowski's inequality.
+    fourth, excess = None, kurtosis if most is None else most
+    if excess is not None:
+        fourth = (((3 + max(0.0, excess)) ** 0.25 + mean_bound / least) * unit / least) ** 4
+    # A mean within its bound is a shift of all values, and not of the part of each that lies within.
+    shifts = [(gaps + side * mean_bound) / unit for side in (1, -1)]
+    tail = max(mean_tail(shift, quadratic=quadratic) for shift in shifts)
+    return Nulls.joined(centre.bounded(tail), spread.bounded(variance_tail(near**2, far**2, fourth)))
+
+
 def correlation_null(label: str, one: ArrayLike, other: ArrayLike) -> Nulls:
-    """Are two samples (n,) of independent pairs uncorrelated? r sqrt((n-2) / (1-r^2)) against Student's t, n - 2 degrees."""
+    """Are two samples (n,) of independent pairs uncorrelated? r sqrt((n-2) / (1-r^2)) against Student's t, n - 2 degrees.
+
+    A bound only where one of the two is normal and independent of the other: large values of both at once spread r.
+    """
     first, second = _values(label, one), _values(label, other)
     if first.shape != second.shape or len(first) < 3:
         raise UserError(f"{label}: {len(first)} and {len(second)} values; expected at least 3 pairs")

@@ -17,6 +17,7 @@ import numpy as np
 from sgverify.errors import UserError
 from sgverify.rates.decision import Decision
 from sgverify.rates.nulls import Nulls
+from sgverify.rates.sample import Floats
 
 POWER = 0.99
 """How often a deviation as large as the margin has to be found for an acceptance to conform."""
@@ -61,7 +62,9 @@ def decide_point_null(
     `draw(chains)` tests a *fresh* sample of so many chains: one that shares nothing with those of other sizes. It is
     asked for first, first * growth, ... chains, and most of the time for the first only. Bonferroni over the components.
     `margins`: the largest deviation that may be overlooked, for all components or by label, in the units of their
-    deviations. An acceptance conforms where deviations of that size would have been found with probability `POWER`,
+    deviations. Components with `bounds` are rejected where those reach level / looks, at any look, whatever their p-values
+    say: the level is then a union bound over looks that asks nothing of the p-values, and what they alone reject at the
+    last look is inconclusive. An acceptance conforms where deviations of that size would have been found with probability `POWER`,
     else it is inconclusive. Raises `UserError` for a level, looks, growth or margins out of range.
     """
     if first < 2 or growth < 2:
@@ -70,9 +73,14 @@ def decide_point_null(
     accepted = False
     for (reject, accept), chains in zip(thresholds(level, looks), planned, strict=True):
         nulls = draw(chains)
-        smallest = min(1.0, nulls.smallest)
-        if smallest <= reject or smallest > accept:
-            accepted = smallest > reject
+        smallest, bounded = min(1.0, nulls.smallest), nulls.bounds is not None
+        if bounded:
+            smallest_bound, reject = min(1.0, nulls.smallest_bound), level / looks
+            rejected = smallest_bound <= reject
+        else:
+            smallest_bound, rejected = smallest, smallest <= reject
+        accepted = not rejected and smallest > accept
+        if rejected or accepted:
             break
     test = _Test(
         nulls,
@@ -89,8 +97,15 @@ def decide_point_null(
         "components": test.components,
         "power_at_resolution": POWER,
     }
+    if bounded:
+        certificate["smallest_adjusted_bound"] = smallest_bound
+        certificate["rejects"] = (
+            "bounds up to level / looks; what p-values alone find is inconclusive, and counts as found in a resolution"
+        )
+    if rejected:
+        return Decision("violates", test.contradiction(what, smallest_bound, reject), certificate=certificate)
     if not accepted:
-        return Decision("violates", test.contradiction(what, smallest, reject), certificate=certificate)
+        return Decision("inconclusive", test.suspicion(what, smallest_bound, reject), certificate=certificate)
     if test.coarsest is not None:
         more = test.factor(test.coarsest)
         reason = f"{what} agree, but {test.doubt(test.coarsest, more)}"
@@ -148,15 +163,19 @@ class _Test:
                 "p": float(n.p_values[i]),
                 "resolution": self.resolution[label],
                 "margin": self.margins[label],
+                **({} if n.bounds is None else {"bound": float(n.bounds[i])}),
             }
             for i, label in enumerate(n.labels)
         }
 
     @property
     def seen(self) -> str:
-        n, worst = self.nulls, int(np.argmin(self.nulls.p_values))
+        return self.shown(self.nulls.p_values)
+
+    def shown(self, chances: Floats) -> str:
+        n, worst = self.nulls, int(np.argmin(chances))
         off = f"{n.deviations[worst]:.3g} +- {n.errors[worst]:.2g}"
-        return f"{n.labels[worst]} is off by {off}, p = {n.p_values[worst]:.2g}"
+        return f"{n.labels[worst]} is off by {off}, p = {chances[worst]:.2g}"
 
     @property
     def coarsest(self) -> str | None:
@@ -171,10 +190,18 @@ class _Test:
 
     def contradiction(self, what: str, smallest: float, reject: float) -> str:
         count = len(self.nulls.labels)
+        chances = self.nulls.p_values if self.nulls.bounds is None else self.nulls.bounds
         after = f", {smallest:.2g} for the smallest of {count}" if count > 1 else ""
         return (
-            f"{what} contradict what they should be: at {self.chains} chains {self.seen}{after}; {reject:.2g} or less "
+            f"{what} contradict what they should be: at {self.chains} chains {self.shown(chances)}{after}; {reject:.2g} or less "
             "rejects"
+        )
+
+    def suspicion(self, what: str, smallest: float, reject: float) -> str:
+        return (
+            f"{what} look as if they contradict what they should be, but rare events that were missed, or met, are not beyond "
+            f"chance: at {self.chains} chains {self.seen}, which holds for values that are normal; the bound for every law "
+            f"with their moments is {smallest:.2g}, and {reject:.2g} or less rejects; take more chains"
         )
 
     def doubt(self, label: str, more: float | None) -> str:
