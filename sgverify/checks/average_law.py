@@ -115,6 +115,7 @@ def law_of_average(subject: Subject) -> AverageLaw:
         variance=(reached.variance, reached.variance_error),
         origin=reached.mean,
         kurtosis=reached.kurtosis,
+        largest_kurtosis=reached.kurtosis + reached.kurtosis_error,
         escaping=reached.left,
         certificate={"transient": certificate},
     )

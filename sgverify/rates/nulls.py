@@ -49,9 +49,8 @@ class Nulls:
         bounds = None
         if any(part.bounds is not None for part in parts):
             bounds = np.concatenate([part.p_values if part.bounds is None else part.bounds for part in parts])
-        joined = cls(
-            labels, *(np.concatenate([getattr(part, name) for part in parts]) for name in names), bounds
-        )
+        joined = cls(labels, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        joined = replace(joined, bounds=bounds)
         if len(set(labels)) < len(labels):
             raise UserError(f"labels={list(labels)}: expected a name of its own for each component")
         return joined
@@ -174,9 +173,7 @@ def bounded_nulls(
     fourth, excess = None, kurtosis if most is None else most
     if excess is not None:
         fourth = (((3 + max(0.0, excess)) ** 0.25 + mean_bound / least) * unit / least) ** 4
-    # A mean within its bound is a shift of all values, and not of the part of each that lies within.
-    shifts = [(gaps + side * mean_bound) / unit for side in (1, -1)]
-    tail = max(mean_tail(shift, quadratic=quadratic) for shift in shifts)
+    tail = mean_tail(gaps / unit, bound=mean_bound / unit, quadratic=quadratic)
     return Nulls.joined(centre.bounded(tail), spread.bounded(variance_tail(near**2, far**2, fourth)))
 
 

@@ -22,8 +22,8 @@ RATIOS = (1.5, 2.0, 3.0)
 """Ratios of a group's second moment to the expected one that are counted."""
 
 
-def mean_tail(standard: Floats, *, quadratic: bool = False) -> float:
-    """A bound of the chance of a mean of independent values (n,), of mean 0 and variance at most 1, so far from 0.
+def mean_tail(standard: Floats, *, bound: float = 0.0, quadratic: bool = False) -> float:
+    """A bound of the chance of a mean of independent values (n,), of mean 0 +- `bound` and variance at most 1, so far from 0.
 
     k groups of m values: the mean of one exceeds t with probability q <= (1/m) / (1/m + t^2) on each side (Cantelli), so
     that the count of those that do is at most binomial(k, q). The smallest of the counts at fixed t and k, times how many
@@ -38,9 +38,9 @@ def mean_tail(standard: Floats, *, quadratic: bool = False) -> float:
     for m, k, means in _groups(standard):
         for size in SIZES:
             t = size / math.sqrt(m)
-            tails += [_counted(int(np.sum(side * means >= t)), k, chance(t, m)) for side in (1, -1)]
+            tails += [_counted(int(np.sum(side * means - bound >= t)), k, chance(t, m)) for side in (1, -1)]
     if quadratic:
-        t = abs(float(standard.mean()))
+        t = max(0.0, abs(float(standard.mean())) - bound)
         tails += [math.exp(-len(standard) * t * t / (2 + 2 * math.sqrt(2) * t))] * 2
     return min(1.0, len(tails) * min(tails)) if tails else 1.0
 

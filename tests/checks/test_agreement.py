@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,3 +194,19 @@ def test_a_chain_that_hardly_moves_raises_no_false_alarm(friction: float, steps:
         test_function="theta**2+theta",
     )
     assert found.verdict in ("conforms", "inconclusive"), found.reason
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target": {"name": "gaussian"}, "test_function": "theta**4", "seed": 54},
+        {
+            "target": {"name": "gaussian-mean", "data": [0.0] * 1999 + [1e4], "prior_precision": 1.0},
+            "gradient": {"kind": "iid", "batch": 1},
+        },
+    ],
+    ids=["heavy-tails", "outlier"],
+)
+def test_rare_events_that_chains_miss_are_no_violation(settings: dict[str, Any]) -> None:
+    (found,) = verify("sgld-euler", checks=["agreement"], steps=1, start=0, **settings)
+    assert found.verdict == "inconclusive", found.reason

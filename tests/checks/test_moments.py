@@ -135,3 +135,17 @@ def test_a_dynamics_whose_steps_leave_every_bound_has_no_identity_and_no_warning
     target = {"name": "quartic", "strength": 35.5}
     found = ask("sgnht-chen-BAOAB", target=target, temperature=306000, friction=0.0335)
     assert found.verdict in ("conforms", "inconclusive"), found.reason
+
+
+def test_a_datum_that_moves_both_momenta_at_once_is_no_correlation() -> None:
+    data = [[0.0, 0.0]] * 396 + [[30.0, 30.0], [30.0, -30.0], [-30.0, 30.0], [-30.0, -30.0]]
+    target = {"name": "gaussian-mean", "dim": 2, "data": data, "prior_precision": 1.0}
+    evidence = ask(
+        "sghmc-baoab",
+        target=target,
+        gradient={"kind": "iid", "batch": 1},
+        seed=5,
+        friction=2.0,
+        temperature=1.0,
+    )
+    assert evidence.verdict == "inconclusive", evidence.reason

@@ -121,3 +121,9 @@ def test_the_largest_kurtosis_is_that_of_no_polynomial_exceeded(degree: int) -> 
         second = float(np.sum(w * centred**2))
         excess = float(np.sum(w * centred**4)) / second**2 - 3
         assert excess <= largest_kurtosis(degree) + 1e-9
+
+
+def test_what_is_not_known_of_a_mean_is_given_away() -> None:
+    values = 0.5 + 0.1 * np.random.default_rng(1).standard_normal(256)
+    assert mean_tail(values, quadratic=True) < 1e-6
+    assert mean_tail(values, bound=0.7) == mean_tail(values, bound=0.7, quadratic=True) == 1
