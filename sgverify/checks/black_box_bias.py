@@ -14,13 +14,13 @@ from sgverify.checks.injected import black_box
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
-from sgverify.errors import InstabilityError
+from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.cubature import normal_cubature
 from sgverify.exact.vanishing_steps import powers_of_h
 from sgverify.rates import Judgement, Rate, judge_step_rate
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.schemes.abstract_value import VECTOR
 
 CHECK = "stationary-bias"
@@ -28,10 +28,16 @@ CHECK = "stationary-bias"
 HALVINGS = 7
 """Steps h, h/2, h/4, ... at which the bias is computed."""
 
+FEWEST = 4
+"""Step sizes of a sweep: the fit loses one power to its error bound, and orders 1 and 2 are to be told apart."""
+
 UNIT = 2.0**-53
 
 AFFINE = 1e-9
 """A step is affine where it agrees with its affine map at other points to this share of what it moves them by."""
+
+RARE = (2.5, 4.0, 6.0)
+"""Sizes of normal draws beyond those that come by themselves."""
 
 SMALLER = 30
 """How often a default step is halved in search of one at which the chain contracts."""
@@ -50,8 +56,7 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
     M, B and c are differences of evaluations at unit vectors; the law is N(m, C) with C = M C M^T + B B^T.
     """
     try:
-        largest = _first_step(subject)
-        steps = np.array([largest * 2.0**-k for k in range(HALVINGS)])
+        steps = _steps(subject)
         points = [_bias(subject, float(h)) for h in steps]
     except (_NotReadError, BlackBoxError, UnreadableDrawError) as error:
         return unsettled(
@@ -72,6 +77,10 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
     if found.exponent is None:
         seen = f"no power of h is seen in {what} through h^{len(fitted.coefficients) - 1}"
         judgement = Judgement("conforms", False, seen)
+    elif judgement.verdict == "violates":
+        judgement = _or_rounding(
+            subject, judgement, abs(found.coefficient or 0.0) * steps[0] ** float(found.exponent or 0), scale
+        )
     return make_evidence(
         subject,
         claim,
@@ -89,6 +98,46 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
             "error_bounds": fitted.bounds[:, 0].tolist(),
             "read": "the affine map of one step, from evaluations at unit vectors of the state and of its normal draws",
         },
+    )
+
+
+def _steps(subject: Subject) -> np.ndarray:
+    """Those of the sweep, from large to small; else halvings of the first step.
+
+    Raises `ConfigurationError` for too few, `InstabilityError` where the chain does not contract at one of them.
+    """
+    given = subject.configuration.sweep.steps
+    if not given:
+        return np.array([_first_step(subject) * 2.0**-k for k in range(HALVINGS)])
+    steps = np.array(sorted(set(given), reverse=True))
+    if len(steps) < FEWEST:
+        raise ConfigurationError(
+            f"sweep.steps={list(given)}: {len(steps)} different step sizes; expected {FEWEST} at least, for the powers of h to be "
+            "told apart, or leave it out"
+        )
+    for h in steps:
+        radius = _affine_step(subject, float(h), 1.0).radius
+        if not radius < 1:
+            raise InstabilityError(
+                f"sweep.steps has {h:.6g}: one step of {subject.reference} does not contract on this target, spectral radius "
+                f"{radius:.6g}; expected smaller steps"
+            )
+    return steps
+
+
+def _or_rounding(subject: Subject, judgement: Judgement, size: float, scale: float) -> Judgement:
+    """Inconclusive where roundings to float32 within the step are as large as the bias: it says nothing of the method then."""
+    audit = DtypeAudit(())
+    run = _Map(subject, subject.step)
+    run(np.zeros(len(run.centre)), np.zeros(run.draws), audit)
+    possible = audit.operations * 2.0**-24 * scale
+    if not audit.found or size > possible:
+        return judgement
+    return Judgement(
+        "inconclusive",
+        False,
+        f"{judgement.reason}; but it is {size:.2g}, and the step's float32 roundings may do as much as {possible:.2g}: "
+        "see the check dtype",
     )
 
 
@@ -161,8 +210,11 @@ def _affine_step(subject: Subject, h: float, length: float) -> _AffineStep:
     if m:
         noise = np.stack([run(np.zeros(n), length * e) - still for e in np.eye(m)], axis=1) / length
     random = np.random.default_rng(0)
-    for _ in range(3):
-        x, z = random.standard_normal(n), random.standard_normal(m)
+    # Some draws are rare: what a step makes of them, or that it draws again, is seen all the same.
+    scales = (1.0, 1.0, 1.0, *RARE)
+    for scale in scales:
+        x, z = random.standard_normal(n), scale * random.choice([-1.0, 1.0], m)
+        z = random.standard_normal(m) if scale == 1.0 else z
         due = still + matrix @ x + noise @ z
         if not np.abs(run(x, z) - due).max() <= AFFINE * np.abs(due).max():
             raise _NotReadError("one step is not affine in the state and the draws on this target")
@@ -196,11 +248,11 @@ class _Map:
         with default_dtype(torch.float64):
             self.draws = self._box.census(self._state(self.centre), h)
 
-    def __call__(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def __call__(self, x: np.ndarray, z: np.ndarray, witness: DtypeAudit | None = None) -> np.ndarray:
         chains = self._subject.scheme.chains  # type: ignore[attr-defined]
         draws = torch.tensor(z[None] if chains else z, dtype=torch.float64)
         with default_dtype(torch.float64):
-            moved, _ = self._box.run(self._state(self.centre + x), draws, self._h)
+            moved, _ = self._box.run(self._state(self.centre + x), draws, self._h, witness=witness)
         flat = torch.cat([value.to(torch.float64).reshape(-1) for value in moved])
         return np.asarray(flat.numpy() - self.centre)
 

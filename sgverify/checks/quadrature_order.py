@@ -68,6 +68,13 @@ class MeasuredOrder:
     degree: int
     examined: int
     dim: int
+    reach: float
+    """No coordinate of a state before or after the steps is larger."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether an order below what was examined would have been seen, or is."""
+        return self.resolution <= RESOLUTION
 
 
 def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
@@ -122,6 +129,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
         degree=degree,
         examined=examined,
         dim=dim,
+        reach=runner.reach,
     )
 
 
@@ -189,6 +197,7 @@ class _Runner:
     ) -> None:
         self.step, self._dim = step, dim
         self.x = np.array([float(value) for value in state.values()])
+        self.reach = float(np.abs(self.x).max())
 
         powers, numbers = potential.gradient_terms()
         exponents = torch.tensor(powers, dtype=torch.float64)
@@ -275,6 +284,7 @@ def _moments(
     after = runner.after(nodes, h)
     if not np.isfinite(after).all():
         raise BlackBoxError(f"a step of size {h:g} from a state of size 1 is not finite")
+    runner.reach = max(runner.reach, float(np.abs(after).max()))
     delta = after - runner.x
     off = runner.roundings * runner.unit * max(1.0, float(np.abs(after).max()), float(np.abs(runner.x).max()))
     sizes = np.abs(delta) + off
