@@ -72,6 +72,14 @@ def test_evidence_is_replayed_from_any_folder(
     assert call("replay", "../left/e.json").code == 2
 
 
+def test_the_default_test_function_of_a_vector_is_replayed(call: Call) -> None:
+    call(
+        "verify", "mine.py:aboba", "--set", "target.dim=2", "--checks", "stationary-bias", "--json", "e.json"
+    )
+    answer = call("replay", "e.json")
+    assert answer.code == 0 and answer.err.endswith(": the same\n"), answer.err
+
+
 def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
     call("verify", "mine.py:aboba", "--checks", "stationary-bias", "--json", "e.json")
     document = json.loads((tmp_path / "e.json").read_text())
