@@ -40,7 +40,8 @@ def _between_chains(subject: Subject, box: BlackBox) -> str:
     try:
         few, many = box.asked(batch, subject.step), box.asked(larger, subject.step)
         shared = [a for a, b in zip(few, many, strict=False) if a == b]
-        if shared:
+        # Where more is drawn for more chains, each may have a draw of its own.
+        if shared and len(few) == len(many):
             return f"all chains share their noise: it draws a tensor of shape {shared[0]} for {rows} chains and for {rows + 1}"
         box.check_rows(few, rows)
         draws = _draws(subject, rows, total(few, True))

@@ -121,6 +121,15 @@ def test_new_noise_passes(function, chains):
         assert found.verdict == "conforms", found.reason
 
 
+def test_a_draw_for_each_chain_in_a_loop_is_not_called_shared():
+    def looped(theta, *, h, grad, T):
+        noise = torch.stack([torch.randn(theta.shape[1], dtype=theta.dtype) for _ in theta])
+        return moved(theta, h, grad(theta), T, noise)
+
+    (found,) = judged(looped, chains=True)
+    assert found.verdict == "inconclusive" and "expected one row for each chain" in found.reason
+
+
 def test_kept_noise_is_seen_though_other_checks_were_first_and_dtype_says_nothing_of_it():
     found = {item.check: item for item in judged(kept(), "local-order", "dtype", "pure-step")}
     assert found["pure-step"].verdict == "violates"
