@@ -43,7 +43,8 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
 
     Two point nulls, decided together by growing fresh samples: the mean, in units of the single average's standard
     deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Only bounds that hold
-    for every law with the moments that are known violate; chains that share their noise have no variance and fail.
+    for every law with the moments that are known violate; chains that all share their noise have no variance and
+    fail, and copies of some chains are for `independent-chains` to find.
     """
     if subject.observable.degree == 0:
         reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sgverify.checks.all_chains import draw_bits, every_chain, fewest, minibatch_bits, wanted_bits
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
@@ -27,11 +29,9 @@ from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
     Extreme,
     between_chains,
-    coincidence,
     common_part,
     crossed,
     repeated,
-    window,
 )
 
 CHECK = "independent-chains"
@@ -57,7 +57,7 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
         return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
     rows = runs.batches[0].rows
-    share = share_of(subject).point_null / (len(rows) + 1) / _TESTS
+    share = share_of(subject).point_null / (len(rows) + 2) / _TESTS
     columns = [columns_of(subject, runs, row) for row in range(len(rows))]
     certificate: dict[str, Any] = {
         "level": share_of(subject).point_null,
@@ -65,6 +65,9 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
         "rows": len(rows),
     }
     copied = _copied(subject, runs, columns, share)
+    for wide in () if copied else every_chain(subject, runs, share):
+        certificate["all_chains"] = max(certificate.get("all_chains", 0), len(wide.chains))
+        copied = copied or _copied(subject, wide, [columns_of(subject, wide, 0)], share, anywhere=False)
     if copied:
         return _evidence(subject, claim, "violates", f"the chains are not independent: {copied}", certificate)
     for name, item, text in _statistics(subject, runs, columns, share):
@@ -77,42 +80,51 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
     reason = (
         f"{len(runs.chains)} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two "
         "of them, nor all together, are correlated"
+        + (
+            f"; of {certificate['all_chains']}, none was found to start as another does"
+            if "all_chains" in certificate
+            else ""
+        )
     )
     return _evidence(subject, claim, "conforms", reason, certificate)
 
 
-def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float) -> str:
-    """A stretch of random numbers that two chains share, in words; "" where there is none."""
+def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float, anywhere: bool = True) -> str:
+    """A stretch of random numbers that two chains share, in words; "" where there is none.
+
+    `anywhere`: from any steps on, else only from the first step to the last.
+    """
     chains = columns[0].values.shape[-1]
     for law in sorted(set(columns[0].laws), key=str):
         # (S, w, C) streams of L draws.
         values = np.stack([item.of(law)[:, :WIDEST] for item in columns]).transpose(0, 2, 3, 1)
-        found = _shared(values, coincidence(law, unit_of(subject)), share)
+        found = _shared(values, draw_bits(law, unit_of(subject)), share, anywhere)
         if found is not None:
             return _told(runs, "draws", found, chains, values.shape[1])
     minibatches = [minibatches_of(subject, runs, row) for row in range(len(columns))]
     if minibatches[0] is not None:
         assert subject.target.size is not None
         numbers = np.stack([numbered(item) for item in minibatches if item is not None])
-        single = 1 / subject.target.size
-        found = _shared(numbers.transpose(0, 2, 1)[:, None], single, share, fresh_minibatches(subject))
+        fresh = anywhere and fresh_minibatches(subject)
+        bits = partial(minibatch_bits, subject)
+        found = _shared(numbers.transpose(0, 2, 1)[:, None], bits, share, fresh)
         if found is not None:
             return _told(runs, "minibatches", found, chains, 1)
     return ""
 
 
 def _shared(
-    values: np.ndarray, single: float, share: float, anywhere: bool = True
+    values: np.ndarray, bits: Callable[[int], float], share: float, anywhere: bool = True
 ) -> tuple[int, int, int, int] | None:
     """Two streams of different chains or rows with a common stretch. Shape (S, w, C, L).
 
-    `anywhere`: at any steps, else only from first to last.
+    `bits`: what a stretch from the first of so many numbers has. `anywhere`: at any steps, else only from first to last.
     """
     length, chains = values.shape[-1], values.shape[-2]
     streams = values.reshape(-1, length)
     places = streams.size if anywhere else len(streams)
-    needed = window(single, places, share / 2)
-    if not 0 < needed <= length:
+    needed = fewest(bits, length, wanted_bits(places, share / 2))
+    if needed is None:
         return None
     for a, i, b, j in repeated(streams, needed if anywhere else length):
         # What a chain repeats by itself is for another check to say.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from scipy import stats
 
 from sgverify.checks import Subject
+from sgverify.checks.all_chains import minibatch_bits
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
 from sgverify.checks.registry import CHECKS
@@ -27,6 +30,7 @@ from sgverify.rates.whiteness import bounded_by_normal, lagged, law_distance, re
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers import noise as noise_of_rows
 from sgverify.samplers.motion import Motion
+from sgverify.samplers.philox import LANES, Stream
 from sgverify.samplers.transcript import first_mismatch, transcribe
 from sgverify.schemes import find_scheme, scheme
 from sgverify.schemes.dynamics import dynamics, langevin
@@ -270,3 +274,63 @@ def test_a_stretch_that_occurs_twice_is_found_wherever_it_lies() -> None:
     assert list(repeated(streams, 4)) == []
     streams[4, 20:26] = -streams[1, 3:9]
     assert next(iter(repeated(streams, 4))) == (1, 3, 4, 20)
+
+
+@pytest.mark.parametrize("seed", [4, 6])
+@pytest.mark.parametrize("kind", ["symmetric", "reshuffle"])
+def test_two_data_in_sweeps_have_too_few_orders_to_tell_copies_from_chance(kind: str, seed: int) -> None:
+    target = {"name": "gaussian-mean", "size": 2}
+    found = find_scheme("sgld-euler")
+    configuration = load_configuration(
+        {"target": target, "gradient": {"kind": kind, "batch": 1}, "seed": seed}
+    )
+    subject = Subject(found, configuration, found.name)
+    check = CHECKS["independent-chains"].function
+    assert check(subject, find_claim("sgverify/independent-chains")).verdict == "conforms"
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "reshuffle", "without-replacement", "iid"])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_the_bits_of_minibatches_are_those_of_the_likeliest_of_all_that_can_be(kind: str, count: int) -> None:
+    size, batch = 4, 2
+    target = {"name": "gaussian-mean", "size": size}
+    configuration = load_configuration({"target": target, "gradient": {"kind": kind, "batch": batch}})
+    found = find_scheme("sgld-euler")
+    if kind in ("symmetric", "reshuffle"):
+        pairs = [(frozenset(order[:2]), frozenset(order[2:])) for order in permutations(range(size))]
+        one = [(*pair, *pair[::-1]) if kind == "symmetric" else pair for pair in pairs]
+    else:
+        made = product(range(size), repeat=2) if kind == "iid" else combinations(range(size), 2)
+        one = [(tuple(sorted(pair)),) for pair in made]
+    # As many epochs as are begun; no order of the data within a minibatch.
+    epochs = -(-count // len(one[0]))
+    likeliest = 1.0
+    for epoch in range(epochs):
+        cut = min(len(one[0]), count - epoch * len(one[0]))
+        likeliest *= max(Counter(path[:cut] for path in one).values()) / len(one)
+    bits = minibatch_bits(Subject(found, configuration, found.name), count)
+    assert bits <= -math.log2(likeliest) + 1e-9 if kind != "iid" else bits == 2 * count
+    if kind != "iid":
+        assert bits == pytest.approx(-math.log2(likeliest))
+
+
+@pytest.mark.parametrize("name, settings", [
+    ("sgld-euler", {}),
+    ("sghmc-ubu", {"dtype": "float32"}),
+    (three_point, {}),
+    ("sgld-euler", {"gradient": {"kind": "additive", "covariance": [[2.0, 1.0], [1.0, 3.0]]}}),
+])  # fmt: skip
+@pytest.mark.parametrize("period, chains", [(128, 256), (4096, 64)])
+def test_chains_far_apart_that_are_copies_are_found(
+    monkeypatch: pytest.MonkeyPatch, name: Any, settings: dict[str, Any], period: int, chains: int
+) -> None:
+    raw = Stream._raw
+
+    def copied(self: Stream, run: int, cell: int, groups: range) -> Any:
+        lanes = [group % (period // LANES) for group in groups]
+        return np.concatenate([raw(self, run, cell, range(lane, lane + 1)) for lane in lanes])
+
+    assert ask("independent-chains", name, chains=chains, **settings).verdict == "conforms"
+    monkeypatch.setattr(Stream, "_raw", copied)
+    found = ask("independent-chains", name, chains=chains, **settings)
+    assert found.verdict == "violates" and "bit for bit" in found.reason, found.reason
