@@ -119,5 +119,5 @@ def _judge(faults: list[str], purity: Purity) -> Judgement:
         "conforms",
         False,
         f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
-        f"none of {purity.places} places that the code can reach changed, and no argument was written to",
+        f"none of {purity.places} places that were watched changed, and no argument was written to",
     )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import array
 import functools
 import hashlib
+import io
+import itertools
+import operator
 import random
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from contextvars import ContextVar
+from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,12 +36,20 @@ _FOREIGN = (
 )
 
 
+_KEPT_BY_TORCH: dict[type, tuple[str, ...]] = {
+    torch.nn.Module: ("training", "_parameters", "_buffers", "_modules"),
+    torch.optim.Optimizer: ("state", "param_groups"),
+}
+
+
 def surroundings(function: Callable[..., Any]) -> dict[str, str]:
     """The places that a function can reach besides its arguments, each with the contents found there, as text.
 
     Followed are closure cells, defaults, attributes, the globals that its code names, and what these hold: containers,
-    objects, classes and functions, but for those of libraries. Numpy's and Python's global random generators are among
-    them, torch's are not: what torch draws is put in.
+    iterators, objects, classes and functions; of modules and of libraries' classes the attributes that the code names, of
+    torch's modules and optimisers their parameters, buffers and state. Numpy's and Python's global random generators are
+    among them, torch's are not: what torch draws is put in. Not seen are attributes whose names are computed, and what
+    libraries in C keep to themselves.
     """
     found = {
         "the state of numpy's global random generator": _digest(repr(np.random.get_state())),
@@ -53,6 +67,8 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 class _Walk:
     def __init__(self, found: dict[str, str]) -> None:
         self._found = found
+        # What the code that was met so far calls things: attributes, and strings such as those given to getattr.
+        self._names: set[str] = set()
         # Kept, so that no id is given to another object.
         self._seen: dict[int, Any] = {}
 
@@ -76,20 +92,39 @@ class _Walk:
             yield place, value.__func__
             yield f"{place}.__self__", value.__self__
         elif isinstance(value, FunctionType):
+            if not _of_a_library(value.__module__ or ""):
+                self._names |= _named_in(value.__code__)
             yield from _of_function(value, place)
+        elif value is sys.modules:
+            yield from ((name, inner) for name, inner in value.items() if name in self._names)
+        elif isinstance(value, ModuleType) or (isinstance(value, type) and _of_a_library(value.__module__)):
+            yield from self._named(value)
         elif isinstance(value, Mapping):
-            self._found[f"{place} (keys)"] = repr([repr(key) for key in value])
-            yield from ((f"{place}[{key!r}]", inner) for key, inner in value.items())
+            keys = [_key(number, key) for number, key in enumerate(value)]
+            self._found[f"{place} (keys)"] = repr(keys)
+            yield from ((f"{place}[{key}]", inner) for key, inner in zip(keys, value.values(), strict=True))
+        elif isinstance(value, GeneratorType):
+            self._found[f"{place} (at)"] = str(value.gi_frame and value.gi_frame.f_lasti)
+            yield f"{place} (locals)", dict(value.gi_frame.f_locals) if value.gi_frame else None
+        elif isinstance(value, ContextVar):
+            yield f"{place} (value)", value.get(None)
         elif isinstance(value, (list, tuple, set, frozenset)) or type(value).__name__ == "deque":
             self._found[f"{place} (length)"] = str(len(value))
             yield from ((f"{place}[{k}]", inner) for k, inner in enumerate(value))
         elif isinstance(value, type):
-            if not _of_a_library(value.__module__):
-                yield from ((f"{value.__name__}.{name}", inner) for name, inner in _own(value))
+            yield from ((f"{value.__name__}.{name}", inner) for name, inner in _own(value))
         elif hasattr(value, "__wrapped__"):
+            if hasattr(value, "cache_info"):
+                # Not its hits and misses: what a cache gives back is what was computed.
+                self._found[f"{place} (cached)"] = str(value.cache_info().currsize)
             yield place, value.__wrapped__
-        elif not isinstance(value, (ModuleType, BuiltinFunctionType)):
+        elif not isinstance(value, BuiltinFunctionType):
             yield from self._of_object(value, place)
+
+    def _named(self, holder: ModuleType | type) -> Iterator[tuple[str, Any]]:
+        """The attributes of a module, or of a library's class, that the code names."""
+        held = vars(holder)
+        yield from ((f"{holder.__name__}.{name}", held[name]) for name in sorted(self._names) if name in held)
 
     def _of_object(self, value: Any, place: str) -> Iterator[tuple[str, Any]]:
         kind = type(value)
@@ -97,6 +132,8 @@ class _Walk:
             # A TorchStep or a scheme: what it wraps is the user's.
             if hasattr(value, "function"):
                 yield place, value.function
+            for name in _KEPT_BY_TORCH.get(next((c for c in kind.__mro__ if c in _KEPT_BY_TORCH), kind), ()):
+                yield f"{place}.{name}", getattr(value, name)
             return
         yield f"the class {kind.__name__}", kind
         names = [
@@ -124,9 +161,10 @@ def _of_function(function: FunctionType, place: str) -> Iterator[tuple[str, Any]
 
 
 def _named_in(code: CodeType) -> set[str]:
-    """The names that a code looks up, nested functions included."""
+    """The names that a code looks up, and its strings, by which it may; nested functions included."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_named_in, inner))
+    spelled = {constant for constant in code.co_consts if isinstance(constant, str)}
+    return spelled.union(code.co_names, *map(_named_in, inner))
 
 
 def _own(kind: type) -> Iterator[tuple[str, Any]]:
@@ -142,7 +180,8 @@ def _text(value: Any) -> str | None:
         return repr(value)
     if isinstance(value, Tensor):
         held = value.detach().cpu().contiguous()
-        return f"{held.dtype} {tuple(held.shape)} {_digest(held.view(-1).numpy().tobytes())}"
+        text = f"{held.dtype} {tuple(held.shape)} {_digest(held.view(-1).numpy().tobytes())}"
+        return f"{text}, gradient {_text(value.grad)}" if value.is_leaf and value.grad is not None else text
     if isinstance(value, (np.ndarray, np.generic)):
         return f"{value.dtype} {value.shape} {_digest(value.tobytes())}"
     if isinstance(value, np.random.Generator):
@@ -151,7 +190,28 @@ def _text(value: Any) -> str | None:
         return _digest(repr(value.get_state()))
     if isinstance(value, random.Random):
         return _digest(repr(value.getstate()))
+    if isinstance(value, torch.Generator):
+        return _text(value.get_state())
+    if isinstance(value, (array.array, bytearray, memoryview)):
+        return _digest(bytes(value))
+    if isinstance(value, (io.StringIO, io.BytesIO)):
+        return "closed" if value.closed else f"at {value.tell()} of {_digest(value.getvalue())}"
+    if isinstance(value, itertools.count):
+        return repr(value)
+    if isinstance(value, _ITERATORS):
+        # How many are left: that of a list, a range or a mapping is not called.
+        return f"{operator.length_hint(value)} left"
     return None
+
+
+_ITERABLE: tuple[Any, ...] = ((), [], {}, set(), "", b"", range(1), range(1 << 70))
+_ITERATORS = tuple(type(iter(held)) for held in _ITERABLE)
+
+
+def _key(number: int, key: Any) -> str:
+    """How an entry is called: by its key where that says what it is, else by its place."""
+    plain = isinstance(key, (str, bytes, int, float, complex, tuple, type(None)))
+    return repr(key) if plain else f"{type(key).__name__} {number}"
 
 
 def _digest(content: str | bytes) -> str:
