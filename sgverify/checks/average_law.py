@@ -24,8 +24,8 @@ from sgverify.targets import Target
 from sgverify.targets.scaled import with_scaled_likelihood
 
 LONGEST = 2000
-"""Steps of an affine chain that are asked for at most: what more of them could add, the rounding of a long sum and a run that
-loses its way between blocks, other checks see in single steps."""
+"""Steps of an affine chain that are asked for at most. Nothing looks at the running code beyond them: a defect that sets in
+later, such as a run that loses its way between later blocks, is not seen by any check."""
 
 LONGEST_ON_LINE, LONGEST_IN_PLANE = 1000, 200
 """The same on grids, which are carried back step by step."""

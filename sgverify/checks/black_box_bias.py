@@ -13,6 +13,7 @@ from sgverify.checks.facts import facts_of
 from sgverify.checks.injected import black_box
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import limits
 from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
@@ -97,6 +98,8 @@ def black_box_bias(subject: Subject, claim: Claim) -> Evidence:
             "powers_of_h": fitted.coefficients[:, 0].tolist(),
             "error_bounds": fitted.bounds[:, 0].tolist(),
             "read": "the affine map of one step, from evaluations at unit vectors of the state and of its normal draws",
+            "affine_at": f"draws of up to {max(RARE):g} standard deviations; not examined beyond",
+            "limits": limits(subject.target.dim),
         },
     )
 

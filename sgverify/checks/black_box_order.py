@@ -6,7 +6,7 @@ from sgverify.checks.facts import facts_of
 from sgverify.checks.local_order import CHECK, STATED
 from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.quadrature_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
-from sgverify.checks.torch_subject import TorchSubject
+from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -45,6 +45,7 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
             "exact_for_polynomials_of_degree": measured.degree,
             "potential": f"a sextic without symmetry in dimension {measured.dim}, full gradients",
             "parameters": {name: float(value) for name, value in PARAMETERS.items()},
+            "limits": limits(measured.dim),
         },
     )
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from sgverify.checks.injected import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import limits
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement
@@ -164,7 +165,12 @@ def _evidence(
         method="exact",
         judgement=judgement,
         points=points,
-        certificate={"watched": what, "narrow": [str(seen) for seen in narrow], "faults": faults},
+        certificate={
+            "watched": what,
+            "narrow": [str(seen) for seen in narrow],
+            "faults": faults,
+            **({"limits": limits(subject.target.dim)} if isinstance(subject.scheme, TorchStep) else {}),
+        },
     )
 
 

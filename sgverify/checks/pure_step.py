@@ -12,6 +12,7 @@ from sgverify.checks.fresh_noise import noise_faults
 from sgverify.checks.injected import questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import limits
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -66,6 +67,7 @@ def _evidence(subject: Subject, claim: Claim, faults: list[str], purity: Purity)
             "places_watched": purity.places,
             "faults": faults,
             "returned_as_they_came": list(purity.aliased),
+            **({"limits": limits(subject.target.dim)} if isinstance(subject.scheme, TorchStep) else {}),
         },
     )
 

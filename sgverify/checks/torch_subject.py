@@ -94,4 +94,12 @@ class TorchSubject(Subject):
         _ = self.noise
 
 
-__all__ = ["TorchSubject"]
+def limits(dim: int) -> str:
+    """What a verdict on torch code says nothing of, for its certificate."""
+    return (
+        f"judged in float64 in dimension {dim} at the step sizes of this evidence; other dimensions, and what it computes in "
+        "float32, are not judged; white-noise, independent-chains, moments and agreement do not exist for torch code"
+    )
+
+
+__all__ = ["TorchSubject", "limits"]

@@ -78,6 +78,11 @@ def torch_step(
     Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
     torch.randn, randn_like, normal, normal_ or torch.distributions.
 
+    A torch step is judged in float64, at the configured dimension and step sizes, its local order in that of the proof: what
+    the code does in float32 or in other dimensions is not. `white-noise`, `independent-chains`, `moments` and `agreement`
+    do not exist for it: they need a definition, or chains of the library's own sampler. Where noise stops being normal
+    beyond 6 standard deviations is not seen.
+
     >>> import torch
     >>> from sgverify.schemes import langevin
     >>> @torch_step(langevin, order=1)

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from sgverify import rate, torch_step
+from sgverify import rate, torch_step, verify
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
@@ -106,3 +106,22 @@ def test_steps_that_are_not_affine_are_said():
     found = biased(as_torch(find_scheme("sgnht-aboba")))
     assert found.verdict == "inconclusive" and "`xi` is not known" in found.reason
     assert thermostat.state[-1] == "xi"
+
+
+@pytest.mark.parametrize("cut", [0.9, 2.0, 4.0, 5.5])
+def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut):
+    def clamped(theta, *, h, grad, T):
+        noise = torch.randn_like(theta).clamp(-cut, cut)
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise
+
+    found = biased(torch_step(langevin)(clamped))
+    assert found.verdict == "inconclusive" and "not affine" in found.reason
+
+
+@pytest.mark.parametrize("check", ["local-order", "pure-step", "dtype", "stationary-bias"])
+def test_the_certificate_of_torch_code_states_what_is_not_judged(check):
+    def step(theta, *, h, grad, T):
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+    (found, *_) = verify(torch_step(langevin, order=1)(step), GENERIC, checks=[check])
+    assert found.verdict == "conforms" and "float32" in found.certificate["limits"], found.reason
