@@ -16,7 +16,7 @@ import numpy as np
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.ball import Certified
+from sgverify.exact.ball import Certified, PrecisionLostError
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.plane_transient import PlaneTransient
 from sgverify.exact.transfer.transient import LineTransient, Transient
@@ -127,7 +127,12 @@ def _affine(subject: Subject) -> AverageLaw:
     subject.check_stable([step], "schedule.step")
     bias, variance = answers.bias(fixed_step(step), length), None
     if subject.model.size <= LARGEST and answers.has_mean_square_error:
-        variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
+        try:
+            variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
+        except PrecisionLostError:
+            raise NoExactRung(
+                "the exact variance of the average is lost in rounding, whatever precision was tried"
+            ) from None
         if variance[1] >= LOST * variance[0]:
             raise NoExactRung(
                 f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "

@@ -210,3 +210,27 @@ def test_a_chain_that_hardly_moves_raises_no_false_alarm(friction: float, steps:
 def test_rare_events_that_chains_miss_are_no_violation(settings: dict[str, Any]) -> None:
     (found,) = verify("sgld-euler", checks=["agreement"], steps=1, start=0, **settings)
     assert found.verdict == "inconclusive", found.reason
+
+
+def test_a_variance_that_no_precision_holds_is_left_open() -> None:
+    """The balls of this chain's moments have no bounds at any precision that is tried."""
+    target = {
+        "name": "linear-regression",
+        "dim": 1,
+        "data": [[-3.0, -2.0], [1.0, -1.7], [1.0, 2.0]],
+        "prior_precision": 1.0,
+        "prior_mean": 1.0,
+        "noise_precision": 1.5,
+    }
+    (found,) = verify(
+        "sghmc-ubu-uub",
+        checks=["agreement"],
+        temperature=2.0,
+        friction=2.65,
+        steps=200,
+        start=1.0,
+        test_function="2*theta + 1/2*p + 2",
+        target=target,
+        gradient={"kind": "iid", "batch": 2},
+    )
+    assert found.verdict == "inconclusive" and "lost in rounding" in found.reason
