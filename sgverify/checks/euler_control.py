@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.sampled_plan import NoSweep, plan_of
 from sgverify.checks.sampled_rung import truth_of
-from sgverify.checks.sampled_sweep import NoSweep, looks_at, plan_of
+from sgverify.checks.sampled_sweep import looks_at
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rung import transfer_answers
 from sgverify.configuration import load_configuration

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.checks.sampled_pilot import affine_time
+from sgverify.checks.sampled_plan import NoSweep, plan_of
 from sgverify.checks.sampled_steps import first_step
-from sgverify.checks.sampled_sweep import NoSweep, plan_of
 from sgverify.checks.subject import Subject
 
 FORGOTTEN = 5

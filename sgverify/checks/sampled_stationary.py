@@ -8,8 +8,9 @@ from typing import Any
 from sgverify.checks.euler_control import control_of, with_control
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_plan import NoSweep, Plan, plan_of, shifted
 from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
-from sgverify.checks.sampled_sweep import NoSweep, Plan, Sweep, looks_at, plan_of, shifted
+from sgverify.checks.sampled_sweep import Sweep, looks_at
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Point

@@ -11,9 +11,9 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.checks import euler_control as controls
 from sgverify.checks import make_subject, rate
-from sgverify.checks import sampled_sweep as sweeps
+from sgverify.checks import sampled_plan as plans
+from sgverify.checks.sampled_plan import plan_of
 from sgverify.checks.sampled_stationary import _settle
-from sgverify.checks.sampled_sweep import plan_of
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -102,9 +102,9 @@ def test_overdamped_euler_has_no_control_but_itself() -> None:
 
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "FIRST_WORK", 1e6)
-    monkeypatch.setattr(sweeps, "FIRST_LOOK", (256, 512))
-    monkeypatch.setattr(sweeps, "LOOKS", 2)
+    monkeypatch.setattr(plans, "FIRST_WORK", 1e6)
+    monkeypatch.setattr(plans, "FIRST_LOOK", (256, 512))
+    monkeypatch.setattr(plans, "LOOKS", 2)
     monkeypatch.setattr(controls, "exact_answers", _unreached)
     monkeypatch.setattr(controls, "transfer_answers", _unreached)
 

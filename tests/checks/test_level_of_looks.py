@@ -7,6 +7,7 @@ import pytest
 
 from sgverify.checks import euler_control as controls
 from sgverify.checks import make_subject, sampled_lengths, sampled_stationary
+from sgverify.checks import sampled_plan as plans
 from sgverify.checks import sampled_sweep as sweeps
 from sgverify.checks.sampled_rung import Chains, share_of
 from sgverify.configuration import load_configuration
@@ -20,9 +21,9 @@ HOLDS = {"terms": {"a constant": {"fits": True, "interval": []}}}
 @pytest.fixture(params=[0, 1, 2], ids="moved at look {}".format)
 def moved_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Nothing decides, and the expansion is seen to fail at one of the looks, at every step size."""
-    monkeypatch.setattr(sweeps, "FIRST_WORK", 1e4)
-    monkeypatch.setattr(sweeps, "FIRST_LOOK", (16, 16))
-    monkeypatch.setattr(sweeps, "LOOKS", 3)
+    monkeypatch.setattr(plans, "FIRST_WORK", 1e4)
+    monkeypatch.setattr(plans, "FIRST_LOOK", (16, 16))
+    monkeypatch.setattr(plans, "LOOKS", 3)
     monkeypatch.setattr(sampled_lengths, "CHAINS", 16)
     monkeypatch.setattr(sampled_lengths, "LOOKS", 3)
     monkeypatch.setattr(sweeps, "run_chains", noise_alone)
@@ -44,7 +45,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
     moved_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = make_subject("sgld-euler", load_configuration(GAUSSIAN))
-    plan = sweeps.plan_of(subject)
+    plan = plans.plan_of(subject)
     made: list[tuple[float, int, int]] = []
 
     def decide(subject, sweep, order, control=None):
@@ -54,7 +55,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
     monkeypatch.setattr(sampled_stationary, "_decide", decide)
     sampled_stationary._settle(subject, plan, 1)
     # One share is a control's.
-    assert len({step for step, *_ in made}) == sweeps.SHIFTS + 1 and len(plan.looks) == 3
+    assert len({step for step, *_ in made}) == plans.SHIFTS + 1 and len(plan.looks) == 3
     assert len(made) <= plan.decisions - 1 and {count for *_, count in made} == {plan.decisions}
     assert moved_at < 2 or len(made) == plan.decisions - 1
 
@@ -80,9 +81,9 @@ def test_a_schedule_makes_no_more_decisions_than_share_its_level(
 
 def control_in(monkeypatch: pytest.MonkeyPatch, gap: float) -> tuple[controls.Control, list[float]]:
     """A sampled control on chains of no bias whose halves differ by `gap`, and the tails that it was asked at."""
-    monkeypatch.setattr(sweeps, "FIRST_WORK", 1e4)
-    monkeypatch.setattr(sweeps, "FIRST_LOOK", (256, 256))
-    monkeypatch.setattr(sweeps, "LOOKS", 2)
+    monkeypatch.setattr(plans, "FIRST_WORK", 1e4)
+    monkeypatch.setattr(plans, "FIRST_LOOK", (256, 256))
+    monkeypatch.setattr(plans, "LOOKS", 2)
     item = make_subject("sghmc-euler-explicit", load_configuration(GAUSSIAN))
     tails: list[float] = []
     fitted = controls._fitted
@@ -127,7 +128,7 @@ def test_rows_of_their_own_are_not_taken_for_coupled_where_the_reference_has_an_
 ) -> None:
     given = {**GAUSSIAN, "sweep": {"steps": [0.3, 0.2, 0.1, 0.05]}, "chains": 64, "steps": 20}
     subject = make_subject("sgld-euler", load_configuration(given))
-    (sweep,) = sweeps.looks_at(subject, sweeps.plan_of(subject), "test")
+    (sweep,) = sweeps.looks_at(subject, plans.plan_of(subject), "test")
     monkeypatch.setattr(sampled_stationary, "truth_of", lambda subject: (1.0, 1e-3))
     decision = sampled_stationary._decide(subject, sweep, 1)
     assert decision.certificate["coupled"] is False and decision.certificate["chains"] == 64

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks import make_subject, rate
+from sgverify.checks import sampled_plan as plans
 from sgverify.checks import sampled_sweep as sweeps
 from sgverify.checks.sampled_pilot import affine_time
 from sgverify.checks.sampled_rung import run_seed
@@ -71,7 +72,7 @@ def test_a_scheme_of_the_first_order_is_not_of_the_second() -> None:
     """Held to K = 2, explicit Euler is refuted by its h^1; ABOBA is not."""
     for name, step, verdict in (("sghmc-euler-explicit", 0.25, "violates"), ("sghmc-aboba", 1.0, "conforms")):
         subject = make_subject(name, load_configuration({**BROAD, "schedule": {"step": step}}))
-        plan = sweeps.plan_sweep(subject)
+        plan = plans.plan_sweep(subject)
         (sweep,) = sweeps.looks_at(subject, plan, "test")
         decision = _decide(subject, sweep, 2)
         assert decision.verdict == verdict, decision.reason
@@ -128,11 +129,11 @@ def test_looks_join_what_one_run_of_all_chains_gives(monkeypatch: pytest.MonkeyP
     subject = make_subject(
         "sghmc-aboba", load_configuration({**GAUSSIAN, "steps": 30, "schedule": {"step": 0.5}})
     )
-    plan = sweeps.plan_sweep(subject)
-    grown = sweeps.replace(plan, looks=(64, 128))
+    plan = plans.plan_sweep(subject)
+    grown = plans.replace(plan, looks=(64, 128))
     *_, last = sweeps.looks_at(subject, grown, "x")
     subject.shared.clear()
-    (once,) = sweeps.looks_at(subject, sweeps.replace(plan, looks=(128,)), "x")
+    (once,) = sweeps.looks_at(subject, plans.replace(plan, looks=(128,)), "x")
     assert np.array_equal(last.halves, once.halves) and np.array_equal(
         np.sort(last.level), np.sort(once.level)
     )
@@ -145,7 +146,7 @@ def test_chains_at_the_largest_step_join_by_least_squares() -> None:
     halves = random.normal(size=(4, 2, 60)) + 3 * random.normal(size=(1, 1, 60))
     level = random.normal(size=500) + 0.3
     subject = make_subject("sgld-euler", load_configuration({**SHORT, "schedule": {"step": 0.25}}))
-    plan = sweeps.plan_sweep(subject)
+    plan = plans.plan_sweep(subject)
     sample = sweeps.Sweep(plan, plan.steps[:4], halves, level, {}, 0).sample
     own = Sample.of_chains(halves.mean(1), coupled=True)
     design = np.vstack([np.eye(4), np.eye(4)[:1]])
@@ -162,7 +163,7 @@ def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch)
     """Two modes far apart: chains from either side average their own, and no bias is read from that."""
     apart = {"target": {"name": "mixture", "weights": [0.3, 0.7], "means": [-9.0, 9.0], "scales": [1.0, 1.0]}}
     subject = make_subject("sgld-euler", load_configuration({**apart, "test_function": "theta"}))
-    monkeypatch.setattr(sweeps, "LENGTHS", (512,))
+    monkeypatch.setattr(plans, "LENGTHS", (512,))
     evidence = sampled_stationary_bias(subject, find_claim("chen2015/theorem-4"))
     assert (evidence.verdict, evidence.points) == ("inconclusive", ())
     assert "have not forgotten their start" in evidence.reason
@@ -170,7 +171,7 @@ def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_transient_in_the_average_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeps, "FORGOTTEN", 0.1)
+    monkeypatch.setattr(plans, "FORGOTTEN", 0.1)
     evidence = asked("sgld-euler", schedule={"step": 0.1}, **{**SHORT, "start": 20.0})
     assert evidence.verdict == "inconclusive" and "have not forgotten their start" in evidence.reason
 
