@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-FEW = 30
+FEW = 60
 """So many known names are all told; of more, the nearest three."""
 
 
