@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sgverify.checks.subject import Subject
-from sgverify.checks.typical_step import SHARE_WITH_MOMENTUM, SHARE_WITHOUT
+from sgverify.checks.typical_step import share_of_time_scale
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.exact.affine.gradient_noise import check_minibatch
 from sgverify.schemes.torch_step import TorchStep
@@ -69,10 +68,9 @@ class TorchSubject(Subject):
 
     @property
     def _default_step(self) -> float:
-        curvature = self.felt.curvature_float64(self.configuration.temperature)
-        if "p" in self.scheme.dynamics.state:
-            return SHARE_WITH_MOMENTUM / math.sqrt(curvature)
-        return SHARE_WITHOUT / curvature
+        return share_of_time_scale(
+            self.scheme.dynamics, self.felt.curvature_float64(self.configuration.temperature)
+        )
 
     def validate(self) -> None:
         """Meet every error that the configuration alone can cause, before anything is computed."""
