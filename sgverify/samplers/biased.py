@@ -22,16 +22,16 @@ _SCALED: WeakKeyDictionary[Potential, dict[float, Potential]] = WeakKeyDictionar
 class Clipped(Potential):
     """grad prior + sum_i g_i min(1, limit/|g_i|), g_i = grad likelihood(x_i), in the Euclidean norm.
 
-    A clipped gradient is not affine: every evaluation visits the data. Source: Abadi et al. 2016, Algorithm 1.
+    A clipped gradient is not affine: every evaluation visits the data. Energies are not clipped. Source: Abadi et al.
+    2016, Algorithm 1.
     """
 
     def __init__(self, potential: Potential, limit: float) -> None:
         self.target, self.data, self.affine = potential.target, potential.data, None
+        self._exact = None
         self._limit = limit
 
-    def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
-        """Clipped gradients; see `Potential.likelihoods`."""
-        gradients = super().likelihoods(theta, data)
+    def _felt(self, gradients: Tensor) -> Tensor:
         norms = dot(Chains(gradients), Chains(gradients)).tensor.sqrt()
         return gradients * (self._limit / norms.clamp_min(self._limit))
 

@@ -1,12 +1,13 @@
-"""Gradients of a target on torch, from the one definition of its potential.
+"""Gradients and energies of a target on torch, from the one definition of its potential.
 
 Autograd differentiates `prior` and `likelihood`; no closed form is written down. Where autograd itself shows
-that the gradient is affine in theta, `Affine` puts one product in the place of a pass over the data.
+that the gradient is affine in theta, `Affine` puts one product in the place of a pass over the data. Energies are
+float64 whatever the dtype of the state: swaps and weights live on small differences of large sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from sgverify.samplers import black_box as _black_box  # noqa: F401 - teaches a user's log density to read tensors
 from sgverify.samplers.carrier import Chains, product
+from sgverify.schemes.mathematics import dot
 from sgverify.targets import Target
 
 # Entries of the largest tensor that a pass over the data makes at once.
@@ -22,7 +24,7 @@ _PIECE = 1 << 20
 
 
 class Potential:
-    """The gradients of a target on torch, in one dtype and on one device.
+    """The gradients and energies of a target on torch, in one dtype and on one device.
 
     With `hoist`, an affine gradient is evaluated as one product; without, always by autograd over the data.
     """
@@ -38,6 +40,7 @@ class Potential:
         )
         affine = read_affine(target) if hoist else None
         self.affine: Affine | None = None if affine is None else affine.to(dtype, device)
+        self._exact = None if affine is None else affine.to(torch.float64, device)
         # A quadratic's gradient is often 0 at its mean.
         self._shifted = affine is not None and bool(affine.offset.any())
 
@@ -53,11 +56,11 @@ class Potential:
 
     def prior(self, theta: Tensor) -> Tensor:
         """grad prior(theta). Shape (*batch, d) -> (*batch, d)."""
-        return _gradient(self.target.prior, theta)
+        return _both(self.target.prior, theta)[1]
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data, in theta. Shapes (*batch, d), (n, *, d) -> (n, *batch, d)."""
-        return _gradient(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+        return self._felt(_both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1])
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
         """sum_i grad likelihood(theta, x_i) in the order of the data. Shapes (*batch, d), (n, *, d) -> (*batch, d).
@@ -71,6 +74,84 @@ class Potential:
             for gradient in self.likelihoods(theta, data[start : start + size]).unbind():
                 total = total + gradient
         return total
+
+    def energy(self, theta: Tensor) -> Tensor:
+        """U(theta), over all data. Shape (*batch, d) -> (*batch), float64."""
+        return self._energy(theta, None)
+
+    def energy_over(self, theta: Tensor, chosen: Tensor) -> Tensor:
+        """prior(theta) + N/n sum_i likelihood(theta, x_i) over a minibatch. Shape (*batch, d) -> (*batch), float64.
+
+        `chosen`: the indices of its n data, shape (n, *batch) or one that broadcasts to it: (n, 1, C) is one
+        minibatch for all rows of a chain. Raises `ConfigurationError` for a target without data.
+        """
+        self.target.check_data()
+        return self._energy(theta, chosen)
+
+    def energy_and_gradient(self, theta: Tensor, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """U and grad U of all data, or their estimates of a minibatch, from one evaluation of the potential.
+
+        Shape (*batch, d) -> (*batch), float64, and (*batch, d). `chosen` as in `energy_over`.
+        """
+        if self.affine is not None and (chosen is None or self.affine.deviations is not None):
+            energy = self._energy(theta, chosen)
+            if chosen is None:
+                return energy, self.full(theta)
+            added = self._deviation(chosen).to(theta.dtype) + self.affine.offset
+            return energy, self.affine.linear(theta) + added
+        energy, slope = _both(self.target.prior, theta)
+        energy = energy.double()
+        if self.data is None:
+            return energy, slope
+        heights, slopes = torch.zeros_like(energy), torch.zeros_like(slope)
+        for data in self._pieces(theta, chosen):
+            each, gradients = _both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+            for height, gradient in zip(each.double(), self._felt(gradients), strict=True):
+                heights, slopes = heights + height, slopes + gradient
+        if chosen is None:
+            return energy + heights, slope + slopes
+        scale = len(self.data) / len(chosen)
+        return energy + scale * heights, slope + scale * slopes
+
+    def _felt(self, gradients: Tensor) -> Tensor:
+        """What is made of each datum's gradient before they are summed. Shape (n, *batch, d)."""
+        return gradients
+
+    def _energy(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
+        affine = self._exact
+        if affine is not None and (chosen is None or affine.heights is not None):
+            delta = theta.double() - affine.centre
+            energy = affine.height + _inner(delta, affine.linear(theta.double()) / 2 + affine.offset)
+            if chosen is None or affine.heights is None:
+                return energy
+            return energy + (
+                _inner(delta, self._deviation(chosen)) + _in_order(affine.heights[chosen]) / len(chosen)
+            )
+        energy = _value(self.target.prior, theta)
+        if self.data is None:
+            return energy
+        total = torch.zeros_like(energy)
+        for data in self._pieces(theta, chosen):
+            for height in _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape)):
+                total = total + height
+        return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
+
+    def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[Tensor]:
+        """The data, all or chosen, in pieces that broadcast with (n, *batch, d)."""
+        assert self.data is not None
+        count, size = len(self.data) if chosen is None else len(chosen), max(1, _PIECE // theta.numel())
+        for start in range(0, count, size):
+            part = slice(start, start + size)
+            if chosen is None:
+                yield self.data[part].reshape(-1, *(1,) * (theta.ndim - 1), self.data.shape[1])
+            else:
+                yield self.data[chosen[part]]
+
+    def _deviation(self, chosen: Tensor) -> Tensor:
+        """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""
+        assert self._exact is not None
+        assert self._exact.deviations is not None
+        return _in_order(self._exact.deviations[chosen]) / len(chosen)
 
 
 @dataclass(frozen=True)
@@ -86,6 +167,8 @@ class Affine:
     centre: Tensor
     offset: Tensor
     deviations: Tensor | None
+    height: Tensor
+    heights: Tensor | None
 
     def linear(self, theta: Tensor) -> Tensor:
         """H (theta - centre). Shape (*batch, d) -> (*batch, d)."""
@@ -93,13 +176,12 @@ class Affine:
         return delta * self.transposed if self.transposed.ndim == 1 else product(delta, self.transposed)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> Affine:
-        """The same in a dtype and on a device; the deviations stay in float64, in which they are summed."""
+        """The same in a dtype and on a device; the deviations and heights stay in float64, in which they are summed."""
         transposed, centre, offset = (
             x.to(dtype).to(device) for x in (self.transposed, self.centre, self.offset)
         )
-        return Affine(
-            transposed, centre, offset, None if self.deviations is None else self.deviations.to(device)
-        )
+        deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
+        return Affine(transposed, centre, offset, deviations, self.height.to(device), heights)
 
 
 def read_affine(target: Target) -> Affine | None:
@@ -116,7 +198,8 @@ def read_affine(target: Target) -> Affine | None:
     if prior is None:
         return None
     offset, hessian = prior[0][0], prior[1][0]
-    deviations = None
+    height = _value(target.prior, centre[None, :])[0]
+    deviations, heights = None, None
     if target.data is not None:
         data = torch.tensor(target.data, dtype=torch.float64)
         each = _linearise(_of_pair(target, data), centre.expand(len(data), -1))
@@ -124,13 +207,17 @@ def read_affine(target: Target) -> Affine | None:
             return None
         gradients, hessians = each
         total, curvature = _in_order(gradients), _in_order(hessians)
+        values = _value(_of_pair(target, data), centre.expand(len(data), -1))
+        height = height + values.sum()
         if torch.equal(hessians, hessians[:1].expand_as(hessians)):
             curvature = len(data) * hessians[0]
             deviations = len(data) * gradients - total
+            heights = len(data) * values - values.sum()
         offset, hessian = offset + total, hessian + curvature
     diagonal = hessian.diagonal()
     alone = torch.equal(hessian, torch.diag(diagonal))
-    return Affine(diagonal.clone() if alone else hessian.T.contiguous(), centre, offset, deviations)
+    transposed = diagonal.clone() if alone else hessian.T.contiguous()
+    return Affine(transposed, centre, offset, deviations, height, heights)
 
 
 def _of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
@@ -158,12 +245,26 @@ def _linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tenso
     return gradient.detach(), torch.stack(rows, dim=1)
 
 
-def _gradient(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
+def _both(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor]:
+    """Value and gradient at each point. Shape (*batch, d) -> (*batch), (*batch, d)."""
     with torch.enable_grad():
         at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
         value: Tensor = function(Chains(at)).tensor
-        (result,) = torch.autograd.grad(value.sum(), at)
-    return result
+        (gradient,) = torch.autograd.grad(value.sum(), at)
+    return value.detach()[..., 0], gradient
+
+
+def _value(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
+    """The value at each point, in float64. Shape (*batch, d) -> (*batch)."""
+    with torch.no_grad():
+        value: Tensor = function(Chains(points.detach())).tensor
+    return value[..., 0].double()
+
+
+def _inner(left: Tensor, right: Tensor) -> Tensor:
+    """sum_k left_k right_k in this order. Shapes (*batch, d), (*batch, d) -> (*batch)."""
+    value: Tensor = dot(Chains(left), Chains(right)).tensor
+    return value[..., 0]
 
 
 def _in_order(values: Tensor) -> Tensor:

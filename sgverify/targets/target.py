@@ -109,7 +109,7 @@ class Target:
 
         Raises `ConfigurationError` for a target without data and `DefinitionError` where U is not quadratic.
         """
-        self._check_data()
+        self.check_data()
         _ = self.precision
         return self._exact.data_quadratics
 
@@ -120,7 +120,7 @@ class Target:
         `ConfigurationError` for a target without data, and where the y_i depend on theta because the data differ
         in their Hessians (`common_curvature` is False).
         """
-        self._check_data()
+        self.check_data()
         _ = self.precision
         if not self.common_curvature:
             raise ConfigurationError(
@@ -237,7 +237,8 @@ class Target:
     def _data_gradients_float64(self) -> np.ndarray:
         return _rounded(self.data_gradients())
 
-    def _check_data(self) -> None:
+    def check_data(self) -> None:
+        """Raise `ConfigurationError` for a target without data."""
         if self.data is None:
             raise ConfigurationError(
                 f"target.name={self.name!r} has no data, so it has no minibatches; expected a target with data; "
