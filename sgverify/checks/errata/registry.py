@@ -1,15 +1,18 @@
-"""The formulas under examination, in the order of the paper."""
+"""The formulas under examination, paper by paper."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from sgverify.checks.errata import (
+    control_variates,
     densities,
+    dissipativity,
     flows,
     generators,
     products,
     sums,
+    swaps,
     telescoping,
     theorems,
     updates,
@@ -33,6 +36,9 @@ def formulas(paper: str | None = None) -> tuple[Formula, ...]:
         *sums.FORMULAS,
         *flows.FORMULAS,
         *theorems.formulas(),
+        *control_variates.FORMULAS,
+        *swaps.FORMULAS,
+        *dissipativity.FORMULAS,
     )
     return tuple(formula for formula in found if paper is None or formula.id.startswith(f"{paper}/"))
 

@@ -55,7 +55,7 @@ REFUTED = {
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Erratum]:
-    return {formula.id: formula for formula in check_errata()}
+    return {formula.id: formula for formula in check_errata(["chen2015"])}
 
 
 @pytest.mark.parametrize("name", REFUTED)

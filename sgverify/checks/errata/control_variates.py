@@ -1,0 +1,273 @@
+"""The variance-reduced energies of vr-resgld, over all minibatches that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.exact.exchange.minibatch_energy import (
+    Quadratics,
+    covariance_of,
+    estimates,
+    mean_of,
+    minibatches,
+)
+from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+
+DATA = Quadratics(tuple(map(Fraction, (-1, 1, 4))), (Fraction(1), Fraction(2), Fraction(1, 2)))
+"""Three data whose energies differ in place and in curvature."""
+
+PLACES = tuple(Fraction(k, 2) for k in range(-3, 4))
+BATCH = 2
+STEP = Fraction(1, 10)
+TAU = Fraction(1, 2)
+
+
+def minimum_of_lemma_1() -> Examination:
+    """Var L~ <= Var L(B | theta) + Var L(B | control), at c = -1."""
+    broken, above = [], []
+    for here in PLACES:
+        for there in PLACES:
+            at_here, at_there = _energies(here), _energies(there)
+            reduced = covariance_of(*[_reduced(at_here, at_there, there)] * 2)
+            sum_of_both = covariance_of(at_here, at_here) + covariance_of(at_there, at_there)
+            if reduced > sum_of_both:
+                broken.append((here, there, reduced, sum_of_both, covariance_of(at_here, at_there)))
+            if reduced > 2 * sum_of_both:
+                above.append((here, there))
+    worst = max(broken, key=lambda row: row[2] / row[3], default=None)
+    return Examination(
+        printed=f"at theta = {worst[0]}, control {worst[1]}: Var L~ = {worst[2]} > {worst[3]}, covariance {worst[4]}"
+        if worst
+        else "",
+        holds=f"false at {above}" if above else "",
+        certificate={
+            "pairs (theta, control) where it fails": f"{len(broken)} of {len(PLACES) ** 2}",
+            "covariance is negative at each": all(row[4] < 0 for row in broken),
+            "data": str(DATA),
+            "minibatches": f"all {DATA.size**BATCH} of n = {BATCH}",
+            "why": "Var L~ = Var + Var - 2 Cov, and -2 Cov <= 2 sqrt(Var Var) <= Var + Var",
+        },
+    )
+
+
+def best_coefficient_of_3() -> Examination:
+    """Var L~ at c* is (1 - rho^2) Var L(B | theta), and no other c leaves less."""
+    wrong = []
+    for here in PLACES:
+        for there in PLACES:
+            at_here, at_there = _energies(here), _energies(there)
+            spread, cross = covariance_of(at_there, at_there), covariance_of(at_here, at_there)
+            if not spread:
+                continue
+            best = best_coefficient(cross, spread)
+            left, *others = (
+                covariance_of(*[_reduced(at_here, at_there, there, c)] * 2)
+                for c in (best, best - 1, best + 1)
+            )
+            if left != covariance_of(at_here, at_here) - cross**2 / spread or min(others) <= left:
+                wrong.append(f"theta = {here}, control {there}")
+    return Examination(
+        printed="; ".join(wrong),
+        holds="",
+        certificate={
+            "pairs (theta, control)": len(PLACES) ** 2,
+            "data": str(DATA),
+            "why": "Var L~ is quadratic in c",
+        },
+    )
+
+
+def variance_when_refreshed() -> Examination:
+    """Var(L~(1) - L~(2)) where k mod m = 0: the control is the present state."""
+    first, second = (Fraction(1), Fraction(-1, 2)), (Fraction(3), Fraction(5, 2))
+    refreshed = _difference_variance(first[0], first[0], second[0], second[0])
+    before = _difference_variance(first[0], first[1], second[0], second[1])
+    true = covariance_of(
+        *[
+            [
+                a - b
+                for a, b in zip(
+                    _reduced(_energies(first[0]), _energies(first[1]), first[1]),
+                    _reduced(_energies(second[0]), _energies(second[1]), second[1]),
+                    strict=True,
+                )
+            ]
+        ]
+        * 2
+    )
+    return Examination(
+        printed=f"it is {refreshed} for every theta; with the control of the past m steps it is {before}"
+        if refreshed != before
+        else "",
+        holds=f"{before - true}" if before != true else "",
+        certificate={
+            "theta(1), its control": [str(value) for value in first],
+            "theta(2), its control": [str(value) for value in second],
+            "Var(L~(1) - L~(2)) with the control refreshed": str(refreshed),
+            "before it is refreshed": str(before),
+            "why": "with the control at theta L~ is the full energy, whatever the minibatch: the correction of the swap would be 0",
+            "data": str(DATA),
+        },
+    )
+
+
+def controls_after_a_swap() -> Examination:
+    """After a swap of positions beta^(h) is the other replica's; its control is still its own."""
+    first, second = Fraction(2), Fraction(-1)
+    kept = _reduced_variance(second, first)
+    moved = _reduced_variance(second, second)
+    return Examination(
+        printed=f"with eta -> 0 the variance of L~ after a swap tends to {kept}" if kept else "",
+        holds=f"tends to {moved}" if moved else "",
+        certificate={
+            "positions before the swap, eta = 0": [str(first), str(second)],
+            "Var L~(1) after it, control kept": str(kept),
+            "control swapped too": str(moved),
+            "without control variates": str(covariance_of(*[_energies(second)] * 2)),
+            "why": "(19) and (20) bound the way since the refresh by that of the steps: a swap is a jump",
+            "chance of a swap": "with r (1 and S) eta, r fixed, the mean stays O(m^2 eta/n); with r = 1/eta, as in Algorithm 1, not",
+            "data": str(DATA),
+        },
+    )
+
+
+def same_minibatch() -> Examination:
+    """E L~(B | theta') - L(theta'), theta' moved by the same B: over all minibatches, and the normal number by its moments."""
+    start, control = Fraction(1), Fraction(0)
+    sequences = list(minibatches(DATA.size, BATCH))
+    gradients = estimates(DATA.gradients(start), BATCH)
+    same: list[Fraction] = []
+    fresh: list[Fraction] = []
+    # sqrt(2 eta tau) xi enters the energies up to its square: +- its deviation has the same mean.
+    noise = [Fraction(-1), Fraction(1)]
+    squared = 2 * STEP * TAU
+    for chosen, gradient in zip(sequences, gradients, strict=True):
+        moved = start - STEP * gradient
+        for others, into in (([chosen], same), (sequences, fresh)):
+            for other in others:
+                into.append(_mean_error(other, moved, squared, control, noise))
+    expected = -STEP * covariance_of(gradients, gradients)
+    return Examination(
+        printed=f"E L~(B | theta_k) - L(theta_k) = {mean_of(same)} at eta = {STEP}" if mean_of(same) else "",
+        holds=str(mean_of(fresh)) if mean_of(fresh) else "",
+        certificate={
+            "with the minibatch that moved theta": str(mean_of(same)),
+            "with a fresh one": str(mean_of(fresh)),
+            "-eta Var(gradient estimate), its leading term": str(expected),
+            "theta_(k-1), control, eta, tau": [str(value) for value in (start, control, STEP, TAU)],
+            "data": str(DATA),
+        },
+    )
+
+
+def square_of_a_step() -> Examination:
+    """(20), first inequality: E |beta_(j+1) - beta_j|^2 <= (2 eta^2 N^2/n^2) sum_(i in B) E |grad L(x_i)|^2 + 4 eta tau d."""
+    batch, at = 3, Fraction(-6)
+    gradients = DATA.gradients(at)
+    moves = [STEP * g for g in estimates(gradients, batch)]
+    exact = mean_of([move**2 for move in moves]) + 2 * STEP * TAU
+    squares = batch * mean_of([g**2 for g in gradients])
+    printed = 2 * STEP**2 * Fraction(DATA.size, batch) ** 2 * squares + 4 * STEP * TAU
+    mended = batch * 2 * STEP**2 * Fraction(DATA.size, batch) ** 2 * squares + 4 * STEP * TAU
+    return Examination(
+        printed=f"the mean square of a step is {exact}, above {printed}" if exact > printed else "",
+        holds=f"{exact} > {mended}" if exact > mended else "",
+        certificate={
+            "E |step|^2": str(exact),
+            "printed bound": str(printed),
+            "with n times the sum": str(mended),
+            "beta_j, eta, tau, n": [str(at), str(STEP), str(TAU), batch],
+            "why": "the gradients of independent data have no mean 0: E |sum|^2 <= n sum E |.|^2",
+            "(17) and (21)": "2 eta in place of 2 eta/n",
+            "data": str(DATA),
+        },
+    )
+
+
+def _energies(theta: Fraction) -> list[Fraction]:
+    return estimates(DATA.energies(theta), BATCH)
+
+
+def _reduced(
+    here: Sequence[Fraction], there: Sequence[Fraction], control: Fraction, c: Fraction = Fraction(-1)
+) -> list[Fraction]:
+    total = sum(DATA.energies(control), Fraction(0))
+    return [reduced_energy(a, b, total, coefficient=c) for a, b in zip(here, there, strict=True)]
+
+
+def _reduced_variance(theta: Fraction, control: Fraction) -> Fraction:
+    return covariance_of(*[_reduced(_energies(theta), _energies(control), control)] * 2)
+
+
+def _difference_variance(
+    first: Fraction, control_1: Fraction, second: Fraction, control_2: Fraction
+) -> Fraction:
+    """The closed form: N^2/n times the variance over the data of what a datum adds to L~(1) - L~(2)."""
+    parts = zip(*map(DATA.energies, (first, control_1, second, control_2)), strict=True)
+    values = [a - b - (c - d) for a, b, c, d in parts]
+    return Fraction(DATA.size**2, BATCH) * covariance_of(values, values)
+
+
+def _mean_error(
+    chosen: tuple[int, ...], moved: Fraction, squared: Fraction, control: Fraction, noise: Sequence[Fraction]
+) -> Fraction:
+    """The mean of L~ - L at moved + xi for xi = +- sqrt(squared): even powers of xi alone are left of quadratic energies."""
+
+    def mean_energy(i: int) -> Fraction:
+        a, x = DATA.curvatures[i], DATA.centres[i]
+        return a * sum(((moved - x) ** 2 + squared * sign**2 for sign in noise), Fraction(0)) / 2 / len(noise)
+
+    scale = Fraction(DATA.size, BATCH)
+    totals = DATA.energies(control)
+    here = scale * sum((mean_energy(i) for i in chosen), Fraction(0))
+    there = scale * sum((totals[i] for i in chosen), Fraction(0))
+    value: Fraction = reduced_energy(here, there, sum(totals, Fraction(0)))
+    return value - sum((mean_energy(i) for i in range(DATA.size)), Fraction(0))
+
+
+FORMULAS = (
+    Formula(
+        "vr-resgld/equation-3-optimum",
+        "below equation (3)",
+        "Var L~ is least, (1 - rho^2) Var L(B | beta), at c* = -Cov/Var L(B | control)",
+        "",
+        best_coefficient_of_3,
+    ),
+    Formula(
+        "vr-resgld/lemma-1-minimum",
+        "lemma 1 and below equation (21): the second entry of the minimum",
+        "Var L~ <= Var L(B | beta) + Var L(B | control)",
+        "Var L~ <= 2 (Var L(B | beta) + Var L(B | control)); without the 2 where the covariance is not negative",
+        minimum_of_lemma_1,
+    ),
+    Formula(
+        "vr-resgld/equation-20",
+        "equation (20), first inequality; with it (17) and (21)",
+        "E |beta_(j+1) - beta_j|^2 <= (2 eta^2 N^2/n^2) sum_(i in B) E |grad L(x_i | beta_j)|^2 + 4 eta tau d",
+        "n times the sum: E |beta_(j+1) - beta_j|^2 <= (2 eta^2 N^2/n) sum_(i in B) E |grad L(x_i | beta_j)|^2 + 4 eta tau d",
+        square_of_a_step,
+    ),
+    Formula(
+        "vr-resgld/algorithm-1-variance",
+        "Algorithms 1 and 2: `if k mod m = 0 then update the variance`",
+        "sigma_k^2, k mod m = 0, estimates Var(L~(1) - L~(2)) with the control beta_(m floor(k/m)) = beta_k",
+        "measure before the control is refreshed",
+        variance_when_refreshed,
+    ),
+    Formula(
+        "vr-resgld/algorithm-1-controls",
+        "Algorithm 1 with lemma 1: positions are swapped, the control of beta^(h) stays beta^(h)_(m floor(k/m))",
+        "Var L~(B | beta_k^(h)) = O(m^2 eta/n) for every k",
+        "with the controls swapped along with the positions; else only until the first swap after a refresh",
+        controls_after_a_swap,
+    ),
+    Formula(
+        "vr-resgld/algorithm-1-minibatch",
+        "equations (4) to (6): L~(B_k | beta_k) with the B_k that moved beta_(k-1) to beta_k",
+        "L~(B_k | beta_k) is an unbiased estimate of L(beta_k)",
+        "with a minibatch of its own; else E (L~ - L) = -eta Var(gradient estimate) + O(eta^2)",
+        same_minibatch,
+    ),
+)

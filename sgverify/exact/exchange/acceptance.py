@@ -1,0 +1,92 @@
+"""The chance of a swap whose energies are noisy: E min(1, S) for a normal log S, in balls.
+
+For log S ~ N(m, v), E min(1, S) = Phi(m/sqrt v) + exp(m + v/2) Phi(-(m + v)/sqrt v). The rule itself is read, and not
+restated: log S is affine in the energies, so its mean and its variance are two of its values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from sgverify.exact.ball import number
+from sgverify.schemes.composites import exchange_rules
+
+Rule = Callable[..., Any]
+"""(energy_1, energy_2, *, tau_1, tau_2, variance, F) -> log S."""
+
+Linear = tuple[Fraction, Fraction]
+"""Coefficients of u and of s^2."""
+
+UNIT = {"tau_1": Fraction(1, 2), "tau_2": Fraction(1)}
+"""Temperatures of inverse gap 1: u = L1 - L2 is log S without noise, and s^2 is the variance of its noise."""
+
+
+def normal_cdf(x: arb) -> arb:
+    """Phi(x)."""
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def expected_minimum(mean: arb, variance: arb) -> arb:
+    """E min(1, exp(X)) for X ~ N(mean, variance); min(1, exp(mean)) where the variance is 0."""
+    if variance == 0:
+        return arb.min(arb(1), mean.exp())
+    deviation = variance.sqrt()
+    return normal_cdf(mean / deviation) + (mean + variance / 2).exp() * (
+        normal_cdf(-(mean + variance) / deviation)
+    )
+
+
+def swap_chance(
+    u: Any,
+    variance: Any,
+    *,
+    F: Any,
+    tau_1: Any = UNIT["tau_1"],
+    tau_2: Any = UNIT["tau_2"],
+    rule: Rule | None = None,
+) -> arb:
+    """E min(1, S) at the energies u and 0 of the two replicas, whose difference has normal noise of this variance."""
+    rule = rule or exchange_rules.log_swap_rate
+    given = {"tau_1": number(tau_1), "tau_2": number(tau_2), "variance": number(variance), "F": number(F)}
+    mean = rule(number(u), arb(0), **given)
+    slope = rule(number(u) + 1, arb(0), **given) - mean
+    return expected_minimum(mean, slope * slope * given["variance"])
+
+
+def imbalance(u: Any, variance: Any, *, F: Any, rule: Rule | None = None) -> arb:
+    """log(chance(u)/chance(-u)) - u: the flow between two states over its reverse under the joint Gibbs law; 0 in balance."""
+    there, back = swap_chance(u, variance, F=F, rule=rule), swap_chance(-number(u), variance, F=F, rule=rule)
+    return (there / back).log() - number(u)
+
+
+def unbalanced_terms(F: Fraction, rule: Rule | None = None) -> dict[tuple[Linear, Linear], int]:
+    """What is left of chance(u) - exp(u) chance(-u) as sum c exp(a) Phi(b/s), by (a, b); {} proves balance for all u and s.
+
+    a and b are linear in u and s^2 with exact coefficients. Terms of different (a, b) are linearly independent.
+    """
+    rule = rule or exchange_rules.log_swap_rate
+    left = Counter(_terms(Fraction(1), F, rule))
+    for (weight, argument), count in Counter(_terms(Fraction(-1), F, rule)).items():
+        left[((weight[0] + 1, weight[1]), argument)] -= count
+    return {term: count for term, count in left.items() if count}
+
+
+def _terms(sign: Fraction, F: Fraction, rule: Rule) -> list[tuple[Linear, Linear]]:
+    """exp(a) Phi(b/s) for the two summands of the chance at sign * u."""
+
+    def mean(u: Fraction, variance: Fraction) -> Fraction:
+        value: Fraction = rule(u, Fraction(0), **UNIT, variance=variance, F=F)
+        return value
+
+    of_u, of_variance = sign * mean(Fraction(1), Fraction(0)), mean(Fraction(0), Fraction(1))
+    noise = (mean(Fraction(1), Fraction(0))) ** 2
+    zero = Fraction(0)
+    return [
+        ((zero, zero), (of_u, of_variance)),
+        ((of_u, of_variance + noise / 2), (-of_u, -of_variance - noise)),
+    ]
