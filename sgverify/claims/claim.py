@@ -32,6 +32,11 @@ Quantity = Literal[
     "averaging",
     "moments",
     "one-step-law",
+    "energy-variance",
+    "swap-rate",
+    "swap-bound",
+    "exchange-rate",
+    "exchange-bound",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]
@@ -89,7 +94,8 @@ class Claim:
 
     `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
     card that takes over where this one is refuted, `corrects` the card that this one corrects; `see` is further
-    literature. `densities` holds log rho as the source prints it, by the name of the dynamics, and `values` the numbers
+    literature. `vacuous`: a bound that holds of everything, as one that diverges. `left_out`: why nothing of it is judged; it
+    has no predictions then. `densities` holds log rho as the source prints it, by the name of the dynamics, and `values` the numbers
     that the source sets parameters to.
     """
 
@@ -106,6 +112,8 @@ class Claim:
     see: tuple[str, ...] = ()
     densities: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, int], ...] = ()
+    vacuous: bool = False
+    left_out: str = ""
 
     @property
     def quantities(self) -> tuple[str, ...]:

@@ -16,8 +16,11 @@ from sgverify.claims.predicate import Predicate
 from sgverify.errors import DefinitionError, UnknownNameError
 
 # `place` orders the cards of a paper as the paper does; a corrected card has the place of the one that it corrects.
-_REQUIRED = {"title": str, "statement": str, "source": dict, "prediction": list, "place": int}
+_REQUIRED = {"title": str, "statement": str, "source": dict, "place": int}
 _OPTIONAL = {
+    "prediction": list,
+    "vacuous": bool,
+    "left_out": str,
     "hypotheses": list,
     "assumes": list,
     "schedule": str,
@@ -70,10 +73,12 @@ def read_card(id: str, text: str, where: str) -> Claim:
     _check_keys(source, {"paper": str, "section": str, "equation": str}, {}, f"{where}, source")
     rules = tuple(
         _rule(entry, f"{where}, prediction {number}")
-        for number, entry in enumerate(table["prediction"], start=1)
+        for number, entry in enumerate(table.get("prediction", []), start=1)
     )
-    if not rules:
-        raise DefinitionError(f"{where}: no prediction; add a [[prediction]] table.")
+    if not rules and "left_out" not in table:
+        raise DefinitionError(f"{where}: no prediction; add a [[prediction]] table, or say why it is left_out.")
+    if rules and "left_out" in table:
+        raise DefinitionError(f"{where}: a claim that is left_out predicts nothing; take one of the two away.")
     schedule = table.get("schedule")
     return Claim(
         id=id,
@@ -89,6 +94,8 @@ def read_card(id: str, text: str, where: str) -> Claim:
         see=tuple(table.get("see", [])),
         densities=_entries(table, "densities", str, where),
         values=_entries(table, "values", int, where),
+        vacuous=table.get("vacuous", False),
+        left_out=table.get("left_out", ""),
     )
 
 

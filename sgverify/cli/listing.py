@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sgverify.claims import Claim
 from sgverify.errors import UnknownNameError
 
 KINDS = ("schemes", "targets", "claims", "checks", "mutants")
@@ -18,7 +19,7 @@ def items_of(kind: str) -> list[dict[str, str]]:
     if kind == "claims":
         from sgverify.claims import claims
 
-        return [_row(claim.id, claim.title, str(claim.source)) for claim in claims().values()]
+        return [_row(claim.id, _title(claim), str(claim.source)) for claim in claims().values()]
     if kind == "checks":
         from sgverify.checks import CHECKS
 
@@ -38,6 +39,12 @@ def _schemes() -> list[dict[str, str]]:
 
     named = [_row(scheme.name, scheme.summary, scheme.source) for scheme in NAMED.values()]
     return named + [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
+
+
+def _title(claim: Claim) -> str:
+    """The title, and why nothing of the claim is judged where that is so."""
+    left_out = f" (left out: {claim.left_out})" if claim.left_out else ""
+    return claim.title + left_out + (" (a bound that holds of everything)" if claim.vacuous else "")
 
 
 def _row(name: str, summary: str, source: str) -> dict[str, str]:

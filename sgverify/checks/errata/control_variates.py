@@ -127,7 +127,7 @@ def controls_after_a_swap() -> Examination:
             "control swapped too": str(moved),
             "without control variates": str(covariance_of(*[_energies(second)] * 2)),
             "why": "(19) and (20) bound the way since the refresh by that of the steps: a swap is a jump",
-            "chance of a swap": "with r (1 and S) eta, r fixed, the mean stays O(m^2 eta/n); with r = 1/eta, as in Algorithm 1, not",
+            "chance of a swap": "with r (1 and S) eta, r fixed, it stays O(m^2 eta/n); with r = 1/eta it does not",
             "data": str(DATA),
         },
     )
