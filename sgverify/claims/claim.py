@@ -95,7 +95,7 @@ class Claim:
     `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
     card that takes over where this one is refuted, `corrects` the card that this one corrects; `see` is further
     literature. `vacuous`: a bound that holds of everything, as one that diverges. `left_out`: why nothing of it is judged; it
-    has no predictions then. `densities` holds log rho as the source prints it, by the name of the dynamics, and `values` the numbers
+    has no predictions then. `densities` holds log rho as printed, by the name of the dynamics, and `values` the numbers
     that the source sets parameters to.
     """
 

@@ -76,9 +76,13 @@ def read_card(id: str, text: str, where: str) -> Claim:
         for number, entry in enumerate(table.get("prediction", []), start=1)
     )
     if not rules and "left_out" not in table:
-        raise DefinitionError(f"{where}: no prediction; add a [[prediction]] table, or say why it is left_out.")
+        raise DefinitionError(
+            f"{where}: no prediction; add a [[prediction]] table, or say why it is left_out."
+        )
     if rules and "left_out" in table:
-        raise DefinitionError(f"{where}: a claim that is left_out predicts nothing; take one of the two away.")
+        raise DefinitionError(
+            f"{where}: a claim that is left_out predicts nothing; take one of the two away."
+        )
     schedule = table.get("schedule")
     return Claim(
         id=id,
