@@ -8,6 +8,7 @@ from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, scheme, sqrt, 
 
 if TYPE_CHECKING:
     from sgverify.checks import rate, verify
+    from sgverify.draws import sample
     from sgverify.targets.log_density import log_density
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "expm1",
     "log_density",
     "rate",
+    "sample",
     "scheme",
     "sqrt",
     "torch_step",
@@ -38,4 +40,8 @@ def __getattr__(name: str) -> Any:
         from sgverify.targets.log_density import log_density
 
         return log_density
+    if name == "sample":
+        from sgverify.draws import sample
+
+        return sample
     raise AttributeError(f"module 'sgverify' has no attribute {name!r}")

@@ -28,6 +28,7 @@ FLOORS: Mapping[str, int] = {
     "checks": 3,
     "strategies": 3,
     "report": 3,
+    "draws": 4,
     "cli": 4,
     "pytest_plugin": 4,
     "testing": 4,

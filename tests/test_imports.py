@@ -25,6 +25,9 @@ HEAVY = [
     "jsonschema",
     "rich",
     "click",
+    "arviz",
+    "xarray",
+    "zarr",
 ]
 PUBLIC = {
     *(
@@ -36,6 +39,7 @@ PUBLIC = {
         "expm1",
         "log_density",
         "rate",
+        "sample",
         "scheme",
         "sqrt",
         "torch_step",

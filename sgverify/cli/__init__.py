@@ -1,4 +1,4 @@
-"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate`."""
+"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample`."""
 
 from sgverify.cli.main import main
 

@@ -12,10 +12,9 @@ import sgverify
 from sgverify.cli.calibrating import calibrate
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
 from sgverify.cli.planted import mutants
+from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.splitting import bch
 from sgverify.errors import UserError
-
-INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -27,7 +26,7 @@ def cli() -> None:
     """
 
 
-for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate):
+for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate, sample):
     cli.add_command(_command)
 
 

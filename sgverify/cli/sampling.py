@@ -1,0 +1,112 @@
+"""`sgverify sample`: draws to a file, a summary to the terminal."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from sgverify.cli import output
+from sgverify.cli.commands import CONFIG, JSON, SET
+from sgverify.evidence.verdicts import VIOLATES
+
+INTERRUPTED = 130
+
+
+@click.command()
+@click.argument("scheme")
+@CONFIG
+@SET
+@click.option("--out", "place", metavar="FILE.nc|DIR.zarr", help="Where the draws go, netCDF or Zarr.")
+@click.option("--force", is_flag=True, help="Replace what --out names.")
+@click.option(
+    "--energy/--no-energy", default=True, show_default=True, help="Record U(theta), a pass over all data."
+)
+@JSON
+def sample(
+    scheme: str,
+    config: str | None,
+    settings: tuple[str, ...],
+    place: str | None,
+    force: bool,
+    energy: bool,
+    json_path: str | None,
+) -> int:
+    """Draw from SCHEME: chains x draws x coordinates with sample statistics, for ArviZ.
+
+    Exit codes: 0 all draws are there, 1 a chain diverged (the draws before are there, sample_stats.diverging names the chain),
+    130 stopped by Ctrl-C (so are the draws before), 2 the call is wrong.
+    """
+    from sgverify.configuration import load_configuration
+    from sgverify.draws import Sampling, check_place, summarise_draws, write_draws
+    from sgverify.draws.library import arviz
+    from sgverify.draws.memory import size_text
+
+    output.check_writable(json_path)
+    if place is not None:
+        check_place(place, force=force)
+    sampling = Sampling.of(scheme, load_configuration(config, settings), energy=energy)
+    chains = len(sampling.ensemble.chains)
+    # Loaded now, so that nothing which may take long or fail stands between the last draw and the file.
+    arviz()
+    click.echo(f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}", err=True)
+    with output.progress("sampling") as progress:
+        told = None if progress is None else (lambda done, total: progress("", done, total))
+        draws = sampling.draw(told)
+    attributes = dict(draws.attrs)
+    stopped = not attributes["complete"] and not attributes["diverged"]
+    if draws.posterior.sizes["draw"] == 0:
+        click.echo("stopped before any draw was kept; nothing is written", err=True)
+        return INTERRUPTED
+    if place is not None:
+        with _undisturbed():
+            write_draws(draws, place, force=force)
+    if json_path:
+        output.show_json(_document(draws, place), json_path)
+    if json_path != "-":
+        click.echo(summarise_draws(draws))
+        if place is not None:
+            click.echo(f"written to {place}")
+    if attributes["diverged"]:
+        click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
+        return VIOLATES
+    if stopped:
+        click.echo(f"stopped at step {attributes['steps_done']:,}; the draws so far are complete", err=True)
+        return INTERRUPTED
+    return 0
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Within, Ctrl-C is heard and not obeyed: the file is being written."""
+    before = signal.signal(signal.SIGINT, lambda *_: click.echo("writing the draws; one moment", err=True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _document(draws: object, place: str | None) -> dict[str, object]:
+    """The answer as JSON: provenance and the summary, not the draws."""
+    from sgverify.draws.summary import table_of
+
+    attributes = dict(draws.attrs)  # type: ignore[attr-defined]
+    sizes = draws.posterior.sizes  # type: ignore[attr-defined]
+    return {
+        "schema": "sgverify/draws/1",
+        "scheme": attributes["scheme"],
+        "target": attributes["target"],
+        "configuration": json.loads(attributes["configuration"]),
+        "seed": int(attributes["seed"]),
+        "command": attributes["command"],
+        "complete": bool(attributes["complete"]),
+        "steps_done": int(attributes["steps_done"]),
+        "diverged": attributes["diverged"],
+        "chains": sizes["chain"],
+        "draws": sizes["draw"],
+        "file": place,
+        "summary": table_of(draws),
+    }

@@ -1,0 +1,80 @@
+"""Draws in files: netCDF or Zarr by the suffix, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+from sgverify.errors import ConfigurationError
+
+SUFFIXES = (".nc", ".zarr")
+
+
+def check_place(place: str | Path, *, force: bool = False) -> Path:
+    """Meet a place that draws cannot be written to before they are drawn. Raises `ConfigurationError`.
+
+    `force` replaces what is there: a netCDF file, or a Zarr folder and nothing else.
+    """
+    path = Path(place)
+    given = f"--out {str(place)!r}"
+    if path.suffix not in SUFFIXES:
+        raise ConfigurationError(
+            f"{given}: has the suffix {path.suffix!r}; expected .nc (netCDF, one file) or .zarr (a folder); name one of these"
+        )
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"{given}: there is no folder {str(folder)!r}; expected one that exists; make it with mkdir -p"
+        )
+    if not os.access(folder, os.W_OK):
+        raise ConfigurationError(
+            f"{given}: the folder {str(folder)!r} cannot be written to; expected one that can; name another"
+        )
+    if path.exists() and path.is_dir() == (path.suffix == ".nc"):
+        kind = "a folder" if path.is_dir() else "a file"
+        raise ConfigurationError(
+            f"{given}: is {kind} already; expected a new name, as {path.suffix} is written; name another"
+        )
+    if path.exists() and not force:
+        raise ConfigurationError(
+            f"{given}: is there already; expected a new name; name another, or replace it with --force"
+        )
+    if path.is_dir() and any(path.iterdir()) and not any((path / name).exists() for name in _ZARR):
+        raise ConfigurationError(
+            f"{given}: is a folder that holds something else than draws, and is not replaced; expected a new name; name another"
+        )
+    return path
+
+
+def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
+    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves what was there."""
+    path = check_place(place, force=force)
+    beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        if path.suffix == ".nc":
+            draws.to_netcdf(str(beside), engine="h5netcdf")
+        else:
+            with warnings.catch_warnings():
+                # Where a library of the stack announces what it will change, the reader of a summary cannot act on it.
+                warnings.simplefilter("ignore", FutureWarning)
+                # Format 2 is what every reader of Zarr reads, text and all.
+                draws.to_datatree().to_zarr(str(beside), mode="w", zarr_format=2, consolidated=True)
+            if path.exists():
+                shutil.rmtree(path)
+        os.replace(beside, path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--out {str(place)!r}: cannot be written ({error.strerror or error}); name a place with room that can be written to"
+        ) from None
+    finally:
+        if beside.is_dir():
+            shutil.rmtree(beside)
+        else:
+            beside.unlink(missing_ok=True)
+    return path
+
+
+_ZARR = (".zgroup", "zarr.json", ".zmetadata")

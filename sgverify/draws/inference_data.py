@@ -1,0 +1,106 @@
+"""Draws as ArviZ InferenceData: what stands in which group, under which name and with which coordinates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import sgverify
+from sgverify.configuration import Configuration
+from sgverify.draws.library import arviz
+from sgverify.samplers.recording import Draws
+from sgverify.targets import Target
+
+MOST_OBSERVED = 1_000_000
+"""Numbers of data beyond which they are not copied into every file of draws."""
+
+CHAINS = ("chain", "draw")
+
+
+def make_inference_data(
+    draws: Draws,
+    target: Target,
+    *,
+    chains: range,
+    reference: str,
+    configuration: Configuration,
+    command: str,
+    weighted: bool = False,
+) -> Any:
+    """InferenceData of one row of draws: posterior, sample_stats, observed_data, and where they come from.
+
+    posterior: theta by `coordinate`, or the parts that the target names. sample_stats: `energy` U(theta), `step_size` h_l,
+    `diverging` on the last draw of a chain that left every bound in one of the next steps, the other variables of the
+    dynamics under their own names, and with `weighted` the `log_weight` log h_l of decreasing steps. The coordinate
+    `draw` is l, the number of the step.
+    """
+    import xarray
+
+    coordinates = {"chain": np.asarray(chains), "draw": draws.numbers}
+    shape = (len(chains), len(draws.numbers))
+    attributes = _attributes(draws, target, reference, configuration, command)
+    theta, *others = draws.values
+    parts, places = _posterior(draws.values[theta][0], theta, target)
+    posterior = xarray.Dataset(parts, {**coordinates, **places}, attributes)
+
+    steps = np.broadcast_to(draws.steps[0], shape)
+    stats: dict[str, Any] = {"step_size": (CHAINS, steps), "diverging": (CHAINS, _diverging(draws, chains))}
+    if draws.energies is not None:
+        stats["energy"] = (CHAINS, draws.energies[0])
+    if weighted:
+        stats["log_weight"] = (CHAINS, np.log(steps))
+    wide = False
+    for name in others:
+        value = draws.values[name][0]
+        whole = value.shape[-1] == target.dim and name == "p"
+        wide = wide or whole
+        stats[name] = ((*CHAINS, "coordinate"), value) if whole else (CHAINS, value[..., 0])
+    along = {"coordinate": np.arange(target.dim)} if wide else {}
+    groups: dict[str, Any] = {
+        "posterior": posterior,
+        "sample_stats": xarray.Dataset(stats, {**coordinates, **along}, attributes),
+    }
+    if target.data is not None and target.data.size <= MOST_OBSERVED:
+        size, width = target.data.shape
+        groups["observed_data"] = xarray.Dataset(
+            {"data": (("datum", "column"), np.array(target.data))},
+            {"datum": np.arange(size), "column": np.arange(width)},
+            attributes,
+        )
+    return arviz().InferenceData(attrs=attributes, **groups)
+
+
+def _posterior(
+    theta: np.ndarray, name: str, target: Target
+) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
+    """Variables and coordinates: theta as one vector, or cut into the parts that the target names. Shape (C, n, d)."""
+    return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}
+
+
+def _diverging(draws: Draws, chains: range) -> np.ndarray:
+    """Whether the chain left every bound before its next draw. Shape (C, n)."""
+    found = np.zeros((len(chains), len(draws.numbers)), dtype=bool)
+    for why in draws.diverged:
+        for chain in why.chains:
+            found[chains.index(chain), -1:] = True
+    return found
+
+
+def _attributes(
+    draws: Draws, target: Target, reference: str, configuration: Configuration, command: str
+) -> dict[str, Any]:
+    return {
+        "scheme": reference,
+        "target": target.name,
+        "configuration": json.dumps(configuration.as_dict(), sort_keys=True),
+        "seed": configuration.seed,
+        "command": command,
+        "steps_done": draws.reached,
+        "complete": int(draws.complete),
+        "diverged": "; ".join(map(str, draws.diverged)),
+        "inference_library": "sgverify",
+        "inference_library_version": sgverify.__version__,
+    }

@@ -1,0 +1,51 @@
+"""What draws take up, held against what there is, before they are drawn."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from sgverify.errors import ConfigurationError
+
+COPIES = 2.0
+"""Times the size of the draws: they are held, and a variable is copied where its chains come first and when it is written."""
+
+_GROUP = Path("/sys/fs/cgroup")
+
+
+def check_memory(needed: int, draws: int, chains: int, *, available: int | None = None) -> None:
+    """Refuse draws that there is no memory for. Raises `ConfigurationError` with the size and how to mend it."""
+    there = available_bytes() if available is None else available
+    if there is not None and needed * COPIES > there:
+        raise ConfigurationError(
+            f"{draws:,} draws of each of {chains:,} chains take {size_text(needed)}, and {size_text(int(COPIES * needed))} while "
+            f"they are written; expected no more than the {size_text(there)} of memory that are free; take a larger thinning, a "
+            "longer burn_in, fewer steps or fewer chains"
+        )
+
+
+def available_bytes() -> int | None:
+    """The memory that this process may still take; None where the system does not say."""
+    found = []
+    with suppress(OSError, ValueError, AttributeError, StopIteration):
+        found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+        line = next(line for line in text.splitlines() if line.startswith("MemAvailable:"))
+        # What is cached is given back: this is more than the free pages.
+        found = [int(line.split()[1]) * 1024]
+    with suppress(OSError, ValueError, KeyError):
+        lines = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        limit, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
+        found.append(limit - used + int(lines["inactive_file"]))
+    return min(found) if found else None
+
+
+def size_text(size: int) -> str:
+    """Bytes as a person reads them."""
+    value, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.3g} {unit}"

@@ -1,0 +1,145 @@
+"""The question `sample`: draws of a scheme under a configuration, as InferenceData."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sgverify.checks.questions import make_subject
+from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import TorchSubject
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.draws.inference_data import make_inference_data
+from sgverify.draws.memory import check_memory
+from sgverify.errors import ConfigurationError, InstabilityError, UserError
+from sgverify.samplers.recording import bytes_needed, kept_steps, record
+from sgverify.samplers.run import Ensemble
+from sgverify.samplers.schedules import Fixed, Power, Row
+from sgverify.samplers.settings import Settings
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.targets import Target
+
+Source = Configuration | Mapping[str, Any] | str | Path | None
+
+
+def sample(
+    scheme: Scheme | TorchStep | str,
+    config: Source = None,
+    *,
+    target: Target | Mapping[str, Any] | None = None,
+    energy: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    **overrides: Any,
+) -> Any:
+    """Draws of a scheme, as ArviZ InferenceData: chains x draws x coordinates, with sample statistics and provenance.
+
+    `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
+    `seed` and the rest are configuration keys, and the same ones give the same draws. `target` may also be a `Target`
+    made in Python, such as `sgverify.module_target` returns. `energy=False` leaves out U(theta), a pass over all data
+    for every draw. `progress` is told the steps that are done and those that are asked for.
+    Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a chain that diverges,
+    which the attribute `diverged` and the sample statistic `diverging` name.
+    Raises `UserError` where scheme, configuration or target are wrong, the step is unstable, a chain diverges before
+    there is any draw, or there is no memory for the draws.
+
+        draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
+        arviz.summary(draws)
+    """
+    made: Target | None = None
+    if isinstance(target, Target):
+        made = target
+    elif target is not None:
+        overrides["target"] = target
+    sampling = Sampling.of(scheme, load_configuration(config, **overrides), target=made, energy=energy)
+    return sampling.draw(progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """A run that is ready to be drawn: everything that can be refused has been looked at."""
+
+    subject: Subject
+    ensemble: Ensemble = field(repr=False)
+    energy: bool
+    command: str
+
+    @staticmethod
+    def of(
+        scheme: Scheme | TorchStep | str,
+        configuration: Configuration,
+        *,
+        target: Target | None = None,
+        energy: bool = True,
+    ) -> Sampling:
+        """Bind a scheme to a configuration; raises `UserError` as `sample` does."""
+        subject = make_subject(scheme, configuration)
+        if isinstance(subject, TorchSubject):
+            raise UserError(
+                f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "
+                "a scheme, whose definition the sampler can run; call your own code for its draws"
+            )
+        if target is not None:
+            vars(subject)["target"] = target
+        subject.validate()
+        ensemble = Ensemble(subject.scheme, subject.target, [row_of(subject)], Settings.of(configuration))
+        steps = kept_steps(ensemble)
+        check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
+        options = () if energy else ("--no-energy",)
+        command = subject.command("sample", *options) if target is None else ""
+        return Sampling(subject, ensemble, energy, command)
+
+    @property
+    def size(self) -> int:
+        """The bytes that all draws take up."""
+        return bytes_needed(self.ensemble, energy=self.energy)
+
+    @property
+    def kept(self) -> int:
+        """How many draws of each chain are kept."""
+        return len(kept_steps(self.ensemble))
+
+    def draw(self, progress: Callable[[int, int], None] | None = None) -> Any:
+        """Run it; see `sample`."""
+        row = self.ensemble.rows[0]
+        total = row.lengths[-1]
+        told = None if progress is None else (lambda done: progress(done, total))
+        found = record(self.ensemble, energy=self.energy, progress=told)
+        if found.diverged and not len(found.numbers):
+            raise InstabilityError(
+                f"{found.diverged[0]} before any draw was kept; expected chains that stay within bounds; take a smaller "
+                f"schedule.step or a start nearer to the target than start={self.subject.configuration.start!r}"
+            )
+        return make_inference_data(
+            found,
+            self.subject.target,
+            chains=self.ensemble.chains,
+            reference=self.subject.reference,
+            configuration=self.subject.configuration,
+            command=self.command,
+            weighted=row.schedule.weighted,
+        )
+
+
+def row_of(subject: Subject) -> Row:
+    """The row that the configuration's schedule describes, over its `steps`.
+
+    Without schedule.alpha the exponent is the one whose mean square error falls fastest, 1/(2K + 1) (chen2015
+    theorems 3 and 5), K the proved local order. Raises `ConfigurationError` for more steps than can be sampled.
+    """
+    c = subject.configuration
+    kind = c.schedule.kind
+    if kind == "fixed":
+        return Row(Fixed(subject.step), (c.steps,))
+    alpha = c.schedule.alpha or 1 / (2 * subject.predicted_order + 1)
+    if kind == "horizon":
+        step = subject.scale * float(c.steps) ** -alpha
+        if subject.affine:
+            subject.check_stable([step], "schedule.scale*steps^-alpha")
+        return Row(Fixed(step), (c.steps,))
+    if kind == "power":
+        return Row(Power(subject.scale, alpha), (c.steps,))
+    raise ConfigurationError(
+        f"schedule.kind={kind!r}: expected 'fixed', 'horizon' or 'power' for draws; set schedule.kind to one of these"
+    )

@@ -1,0 +1,88 @@
+"""One screen about draws: size, where they come from, and ArviZ's summary of them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from typing import Any
+
+from sgverify.draws.library import arviz
+
+MOST_ROWS = 20
+"""Lines of the table: a screen."""
+
+FEWEST = 4
+"""Draws of a chain below which no effective sample size is defined."""
+
+COLUMNS = ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+
+
+def summarise_draws(draws: Any) -> str:
+    """Lines for a terminal: how many draws there are, and mean, spread, effective sample sizes and R-hat by coordinate."""
+    posterior = draws.posterior
+    chains, kept = posterior.sizes["chain"], posterior.sizes["draw"]
+    lines = [
+        f"{draws.attrs['scheme']} on {draws.attrs['target']}: {kept:,} draws of each of {chains:,} chains"
+    ]
+    if draws.attrs["diverged"]:
+        # The draws before a chain diverged are on their way out: their averages are those of no law.
+        return f"{lines[0]} up to where {draws.attrs['diverged']}; not summarised"
+    if kept < FEWEST:
+        return f"{lines[0]}; too few for a summary, which takes {FEWEST}"
+    shown, left_out = _first(posterior)
+    lines.append(_table(shown).to_string(float_format=lambda value: f"{value:.4g}"))
+    if left_out:
+        lines.append(f"... and {left_out:,} more coordinates")
+    if "log_weight" in draws.sample_stats:
+        lines.append(
+            "the table counts every draw alike; sample_stats.log_weight holds the weights of the averages"
+        )
+    return "\n".join(lines)
+
+
+def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
+    """The same table as plain data: {coordinate: {column: value}}, None where a column has no value.
+
+    Empty where `summarise_draws` shows no table.
+    """
+    if draws.posterior.sizes["draw"] < FEWEST or draws.attrs["diverged"]:
+        return {}
+    rows = _table(_first(draws.posterior)[0]).to_dict("index")
+    return {
+        name: {column: float(value) if math.isfinite(value) else None for column, value in row.items()}
+        for name, row in rows.items()
+    }
+
+
+def _table(shown: Any) -> Any:
+    before = logging.getLogger("arviz").level
+    logging.getLogger("arviz").setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            # Chains that do not move have no R-hat: it is printed as NaN.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return arviz().summary(shown, kind="all", round_to="none")[COLUMNS]
+    finally:
+        logging.getLogger("arviz").setLevel(before)
+
+
+def _first(posterior: Any) -> tuple[Any, int]:
+    """The first coordinates of the posterior, as many as a screen takes, and how many are left out."""
+    room, kept, total = MOST_ROWS, {}, 0
+    for name, value in posterior.data_vars.items():
+        inner = [axis for axis in value.dims if axis not in ("chain", "draw")]
+        size = 1
+        for axis in inner:
+            size *= value.sizes[axis]
+        total += size
+        if room <= 0:
+            continue
+        if size > room:
+            # Along the first axes one entry each, so that the table stays short whatever the shape.
+            value = value.isel({axis: slice(0, 1) for axis in inner[:-1]} | {inner[-1]: slice(0, room)})
+            size = min(room, value.size // (value.sizes["chain"] * value.sizes["draw"]))
+        kept[name], room = value, room - size
+    shown = posterior[[]].assign(kept)
+    drawn = sum(value.size for value in kept.values()) // (posterior.sizes["chain"] * posterior.sizes["draw"])
+    return shown, total - drawn

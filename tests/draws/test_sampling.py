@@ -1,0 +1,142 @@
+"""`sgverify.sample`: InferenceData that says what it is and where it comes from."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sgverify
+from sgverify.cli import main
+from sgverify.configuration import load_configuration
+from sgverify.draws import Sampling, summarise_draws
+from sgverify.draws.memory import check_memory, size_text
+from sgverify.draws.summary import table_of
+from sgverify.errors import ConfigurationError, InstabilityError, UserError
+from sgverify.schemes.catalogue import NAMED
+from sgverify.targets import build_target
+
+SMALL = {"chains": 3, "steps": 60, "burn_in": 10, "thinning": 5}
+
+
+def draw(scheme: str = "sghmc-baoab", **settings: Any) -> Any:
+    return sgverify.sample(scheme, **{**SMALL, **settings})
+
+
+@pytest.mark.parametrize("scheme", sorted(NAMED))
+def test_every_scheme_of_the_catalogue_draws(scheme: str) -> None:
+    draws = draw(scheme, steps=20)
+    assert draws.posterior.theta.shape == (3, 2, 1)
+    assert set(draws.sample_stats.data_vars) >= {"energy", "step_size", "diverging"}
+    assert not draws.sample_stats.diverging.any()
+    assert draws.attrs["complete"] == 1
+
+
+def test_groups_names_and_coordinates() -> None:
+    draws = draw("sgnht-euler", target={"name": "logistic-regression", "dim": 2, "size": 7})
+    assert draws.posterior.theta.dims == ("chain", "draw", "coordinate")
+    assert draws.posterior.draw.values.tolist() == list(range(15, 61, 5))
+    assert draws.sample_stats.p.dims == ("chain", "draw", "coordinate")
+    assert draws.sample_stats.xi.dims == draws.sample_stats.energy.dims == ("chain", "draw")
+    data = build_target(
+        load_configuration(target={"name": "logistic-regression", "dim": 2, "size": 7}).target
+    ).data
+    np.testing.assert_array_equal(draws.observed_data.data, data)
+
+
+def test_the_same_configuration_and_seed_give_the_same_draws() -> None:
+    first, again, other = draw(), draw(), draw(seed=1)
+    np.testing.assert_array_equal(first.posterior.theta, again.posterior.theta)
+    assert (first.posterior.theta != other.posterior.theta).all()
+
+
+def test_a_chain_does_not_depend_on_how_many_there_are() -> None:
+    np.testing.assert_array_equal(draw().posterior.theta[:2], draw(chains=2).posterior.theta)
+
+
+def test_the_attributes_say_how_to_draw_them_again(capsys: pytest.CaptureFixture[str]) -> None:
+    draws = draw(gradient={"kind": "iid", "batch": 5}, energy=False)
+    words = shlex.split(draws.attrs["command"])
+    assert words[:3] == ["sgverify", "sample", "sghmc-baoab"]
+    assert "energy" not in draws.sample_stats
+    assert main([*words[1:], "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["configuration"] == json.loads(draws.attrs["configuration"])
+    assert document["summary"] == table_of(draws)
+
+
+def test_decreasing_steps_come_with_their_weights() -> None:
+    draws = draw(schedule={"kind": "power", "scale": 0.01, "alpha": 0.5})
+    steps = draws.sample_stats.step_size[0]
+    np.testing.assert_allclose(steps, 0.01 * draws.posterior.draw**-0.5)
+    np.testing.assert_allclose(np.exp(draws.sample_stats.log_weight[0]), steps)
+    assert "log_weight" in summarise_draws(draws)
+
+
+def test_a_horizon_is_the_step_of_its_length() -> None:
+    draws = draw(schedule={"kind": "horizon", "scale": 0.01, "alpha": 0.5})
+    np.testing.assert_allclose(draws.sample_stats.step_size, 0.01 * 60**-0.5)
+
+
+def test_the_summary_is_that_of_the_draws() -> None:
+    draws = draw(target={"name": "gaussian", "dim": 3}, steps=300)
+    table = table_of(draws)
+    for k in range(3):
+        values = draws.posterior.theta[..., k].values
+        assert table[f"theta[{k}]"]["mean"] == pytest.approx(values.mean(), rel=1e-12)
+        assert table[f"theta[{k}]"]["sd"] == pytest.approx(values.std(ddof=1), rel=1e-12)
+    text = summarise_draws(draws)
+    assert "58 draws of each of 3 chains" in text
+    assert all(name in text for name in ("theta[2]", "ess_bulk", "r_hat"))
+
+
+def test_many_coordinates_are_summarised_on_one_screen() -> None:
+    text = summarise_draws(draw(target={"name": "gaussian", "dim": 50}))
+    assert len(text.splitlines()) == 23
+    assert text.endswith("... and 30 more coordinates")
+
+
+def test_a_divergence_is_named_and_not_averaged() -> None:
+    draws = sgverify.sample(
+        "sgld-euler", target={"name": "quartic"}, schedule={"step": 0.3}, chains=4, steps=20_000, start=0.0
+    )
+    chain = int(draws.attrs["diverged"].split("chains ")[1].rstrip(")"))
+    flagged = np.argwhere(draws.sample_stats.diverging.values)
+    assert flagged.tolist() == [[chain, draws.posterior.sizes["draw"] - 1]]
+    assert np.isfinite(draws.posterior.theta).all()
+    assert "diverged at step" in summarise_draws(draws)
+    assert "mean" not in summarise_draws(draws)
+    assert table_of(draws) == {}
+
+
+def test_a_divergence_before_any_draw_is_refused() -> None:
+    with pytest.raises(InstabilityError, match="before any draw was kept.*smaller schedule.step"):
+        sgverify.sample(
+            "sgld-euler", target={"name": "quartic"}, schedule={"step": 0.5}, steps=2000, burn_in=1000
+        )
+
+
+def test_an_unstable_step_is_refused() -> None:
+    with pytest.raises(InstabilityError, match="spectral radius"):
+        draw(schedule={"step": 10.0})
+
+
+def test_more_draws_than_there_is_memory_for_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="larger thinning"):
+        Sampling.of("sghmc-baoab", load_configuration(steps=10**12))
+    check_memory(500, 1, 1, available=1000)
+    with pytest.raises(ConfigurationError, match="take 501 B, and 1 kB while they are written"):
+        check_memory(501, 1, 1, available=1000)
+    assert size_text(61_600_000) == "61.6 MB"
+
+
+def test_torch_code_of_a_user_is_refused_by_name() -> None:
+    @sgverify.torch_step(sgverify.schemes.langevin)
+    def mine(theta: Any, *, h: float, grad: Any) -> Any:
+        return theta - h * grad(theta)
+
+    with pytest.raises(UserError, match="torch code of your own"):
+        sgverify.sample(mine)
