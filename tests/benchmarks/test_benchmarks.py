@@ -71,7 +71,7 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path: Path) -> None:
         sys.executable,
         "-m",
         "benchmarks",
-        "bch",
+        "epochs",
         "--tiny",
         "--json",
         str(file),

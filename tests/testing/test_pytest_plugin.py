@@ -83,9 +83,7 @@ def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(suite: pyt
 
 
 def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: pytest.Pytester) -> None:
-    alone = run(
-        suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "theorem-4 or stated or property"
-    )
+    alone = run(suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "stated or property")
     rows = (suite.path / "sgverify-regressions.jsonl").read_text()
     shared = run(
         suite,
@@ -94,7 +92,7 @@ def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: py
         "--sgverify-json",
         "shared.json",
         "-k",
-        "theorem-4 or stated or property",
+        "stated or property",
         "-n",
         "2",
     )
@@ -188,7 +186,8 @@ def test_the_plugin_brings_nothing_heavy_into_runs_that_do_not_use_it(pytester: 
                 assert name not in sys.modules, name
         """
     )
-    run(pytester).assert_outcomes(passed=1)
+    # zarr, which draws may be saved with, has a plugin of its own that loads numpy.
+    run(pytester, "-p", "no:zarr").assert_outcomes(passed=1)
 
 
 def test_schemes_are_named_as_a_command_line_loads_them() -> None:
