@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import unbiased
+from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
 
@@ -31,6 +32,7 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> dict[st
         "gradient.noisy": subject.noise.noisy,
         "law.moments": why_no_law(subject) is None,
         "schedule.kind": schedule,
+        "composite.kind": subject.composite.kind if isinstance(subject, CompositeSubject) else "none",
     }
     if alpha is not None:
         facts["schedule.alpha"] = alpha

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of
 from sgverify.checks.local_order import STATED
@@ -18,6 +19,7 @@ from sgverify.checks.universal import universal_defect
 from sgverify.claims import Claim, claims
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.evidence import Evidence
+from sgverify.schemes.loading import scheme_reference
 from sgverify.schemes.torch_step import TorchStep
 
 LENGTH_QUANTITIES = ("bias", "mse", "consistency")
@@ -36,16 +38,20 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
     Raises `Interrupted`, with what was settled before, on Ctrl-C.
     """
-    subject.validate()
     asked = _selection(selected)
-    pairs = list(_pairs(subject, asked))
+    parts = subject.parts
+    for part in parts:
+        part.validate()
+    pairs = [(part, *pair) for part in parts for pair in _pairs(part, asked)]
+    if len(parts) > 1:
+        pairs = [(part, claim, quantity) for part, claim, quantity in pairs if _answers(part, quantity)]
     found: list[Evidence] = []
-    for number, (claim, quantity) in enumerate(pairs):
+    for number, (part, claim, quantity) in enumerate(pairs):
         if progress:
             progress(claim.id, number, len(pairs))
         with listening(progress and partial(_tell, progress, claim.id, number, len(pairs))):
             try:
-                found += judge_pair(subject, claim, quantity, corrected=not asked or claim.id not in asked)
+                found += judge_pair(part, claim, quantity, corrected=not asked or claim.id not in asked)
             except KeyboardInterrupt:
                 raise Interrupted(found) from None
     if progress:
@@ -133,6 +139,13 @@ def _on_schedule(subject: Subject, claim: Claim, quantity: str) -> Subject:
 def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
     if isinstance(subject.scheme, TorchStep) and not CHECKS[quantity].black_box:
         return False, why_no_definition(subject, quantity)
+    if CHECKS[quantity].composite and not isinstance(subject, CompositeSubject):
+        return False, f"{quantity} reads the rule of a composite, and scheme={subject.reference!r} is none"
+    if isinstance(subject, CompositeSubject) and not CHECKS[quantity].composite:
+        return (
+            False,
+            f"{quantity} is asked of the scheme of a composite; verify {scheme_reference(subject.composite)}",
+        )
     c = subject.configuration
     if quantity in LENGTH_QUANTITIES and (c.burn_in or c.thinning > 1):
         return False, (
@@ -193,6 +206,11 @@ def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str
                     yield claim, quantity
             elif (claim, quantity) in spoken:
                 yield claim, quantity
+
+
+def _answers(part: Subject, quantity: str) -> bool:
+    """Whether this part of a composite is the one that a check is asked of."""
+    return CHECKS[quantity].composite == isinstance(part, CompositeSubject)
 
 
 def _asks_what_is_stated(subject: Subject, claim: Claim) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import SAMPLED
 from sgverify.checks.judging import Progress, judge, judge_pair, run_check, why_no_definition
@@ -21,7 +22,8 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.loading import load_step
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.loading import load_step, scheme_reference
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
 QUANTITIES = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order")
@@ -32,7 +34,7 @@ Source = Configuration | Mapping[str, Any] | str | Path | None
 
 
 def verify(
-    scheme: Scheme | TorchStep | str,
+    scheme: Scheme | TorchStep | Composite | str,
     config: Source = None,
     *,
     checks: Sequence[str] = (),
@@ -41,9 +43,10 @@ def verify(
 ) -> list[Evidence]:
     """Judge a scheme: one piece of evidence for each applicable pair of check and claim.
 
-    `scheme` is a scheme, torch code under `torch_step`, or a reference (`"sghmc-aboba"`, `"mine.py:heun"`); `config`
-    a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`,
-    `gradient={"kind": "iid"}`). Raises `UserError` where scheme, configuration or names are wrong.
+    `scheme` is a scheme, torch code under `torch_step`, a composite, or a reference (`"sghmc-aboba"`, `"mine.py:heun"`,
+    `"resgld"`). Of a composite its scheme is judged as well, under the scheme's own name. `config` is
+    a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`).
+    Raises `UserError` where scheme, configuration or names are wrong.
     """
     return judge(make_subject(scheme, load_configuration(config, **overrides)), checks, progress)
 
@@ -67,6 +70,11 @@ def rate(
         raise UnknownNameError("method", str(method), METHODS)
     subject = make_subject(scheme, load_configuration(config, **overrides), method)
     subject.validate()
+    if isinstance(subject, CompositeSubject):
+        raise ConfigurationError(
+            f"quantity={quantity!r} with scheme={subject.reference!r}: a composite has no rate of its own; expected its scheme, "
+            f"{scheme_reference(subject.composite)}"
+        )
     if isinstance(subject, TorchSubject) and not CHECKS[quantity].black_box:
         raise ConfigurationError(f"quantity={quantity!r}: {why_no_definition(subject, quantity)}")
     sampled = [name for name in QUANTITIES if name in SAMPLED]
@@ -151,21 +159,23 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
 
 
 def make_subject(
-    scheme: Scheme | TorchStep | str, configuration: Configuration, method: str | None = None
+    scheme: Scheme | TorchStep | Composite | str, configuration: Configuration, method: str | None = None
 ) -> Subject:
     """The subject of a scheme or of a reference to one; `method` is the rung asked for, None the highest there is."""
     if isinstance(scheme, str):
         return _subject(load_step(scheme), configuration, scheme, method)
-    if not isinstance(scheme, (Scheme, TorchStep)):
+    if not isinstance(scheme, (Scheme, TorchStep, Composite)):
         raise UserError(
-            f"scheme={scheme!r}: expected a Scheme, a TorchStep or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
+            f"scheme={scheme!r}: expected a Scheme, a TorchStep, a Composite or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
         )
     return _subject(scheme, configuration, scheme.reference or scheme.name, method)
 
 
 def _subject(
-    scheme: Scheme | TorchStep, configuration: Configuration, reference: str, method: str | None
+    scheme: Scheme | TorchStep | Composite, configuration: Configuration, reference: str, method: str | None
 ) -> Subject:
+    if isinstance(scheme, Composite):
+        return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
     if isinstance(scheme, TorchStep):
         return TorchSubject(scheme, configuration, reference, method=method)
     return Subject(scheme, configuration, reference, method=method)

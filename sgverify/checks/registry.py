@@ -18,7 +18,8 @@ class Check:
     `place` is module:function below `sgverify.checks`; the module is loaded when the check is first used, so
     that a question to the exact rungs does not wait for torch. `universal`: the answer is one and the same for every
     scheme that meets the claim's hypotheses, because nothing else of the scheme enters it. `black_box`: it reads
-    somebody else's torch code too, not definitions alone.
+    somebody else's torch code too, not definitions alone. `composite`: it reads the rule that a composite puts around
+    the steps of a scheme (`subject.composite`), and nothing else does.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Check:
     source: str
     universal: bool = False
     black_box: bool = False
+    composite: bool = False
 
     @property
     def function(self) -> Callable[[Subject, Claim], Evidence]:

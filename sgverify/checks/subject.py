@@ -56,6 +56,11 @@ class Subject:
     shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     method: str | None = None
 
+    @property
+    def parts(self) -> tuple[Subject, ...]:
+        """The subjects that are judged with this one: itself, and of a composite its scheme too."""
+        return (self,)
+
     @cached_property
     def target(self) -> Target:
         """The posterior."""

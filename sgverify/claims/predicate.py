@@ -26,6 +26,7 @@ FACTS: dict[str, str] = {
     "gradient.unbiased": "the gradient estimate being unbiased: its mean is grad U at every theta",
     "gradient.noisy": "the gradient estimate having fresh noise of its own at every step",
     "law.moments": "the moments of the invariant law and of the posterior being known exactly",
+    "composite.kind": "what a composite puts around the steps of its scheme",
     "schedule.kind": "the step-size schedule",
     "schedule.alpha": "the exponent alpha of the step-size schedule",
 }

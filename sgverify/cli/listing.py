@@ -36,8 +36,10 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
 def _schemes() -> list[dict[str, str]]:
     from sgverify.schemes.catalogue import NAMED, PATTERNS
+    from sgverify.schemes.composites import COMPOSITES
 
-    named = [_row(scheme.name, scheme.summary, scheme.source) for scheme in NAMED.values()]
+    named = [_row(item.name, item.summary, item.source) for item in NAMED.values()]
+    named += [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
     return named + [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
 
 

@@ -107,6 +107,30 @@ class SweepTable(_Table):
     lengths: Annotated[list[Length], Field(min_length=1)] | None = None
 
 
+class ExchangeTable(_Table):
+    """Replica exchange: the temperatures T_k = temperature x ladder_k, and how neighbours swap.
+
+    `step_factors` multiply the step size of each replica, 1 by default. A swap is tried after every `every`-th step, where
+    `intensity` r is given only with the chance r h. `correction` is F in log S. `energies`: estimated on a minibatch of
+    the size that gradients have (the default where these have one), or `exact`. `variance`: of the difference of two energies,
+    from the spread within one minibatch, or over `repeats` of them (the default of one datum). It is measured every `refresh`
+    steps and smoothed by `smoothing`; a control variate is refreshed then too. Where `refresh` is left open that is at every
+    step, or with control variates every N/n steps. `momentum` moves with theta `rescaled`, or is `kept` in its place.
+    """
+
+    ladder: Annotated[list[Positive], Field(min_length=2)] = [1.0, 2.0]
+    step_factors: Annotated[list[Positive], Field(min_length=2)] | None = None
+    correction: Positive = 2.0
+    every: Count = 1
+    intensity: Positive | None = None
+    energies: Literal["minibatch", "exact"] | None = None
+    variance: Literal["minibatch", "repeated"] | None = None
+    repeats: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] = 10
+    smoothing: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, le=1)] = 0.1
+    refresh: Count | None = None
+    momentum: Literal["rescaled", "kept"] = "rescaled"
+
+
 class Configuration(_Table):
     """Everything a check needs besides the scheme; frozen, and complete with defaults.
 
@@ -133,6 +157,7 @@ class Configuration(_Table):
     gradient: GradientTable = GradientTable()
     schedule: ScheduleTable = ScheduleTable()
     sweep: SweepTable = SweepTable()
+    exchange: ExchangeTable | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON-ready form without the keys that were left open."""

@@ -19,6 +19,7 @@ from sgverify.samplers.schedules import Fixed, Row, burn_ins
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.tape import Tape
 from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 
@@ -41,8 +42,10 @@ class Averages:
     @property
     def steps(self) -> np.ndarray:
         """h of each row, or the scale of its power schedule. Shape (S,)."""
-        schedules = [row.schedule for row in self.rows]
-        return np.array([item.step if isinstance(item, Fixed) else item.scale for item in schedules])
+        schedules = [(row.schedule, row.factor) for row in self.rows]
+        return np.array(
+            [(item.step if isinstance(item, Fixed) else item.scale) * factor for item, factor in schedules]
+        )
 
     @property
     def lengths(self) -> np.ndarray:
@@ -66,7 +69,7 @@ class Averages:
 
 
 def sample(
-    scheme: Scheme,
+    scheme: Scheme | Composite,
     target: Target,
     rows: Sequence[Row],
     *,
@@ -128,8 +131,12 @@ class _Book:
         self._asked = Asked(tuple(observables), ensemble.scheme.state)
         self._observe = Observation(self._asked)
         self._open = tuple(range(len(rows)))
+        # What a composite weighs states by is summed as well, after the test functions.
+        self._around = ensemble.around if ensemble.around is not None and ensemble.around.weighted else None
         self._sums = torch.zeros(
-            (len(observables), len(rows), chains), dtype=torch.float64, device=ensemble.device
+            (len(observables) + (self._around is not None), len(rows), chains),
+            dtype=torch.float64,
+            device=ensemble.device,
         )
         self._weights = [0.0] * len(rows)
         # Every state of every row counts, and as much as any other.
@@ -151,6 +158,9 @@ class _Book:
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
         """The same with the test functions' values, float64, shape (S, C) each."""
+        if self._around is not None:
+            own = self._around.weights()
+            values = [*(value * own for value in values), own]
         if self._uniform:
             for total, value in zip(self._sums, values, strict=True):
                 total += value
@@ -185,12 +195,17 @@ class _Book:
             lengths = self._rows[row].lengths
             if block.last in lengths:
                 place = lengths.index(block.last)
-                self.values[:, row, place] = as_float64(
-                    self._sums[:, i] / (block.last if self._uniform else self._weights[row])
-                )
+                self.values[:, row, place] = as_float64(self._averages(i, row, block.last))
             if block.last == lengths[-1]:
                 for name in self._state:
                     self.last[name][row] = as_float64(block.state[name][i])
+
+    def _averages(self, i: int, row: int, length: int) -> Tensor:
+        """The averages of a row, the i-th of those that run, over its first `length` steps. Shape (observables, C)."""
+        sums = self._sums[:, i]
+        if self._around is not None:
+            return sums[:-1] / sums[-1]
+        return sums / (length if self._uniform else self._weights[row])
 
     def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:
         """All of it at `position`, a copy, with the run of `chains` that it belongs to."""

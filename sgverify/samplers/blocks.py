@@ -61,12 +61,22 @@ def divergences(
     return found
 
 
+def whole_groups(diverged: Mapping[int, Divergence], size: int) -> dict[int, Divergence]:
+    """The same for every row of a group of `size` consecutive ones: each ends with the first that left every bound."""
+    found = dict(diverged)
+    for row in sorted(diverged):
+        first = row - row % size
+        for other in range(first, first + size):
+            found.setdefault(other, diverged[row])
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Position:
     """Where a run stands between two steps, and all that the next one needs.
 
     `rows` are the places of those that go on, after `done` steps; `state` their variables, each (S, C, d or 1),
-    `carried` what the gradient estimator keeps, `generators` the positions of torch's own generators, if they draw.
+    `carried` what a composite and the gradient estimator keep, `generators` the positions of torch's own generators, if they draw.
     """
 
     rows: tuple[int, ...]

@@ -66,6 +66,10 @@ class Estimator:
         """The gradient at theta in the given step of the block. Shape (S, C, d) -> (S, C, d)."""
         return self.potential.full(theta)
 
+    def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
+        """U at theta, estimated on a minibatch of the step where there are any. Shape (S, C, d) -> (S, C)."""
+        return self.potential.energy(theta)
+
     def of_step(self, step: int) -> Gradient:
         """The ingredient `grad` of one step of the block."""
         return Gradient(_Asked(self, step))
@@ -80,10 +84,12 @@ class MinibatchEstimator(Estimator):
         self._affine = potential.affine
         self._data: Any = potential.data
         self._drawn: Tensor = torch.empty(0)
+        self._indices: Tensor = torch.empty(0)
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches; on an affine gradient, sum what their data add to it."""
         drawn = self._source.block(first * self._per_step, count * self._per_step)
+        self._indices = drawn
         if self._affine is None or self._affine.deviations is None:
             self._drawn = drawn
             return
@@ -100,6 +106,10 @@ class MinibatchEstimator(Estimator):
             return self._affine.linear(theta) + drawn
         scale = len(self._data) / self._batch
         return self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._data[drawn])
+
+    def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
+        """prior + N/n sum over the minibatch of likelihood; see `Estimator.energy`."""
+        return self.potential.energy_over(theta, self._indices[step * self._per_step + minibatch])
 
 
 class SnapshotEstimator(MinibatchEstimator):
@@ -121,7 +131,7 @@ class SnapshotEstimator(MinibatchEstimator):
         """Draw the minibatches."""
         self._first = first
         if not self._cancels:
-            self._drawn = self._source.block(first * self._per_step, count * self._per_step)
+            self._drawn = self._indices = self._source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
         """Take the snapshot where it is due: theta, and what all data say there."""
@@ -138,6 +148,12 @@ class SnapshotEstimator(MinibatchEstimator):
     def resume(self, carried: tuple[Tensor, ...]) -> None:
         """See `Estimator.resume`."""
         self._snapshot = carried
+
+    def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
+        """As of any minibatch; where the minibatch cancels from the gradient, that of all data."""
+        if self._cancels:
+            return self.potential.energy(theta)
+        return super().energy(theta, step, minibatch)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""

@@ -40,9 +40,7 @@ def identity_of(
         "definition": _digest(_source(scheme)),
         "target": target.name,
         "potential": _digest(_gradients(target)),
-        "rows": "; ".join(
-            f"{row.schedule}, lengths={list(row.lengths)}, burn_in={row.burn_in}" for row in rows
-        ),
+        "rows": "; ".join(f"{row.name}, lengths={list(row.lengths)}, burn_in={row.burn_in}" for row in rows),
         "observables": "; ".join(getattr(item, "__name__", str(item)) for item in observables),
     }
     held = {

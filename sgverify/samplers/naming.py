@@ -14,8 +14,13 @@ from sgverify.schemes import Scheme
 from sgverify.targets.metric import parse_metric
 
 
-def parameters_of(scheme: Scheme, settings: Settings, dim: int, clock: Clock) -> dict[str, Any]:
-    """D, T, `dim` and the metric; raises `ConfigurationError` for a parameter that the sampler does not know."""
+def parameters_of(
+    scheme: Scheme, settings: Settings, dim: int, clock: Clock, temperatures: np.ndarray | None = None
+) -> dict[str, Any]:
+    """D, T (`temperatures`, one for each row, where they differ), `dim` and the metric.
+
+    Raises `ConfigurationError` for a parameter that the sampler does not know.
+    """
     known = {"D": settings.friction, "T": settings.temperature}
     for name in scheme.parameters:
         if name not in known:
@@ -24,6 +29,8 @@ def parameters_of(scheme: Scheme, settings: Settings, dim: int, clock: Clock) ->
                 "(temperature); write the definition with these"
             )
     constants = {name: Constant(np.array([[known[name]]], dtype=np.float64), clock) for name in known}
+    if temperatures is not None:
+        constants["T"] = Constant(temperatures[None, :], clock)
     return {**constants, "dim": dim, "metric": Metric(parse_metric(settings.metric))}
 
 

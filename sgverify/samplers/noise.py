@@ -23,6 +23,9 @@ from sgverify.schemes.scheme import Scheme
 
 COUPLINGS = (False, True, "brownian")
 
+OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memory-additive")
+"""What the kinds of streams begin with that every replica of a composite has for itself."""
+
 KEPT = 8
 """Steps for which the draws of torch's own generators are kept."""
 
@@ -232,9 +235,9 @@ def check_coupling(coupled: Any) -> None:
 def stream_keys(coupled: bool | str, kind: str, rows: Sequence[Row]) -> list[bytes]:
     """What tells apart the streams of a kind of the rows: their schedules' bits, or one key where they share it.
 
-    Rows on one Brownian path share the start and the path. Their minibatches stay independent: the l-th steps of
-    two rows are not at the same time.
+    The replicas of a composite have noise of their own and their minibatches in common. Rows on one Brownian path
+    share the start and the path. Their minibatches stay independent: the l-th steps of two rows are not at the same time.
     """
     if coupled is True or (coupled == "brownian" and kind.startswith(("noise", "momentum", "memory-noise"))):
         return [b"coupled"]
-    return [row.schedule.key for row in rows]
+    return [row.key if kind.startswith(OF_REPLICAS) else row.schedule.key for row in rows]

@@ -17,6 +17,7 @@ from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 
@@ -34,7 +35,7 @@ class Run:
 
     def __init__(
         self,
-        scheme: Scheme,
+        scheme: Scheme | Composite,
         target: Target,
         rows: Sequence[Row],
         *,
@@ -49,7 +50,11 @@ class Run:
         check_observables(observables, rows)
         self._ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
         self._book = _Book(self._ensemble, observables)
-        self._identity = identity_of(scheme, target, self._ensemble.rows, settings, observables)
+        self._identity = identity_of(
+            self._ensemble.scheme, target, self._ensemble.rows, settings, observables
+        )
+        if isinstance(scheme, Composite):
+            self._identity["composite"] = scheme.rule
         with one_thread(), torch.no_grad():
             if checkpoint is None:
                 self._reached: Position | None = self._ensemble.begin()

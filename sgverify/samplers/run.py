@@ -13,7 +13,18 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.blocks import FAR, Block, Position, by_coordinate, check_shapes, divergences, far_out
+from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
+from sgverify.samplers.around import Around, Stage, around_of, check_settings
+from sgverify.samplers.blocks import (
+    FAR,
+    Block,
+    Position,
+    by_coordinate,
+    check_shapes,
+    divergences,
+    far_out,
+    whole_groups,
+)
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.compiling import STEPS
 from sgverify.samplers.constants import Clock, Constant
@@ -29,6 +40,7 @@ from sgverify.samplers.variates import normals
 from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
 from sgverify.schemes.abstract import Census
+from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.noise import Noise as Ingredient
 from sgverify.targets import Target
 
@@ -40,6 +52,9 @@ _LONGEST = 512
 class Ensemble:
     """A scheme bound to a target, the rows of a sweep and settings.
 
+    Of a composite `scheme` is the scheme that it is made around, `around` what happens around the steps, and `rows` are
+    those of all its replicas.
+
     Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
     over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps drawn at
     once: none changes what is computed.
@@ -47,7 +62,7 @@ class Ensemble:
 
     def __init__(
         self,
-        scheme: Scheme,
+        scheme: Scheme | Composite,
         target: Target,
         rows: Sequence[Row],
         settings: Settings,
@@ -57,6 +72,11 @@ class Ensemble:
         tape: bool = True,
     ) -> None:
         settings.check()
+        self.around: Around | None = None
+        if isinstance(scheme, Composite):
+            check_settings(scheme, settings)
+            self.around = around_of(scheme, settings)
+            scheme, rows = scheme.scheme, self.around.rows(rows) if rows else rows
         if not rows:
             raise ConfigurationError(
                 "rows=[]: expected at least one schedule; make some with fixed, horizon or power"
@@ -72,7 +92,10 @@ class Ensemble:
         if settings.coupled == "brownian":
             check_path(scheme)
         self._spans = spans(self.rows) if settings.coupled == "brownian" else ()
-        self._parameters = parameters_of(scheme, settings, target.dim, self._clock)
+        self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
+        if self.around is not None:
+            self.temperatures = self.around.temperatures(self.rows, settings)
+        self._parameters = self._parameters_of(tuple(range(len(self.rows))))
         if settings.compiled and (settings.gradient.kind != "full" or self.potential.affine is None):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
@@ -83,7 +106,7 @@ class Ensemble:
         centre = target.location_float64(settings.temperature)
         self._spread = target.spread_float64(settings.temperature)
         self._start = centre + settings.start * self._spread
-        scalars = [1.0, math.sqrt(settings.temperature), settings.friction]
+        scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
         self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start])))
 
     def begin(self) -> Position:
@@ -137,26 +160,34 @@ class Ensemble:
         until: int | None,
     ) -> Iterator[Block]:
         """Blocks of the rows `alive`, until one of them ends or diverges, or step `until`."""
-        noise = self._noise(alive)
-        estimator = self._estimator(alive, self.scheme.census)
-        estimator.resume(self._carried)
-        schedules = [self.rows[row].schedule for row in alive]
-        moving = any(isinstance(schedule, Power) for schedule in schedules)
+        noise, around = self._noise(alive), self.around
+        own = estimator = self._estimator(alive, self.scheme.census)
+        if around is not None:
+            around.enter(self._stage(alive), start, self._carried)
+            estimator = around.estimator(own)
+            own.resume(self._carried[len(around.carried) :])
+        else:
+            estimator.resume(self._carried)
+        running = [self.rows[row] for row in alive]
+        moving = any(isinstance(row.schedule, Power) for row in running)
         marks = sorted({length for row in alive for length in self.rows[row].lengths})
         end = min(self.rows[row].lengths[-1] for row in alive)
         end = end if until is None else min(end, until)
         marks = sorted({*(mark for mark in marks if mark < end), end})
         # Another estimator may do something else at another step.
         steady = self._tape and type(estimator) is Estimator
-        motion = Motion(self.scheme, self._parameters, self._clock, self._fixed(), tape=steady)
+        parameters = self._parameters if around is None else self._parameters_of(alive)
+        motion = Motion(self.scheme, parameters, self._clock, self._fixed(), tape=steady)
         state, beyond, h = start, None, None
         while done < end and beyond is None:
             count = min(self._length(alive), next(mark for mark in marks if mark > done) - done)
-            steps = np.array([[schedule.at(done + k + 1) for schedule in schedules] for k in range(count)])
+            steps = np.array([[row.at(done + k + 1) for row in running] for k in range(count)])
             if h is None or moving:
                 h = Constant(steps if moving else steps[:1], self._clock, passing=moving)
             draws = self._draws(noise, done, count)
             estimator.prepare(done, count)
+            if around is not None:
+                around.prepare(done, count)
             k = 0
             while k < count and beyond is None:
                 many = self._compiled_together(motion, watch, count - k)
@@ -176,6 +207,8 @@ class Ensemble:
                 drawn_now = tuple(islice(draws, self.scheme.draws))
                 state = motion.move(state, drawn_now, h, partial(estimator.of_step, k))
                 beyond = far_out(state, self._bound)
+                if around is not None and beyond is None:
+                    state = around.after(k, done + k + 1, state, steps[k])
                 k += 1
                 if watch is not None:
                     watch.show(alive, done + k, state, steps[k - 1])
@@ -183,9 +216,12 @@ class Ensemble:
             check_shapes(self.scheme.name, named, self._shapes(len(alive)), self.dtype)
             block = Block(alive, done + 1, named, steps[:k], {})
             if beyond is not None:
-                names = [str(row.schedule) for row in self.rows]
+                names = [row.name for row in self.rows]
                 block.diverged.update(divergences(block, beyond, names, self.chains.start))
-            done, self._carried = block.last, estimator.carried
+                if around is not None:
+                    block.diverged.update(whole_groups(block.diverged, around.replicas))
+            done = block.last
+            self._carried = own.carried if around is None else (*around.carried, *own.carried)
             yield block
 
     def _compiled_together(self, motion: Motion, watch: Watch | None, left: int) -> int:
@@ -237,7 +273,7 @@ class Ensemble:
                 )
             elif name == "p" and self.settings.start_momentum == "stationary":
                 drawn = normals(self._streams(alive)("momentum"), 0, self.target.dim).movedim(0, -1)
-                value = (drawn * math.sqrt(self.settings.temperature)).expand(*shape, -1)
+                value = (drawn * self._root_temperature(alive)).expand(*shape, -1)
             else:
                 value = torch.zeros((*shape, self.target.dim), dtype=torch.float64, device=self.device)
             values.append(by_coordinate(value.to(self.dtype)))
@@ -246,7 +282,7 @@ class Ensemble:
         estimator = self._estimator(alive, self.scheme.starts, "memory-")
         estimator.prepare(0, 1)
         estimator.begin(0, values[0])
-        h = Constant(np.array([[self.rows[row].schedule.at(1) for row in alive]]), self._clock)
+        h = Constant(np.array([[self.rows[row].at(1) for row in alive]]), self._clock)
         draw = Mixed(self._streams(alive), "memory-noise", self.scheme.starts.laws, **self._drawn()).take(
             0, 1
         )
@@ -258,6 +294,21 @@ class Ensemble:
             **self._parameters,
         )
         return tuple(value.tensor for value in whole)
+
+    def _root_temperature(self, alive: tuple[int, ...]) -> Any:
+        """sqrt(T), one for each row where they differ."""
+        if self.around is None:
+            return math.sqrt(self.settings.temperature)
+        roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
+        return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
+
+    def _parameters_of(self, alive: tuple[int, ...]) -> dict[str, Any]:
+        temperatures = None if self.around is None else self.temperatures[list(alive)]
+        return parameters_of(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
+
+    def _stage(self, alive: tuple[int, ...]) -> Stage:
+        rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
+        return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
 
     def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
         settings, rows = self.settings, [self.rows[row] for row in alive]

@@ -60,11 +60,28 @@ class Row:
     """One schedule and the lengths L, increasing, at which its running average is taken.
 
     `burn_in`: the number of first steps that its averages leave out; None: that of the settings. L counts them.
+    `replica` numbers the rows that a composite makes of one, from 0; they have one schedule, each times its `factor`.
     """
 
     schedule: Fixed | Power
     lengths: tuple[int, ...]
     burn_in: int | None = None
+    replica: int = 0
+    factor: float = 1.0
+
+    def at(self, number: int) -> float:
+        """h_l of the row at l = `number`, counted from 1: that of the schedule, times the row's own factor."""
+        return self.schedule.at(number) * self.factor
+
+    @property
+    def key(self) -> bytes:
+        """The bits that its noise is derived from: each replica has its own, all have the minibatches of the schedule."""
+        return self.schedule.key + (b"replica" + struct.pack("<q", self.replica) if self.replica else b"")
+
+    @property
+    def name(self) -> str:
+        """The schedule, and the number of the replica where it is not the first."""
+        return f"{self.schedule}, replica {self.replica + 1}" if self.replica else str(self.schedule)
 
 
 def fixed(steps: Sequence[float], lengths: Sequence[int]) -> tuple[Row, ...]:

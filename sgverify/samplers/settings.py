@@ -30,7 +30,7 @@ class Settings:
     `compiled` puts the steps through torch.compile (full gradients of quadratic potentials): the same up to rounding.
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
     comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), for the dynamics that
-    have one.
+    have one. `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
     """
 
     temperature: float = 1.0
@@ -49,6 +49,7 @@ class Settings:
     thinning: int = 1
     first_chain: int = 0
     metric: str | None = None
+    exchange: Any = None
 
     @staticmethod
     def of(configuration: Any, **changes: Any) -> Settings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 
@@ -32,7 +33,7 @@ class States:
 
 
 def sample_states(
-    scheme: Scheme,
+    scheme: Scheme | Composite,
     target: Target,
     rows: Sequence[Row],
     *,
@@ -53,16 +54,17 @@ def sample_states(
     ensemble = Ensemble(
         scheme,
         target,
-        [Row(row.schedule, wanted) for row in rows],
+        [replace(row, lengths=wanted, burn_in=None) for row in rows],
         settings,
         hoist=hoist,
         block=block,
         tape=tape,
     )
+    scheme, made = ensemble.scheme, ensemble.rows
     widths = {name: target.dim if kind == "vector" else 1 for name, kind in scheme.shapes.items()}
-    shape = (len(rows), len(wanted), settings.chains)
+    shape = (len(made), len(wanted), settings.chains)
     values = {name: np.full((*shape, width), np.nan) for name, width in widths.items()}
-    diverged: list[Divergence | None] = [None] * len(rows)
+    diverged: list[Divergence | None] = [None] * len(made)
     with one_thread(), torch.no_grad():
         for part in ensemble.blocks():
             for row, why in part.diverged.items():
@@ -72,4 +74,4 @@ def sample_states(
                     if row not in part.diverged:
                         for name in scheme.state:
                             values[name][row, wanted.index(part.last)] = as_float64(part.state[name][i])
-    return States(tuple(rows), wanted, values, tuple(diverged))
+    return States(made, wanted, values, tuple(diverged))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from sgverify.errors import UserError
-from sgverify.schemes.catalogue import find_scheme
+from dataclasses import replace
+
+from sgverify.errors import DefinitionError, UnknownNameError, UserError
+from sgverify.schemes.catalogue import NAMED, PATTERNS, find_scheme
+from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.references import Wanted, load_object
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.torch_step import TorchStep
@@ -19,8 +22,11 @@ _SCHEME = Wanted(
 _STEP = Wanted(
     key="scheme",
     noun="scheme",
-    type=(Scheme, TorchStep),
-    written="a function under @scheme(dynamics), a word Alphabet(...).word(...), or torch code under @torch_step(dynamics)",
+    type=(Scheme, TorchStep, Composite),
+    written=(
+        "a function under @scheme(dynamics), a word Alphabet(...).word(...), torch code under @torch_step(dynamics), or a "
+        "composite such as ReplicaExchange(name, scheme)"
+    ),
     catalogue="schemes",
 )
 
@@ -36,15 +42,57 @@ def load_scheme(reference: str) -> Scheme:
     return found
 
 
-def load_step(reference: str) -> Scheme | TorchStep:
-    """The scheme or the torch step that `reference` names; raises as `load_scheme` does."""
-    return _load(reference, _STEP)
+def load_step(reference: str) -> Scheme | TorchStep | Composite:
+    """The scheme, the torch step or the composite that `reference` names; raises as `load_scheme` does.
+
+    `mine.py:composite.scheme` names the scheme of a composite.
+    """
+    found = _load(reference, _STEP)
+    return replace(found, reference=reference) if isinstance(found, Composite) else found
 
 
-def _load(reference: str, wanted: Wanted) -> Scheme | TorchStep:
+def scheme_reference(composite: Composite) -> str:
+    """How a command line names the scheme of a composite: by its own name where the catalogue has it."""
+    scheme = composite.scheme
+    if scheme.reference or NAMED.get(scheme.name) == scheme:
+        return scheme.reference or scheme.name
+    return f"{composite.reference or composite.name}{_OF_COMPOSITE}"
+
+
+_OF_COMPOSITE = ".scheme"
+
+
+def _load(reference: str, wanted: Wanted) -> Scheme | TorchStep | Composite:
+    if reference.endswith(_OF_COMPOSITE):
+        whole = reference.removesuffix(_OF_COMPOSITE)
+        composite = _load(whole, _STEP)
+        if not isinstance(composite, Composite):
+            raise DefinitionError(f"scheme={reference!r}: {whole} is no composite; leave {_OF_COMPOSITE} out")
+        return composite.scheme
     if ":" not in reference:
         if reference.endswith(".py"):
             raise UserError(f"scheme={reference!r}: which scheme of the file? Write {reference}:attribute")
-        return find_scheme(reference)
-    found: Scheme | TorchStep = load_object(reference, wanted)
+        return _named(reference, wanted)
+    found: Scheme | TorchStep | Composite = load_object(reference, wanted)
     return found
+
+
+def _named(name: str, wanted: Wanted) -> Scheme | Composite:
+    if name in COMPOSITES:
+        if wanted is not _STEP:
+            raise DefinitionError(
+                f"scheme={name!r}: is a composite, and a scheme is expected; write {COMPOSITES[name].scheme.name}, around "
+                "which it is made"
+            )
+        return COMPOSITES[name]
+    try:
+        return find_scheme(name)
+    except UnknownNameError:
+        if wanted is not _STEP:
+            raise
+        raise UnknownNameError(
+            "scheme",
+            name,
+            [*NAMED, *PATTERNS, *COMPOSITES],
+            "A scheme of your own is path/to/file.py:attribute.",
+        ) from None

@@ -57,6 +57,11 @@ def test_every_published_key_is_known_and_no_other() -> None:
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),
         *(f"schedule.{key}" for key in ("kind", "step", "scale", "alpha")),
         *(f"sweep.{key}" for key in ("steps", "lengths")),
+        *(
+            f"exchange.{key}"
+            for key in ("ladder", "step_factors", "correction", "every", "intensity", "energies")
+        ),
+        *(f"exchange.{key}" for key in ("variance", "repeats", "smoothing", "refresh", "momentum")),
     }
 
 

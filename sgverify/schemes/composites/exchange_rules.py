@@ -1,11 +1,13 @@
 """The rules of replica exchange with noisy energies, Deng et al. 2021: each written once, in plain arithmetic.
 
-Every function is elementwise in `+ - * /` alone: fractions, floats, arrays, tensors and balls all go through it.
+Every function is elementwise, in `+ - * /` and `sqrt`: fractions, floats, arrays, tensors and balls all go through it.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from sgverify.schemes.mathematics import sqrt
 
 
 def inverse_gap(tau_1: Any, tau_2: Any) -> Any:
@@ -39,3 +41,8 @@ def best_coefficient(covariance: Any, variance: Any) -> Any:
 def smoothed(before: Any, measured: Any, *, gamma: Any) -> Any:
     """(1 - gamma) before + gamma measured, how variance and coefficient are learnt; Deng et al. 2021, Algorithms 1 and 2."""
     return (1 - gamma) * before + gamma * measured
+
+
+def rescaled(p: Any, *, old: Any, new: Any) -> Any:
+    """A momentum that goes with its state from the temperature `old` to `new`: p sqrt(new/old), N(0, T I) in both."""
+    return p * sqrt(new / old)

@@ -1,0 +1,34 @@
+"""A subject that is a composite: its own checks read the rule around the steps, its scheme has all of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sgverify.checks.subject import Subject
+from sgverify.errors import ConfigurationError
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.loading import scheme_reference
+
+
+@dataclass(frozen=True)
+class CompositeSubject(Subject):
+    """A composite under a configuration; `scheme` is the one that it is made around, `reference` names the composite."""
+
+    composite: Composite = None  # type: ignore[assignment]
+
+    @property
+    def parts(self) -> tuple[Subject, ...]:
+        """Itself, and its scheme as a subject of its own."""
+        return self, Subject(self.scheme, self.configuration, scheme_reference(self.composite), self.shared)
+
+    def validate(self) -> None:
+        """Meet every error that the configuration alone can cause, before anything is computed."""
+        super().validate()
+        if self.method is not None:
+            raise ConfigurationError(
+                f"method={self.method!r} with scheme={self.reference!r}: a composite has no rates of its own; leave it out, or "
+                f"ask about its scheme {scheme_reference(self.composite)}"
+            )
+
+
+__all__ = ["CompositeSubject"]

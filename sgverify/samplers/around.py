@@ -1,0 +1,109 @@
+"""What a composite does around the steps of its scheme while it runs: the hooks of an `Ensemble`.
+
+The rows of a sweep become those of the tensor: `replicas` consecutive ones for each. At every step the run asks the
+estimator that `estimator` has made of its own for gradients, looks for chains that left every bound, and hands the state
+to `after`. All hooks see tensors of shape (S, C, d or 1), the S rows that run; chains are to stay independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradients import Estimator
+from sgverify.samplers.motion import State
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.schedules import Row
+from sgverify.samplers.settings import Settings
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The rows that run together, and what they are made of.
+
+    `streams` gives the random stream of a kind: one for each row where the kind begins as one of `OF_REPLICAS`, else
+    the same for all replicas of a row. `temperatures` holds T of each row, float64, shape (S,).
+    """
+
+    scheme: Scheme
+    potential: Potential
+    rows: tuple[Row, ...]
+    settings: Settings
+    temperatures: np.ndarray
+    streams: Callable[[str], Stream]
+
+
+class Around:
+    """What is done around the steps; this one does nothing. One is made for an ensemble, and serves one run at a time."""
+
+    replicas = 1
+    """Consecutive rows that are made of one; they end together."""
+
+    def rows(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """The rows of the tensor. Raises `ConfigurationError` for rows that it cannot take."""
+        return tuple(rows)
+
+    def temperatures(self, rows: Sequence[Row], settings: Settings) -> np.ndarray:
+        """T of each row of the tensor. Shape (S,)."""
+        return np.full(len(rows), settings.temperature, dtype=np.float64)
+
+    def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
+        """Begin with these rows at `state`; `carried` is () before step 1, else begins with what was `carried`."""
+
+    def estimator(self, estimator: Estimator) -> Estimator:
+        """The gradient estimate that the steps use, made of theirs."""
+        return estimator
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw what the steps first, ..., first + count - 1 need; steps are counted from 0."""
+
+    def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
+        """The state that step l = `number` leaves, `place` of its block, of sizes `steps` (S,); it may be overwritten."""
+        return state
+
+    @property
+    def carried(self) -> tuple[Tensor, ...]:
+        """What later steps need of the earlier ones, always as many tensors, each of shape (S, C, anything)."""
+        return ()
+
+    weighted = False
+    """Whether states count differently in averages, by `weights`."""
+
+    def weights(self) -> Tensor:
+        """What the present state counts in averages, times what its schedule says; float64, shape (S, C)."""
+        raise NotImplementedError(f"{type(self).__name__} weighs no states")
+
+    def recorded(self) -> Mapping[str, Tensor]:
+        """Statistics of the latest step by name, each of shape (S, C)."""
+        return {}
+
+
+@singledispatch
+def around_of(composite: Any, settings: Settings) -> Around:
+    """What a composite does around steps, under these settings; a new type registers itself here."""
+    raise ConfigurationError(
+        f"scheme={getattr(composite, 'name', composite)!r}: a {type(composite).__name__} cannot be sampled; expected a Scheme, or "
+        "a composite whose type is registered with sgverify.samplers.around.around_of"
+    )
+
+
+def check_settings(composite: Composite, settings: Settings) -> None:
+    """Raise `ConfigurationError` for settings under which the rule around the steps would not be what it is."""
+    for name in ("coupled", "compiled"):
+        if getattr(settings, name):
+            raise ConfigurationError(
+                f"{name}={getattr(settings, name)!r} with the composite {composite.name}: expected False; leave {name} out, or "
+                f"run its scheme {composite.scheme.name}"
+            )
+
+
+__all__ = ["Around", "Stage", "around_of", "check_settings"]

@@ -1,0 +1,45 @@
+"""The composites that ship with sgverify, found by name."""
+
+from __future__ import annotations
+
+from sgverify.schemes.catalogue import find_scheme
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites.exchange import ReplicaExchange
+
+_SOURCE = "Deng, Feng, Karagiannis, Lin, Liang 2021"
+
+
+def _exchanges(ending: str, name: str) -> tuple[ReplicaExchange, ...]:
+    """Swaps by plain energies, by variance-reduced ones, and by those with a coefficient that is learnt."""
+    scheme = find_scheme(name)
+    return (
+        ReplicaExchange(
+            f"resg{ending}",
+            scheme,
+            f"Replicas of {name} at several temperatures that swap states.",
+            f"{_SOURCE}, section 2",
+        ),
+        ReplicaExchange(
+            f"vr-resg{ending}",
+            scheme,
+            f"Replicas of {name} that swap by variance-reduced energies.",
+            f"{_SOURCE}, Algorithm 1",
+            reduced=True,
+        ),
+        ReplicaExchange(
+            f"avr-resg{ending}",
+            scheme,
+            f"Replicas of {name} that swap by variance-reduced energies of a learnt coefficient.",
+            f"{_SOURCE}, Algorithm 2",
+            reduced=True,
+            adaptive=True,
+        ),
+    )
+
+
+COMPOSITES: dict[str, Composite] = {
+    composite.name: composite
+    for composite in (*_exchanges("ld", "sgld-euler"), *_exchanges("hmc", "sghmc-euler"))
+}
+
+__all__ = ["COMPOSITES"]
