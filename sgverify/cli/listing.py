@@ -39,8 +39,8 @@ def _schemes() -> list[dict[str, str]]:
     from sgverify.schemes.composites import COMPOSITES
 
     named = [_row(item.name, item.summary, item.source) for item in NAMED.values()]
-    named += [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
-    return named + [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
+    named += [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
+    return named + [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
 
 
 def _title(claim: Claim) -> str:

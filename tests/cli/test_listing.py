@@ -10,6 +10,7 @@ import pytest
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
 from sgverify.schemes.catalogue import NAMED, PATTERNS
+from sgverify.schemes.composites import COMPOSITES
 from sgverify.targets import TARGETS
 from tests.cli.conftest import Call
 
@@ -17,7 +18,7 @@ from tests.cli.conftest import Call
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("schemes", [*NAMED, *PATTERNS]),
+        ("schemes", [*NAMED, *PATTERNS, *COMPOSITES]),
         ("targets", list(TARGETS)),
         ("claims", list(claims())),
         ("checks", list(CHECKS)),
