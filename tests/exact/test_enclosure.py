@@ -112,7 +112,7 @@ def test_it_lies_within_the_bound_of_quadrature(name: str, monkeypatch: pytest.M
 def test_tails_are_bounded_and_not_far_from_what_they_are(name: str, side: int) -> None:
     target = build(name)
     frame = find_frame(target.energy_of_coordinate(0))
-    energy = averages._read(target, 0, Fraction(1), Tails, exactly(arb(0)), arb(frame.lowest))
+    energy = averages.read_energy(target, 0, Fraction(1), Tails, exactly(arb(0)), arb(frame.lowest))
     cut = frame.centre + side * 3 * frame.scale
     bounds = beyond(energy, arb(cut), side, 2)
     assert bounds is not None
@@ -138,7 +138,7 @@ def test_a_tail_without_growth_has_no_bound() -> None:
     # -x^2 falls: not a density.
     assert beyond(lambda x: -(x * x), arb(1), 1, 0) is None
     with pytest.raises(NoEnclosureError, match="tails"):
-        averages._cut(lambda x: log(exactly(arb(2))) + 0 * x, arb(0), arb(1), 1, 2, 6.0)
+        averages.find_cut(lambda x: log(exactly(arb(2))) + 0 * x, arb(0), arb(1), 1, 2, 6.0)
 
 
 def test_bounds_hold_on_the_whole_half_line() -> None:
@@ -183,14 +183,14 @@ def test_a_series_that_flint_cuts_short_is_seen(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_tails_that_are_dropped_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = averages._cut
+    kept = averages.find_cut
 
     def near(*given: Any) -> Any:
         _, bounds = kept(*given)
         centre, width, side = given[1:4]
         return centre + side * 3 * width, bounds
 
-    monkeypatch.setattr(averages, "_cut", near)
+    monkeypatch.setattr(averages, "find_cut", near)
     assert not holds(enclosed(build("quartic", strength=4.0, tilt=0.0), 2), quartic(2))
 
 
@@ -219,8 +219,8 @@ def test_without_the_scaling_by_the_mode_there_is_no_answer(monkeypatch: pytest.
     target = build("quartic", strength=4.0, tilt=0.0)
     shifted = Target("shifted", 1, lambda theta: target.prior(theta) + 5000, None, None)
     assert holds(enclosed(shifted, 2), quartic(2))
-    kept = averages._read
-    monkeypatch.setattr(averages, "_read", lambda *given: kept(*given[:-1], arb(0)))
+    kept = averages.read_energy
+    monkeypatch.setattr(averages, "read_energy", lambda *given: kept(*given[:-1], arb(0)))
     found = enclosed(shifted, 2) if _answers(shifted) else None
     assert found is None or not float(found.rad()) < 1e-12
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sgverify.checks.errata import (
+    awsgld_laws,
+    awsgld_noise,
+    awsgld_rates,
+    awsgld_weights,
     control_variates,
     densities,
     dissipativity,
@@ -36,6 +40,10 @@ def formulas(paper: str | None = None) -> tuple[Formula, ...]:
         *sums.FORMULAS,
         *flows.FORMULAS,
         *theorems.formulas(),
+        *awsgld_weights.FORMULAS,
+        *awsgld_laws.FORMULAS,
+        *awsgld_noise.FORMULAS,
+        *awsgld_rates.FORMULAS,
         *control_variates.FORMULAS,
         *swaps.FORMULAS,
         *dissipativity.FORMULAS,

@@ -78,10 +78,10 @@ def _moments(target: Target, place: int, temperature: Fraction, top: int) -> tup
 
     frame = find_frame(scaled, *target.hint(place))
     centre, width, lowest = arb(frame.centre), arb(frame.scale), arb(frame.lowest)
-    on_balls = _read(target, place, temperature, Balls, arb(0), lowest)
-    on_tails = _read(target, place, temperature, Tails, exactly(arb(0)), lowest)
-    low, below = _cut(on_tails, centre, width, -1, top, _first_look(scaled, frame, -1))
-    high, above = _cut(on_tails, centre, width, 1, top, _first_look(scaled, frame, 1))
+    on_balls = read_energy(target, place, temperature, Balls, arb(0), lowest)
+    on_tails = read_energy(target, place, temperature, Tails, exactly(arb(0)), lowest)
+    low, below = find_cut(on_tails, centre, width, -1, top, first_look(scaled, frame, -1))
+    high, above = find_cut(on_tails, centre, width, 1, top, first_look(scaled, frame, 1))
     inside = integrals_between(on_balls, low, high, centre, top, width)
     # What is beyond a cut is at most |x - c|^k away from nothing; the mass there is not negative.
     ends = [left + right for left, right in zip(below, above, strict=True)]
@@ -91,7 +91,7 @@ def _moments(target: Target, place: int, temperature: Fraction, top: int) -> tup
     return centre, [value / whole[0] for value in whole]
 
 
-def _read(
+def read_energy(
     target: Target, place: int, temperature: Fraction, carrier: type[Vector], zero: Any, lowest: arb
 ) -> Callable[[Any], Any]:
     """x -> U(x)/T less its least value, the other coordinates at 0, on one of the carriers."""
@@ -121,7 +121,7 @@ def _lifted(value: float, zero: Any) -> Any:
     return zero + arb(value)
 
 
-def _first_look(energy: Energy, frame: Frame, side: int) -> float:
+def first_look(energy: Energy, frame: Frame, side: int) -> float:
     """How far from the centre E seems to stay `_HEIGHT` above its least value; a wrong guess costs time, not rigour."""
     offsets = frame.scale * 1.1 ** np.arange(-60, 80)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,7 +129,7 @@ def _first_look(energy: Energy, frame: Frame, side: int) -> float:
     return float(offsets[min(len(offsets) - 1, low[-1] + 1 if len(low) else 0)])
 
 
-def _cut(
+def find_cut(
     energy: Callable[[Bounds], Bounds], centre: arb, width: arb, side: int, top: int, reach: float
 ) -> tuple[arb, list[arb]]:
     """A cut on one side beyond which the moments around `centre` are negligible, and bounds of what they are there."""

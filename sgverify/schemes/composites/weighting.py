@@ -7,6 +7,7 @@ of the state, and `below` is theta((J - 1) v 1). Fractions, floats, arrays and t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from sgverify.schemes.mathematics import exp, log
@@ -85,4 +86,7 @@ def power(value: Any, exponent: Any) -> Any:
     """value^exponent; by products where the exponent is whole, so that exact numbers stay exact."""
     if exponent == int(exponent):
         return value ** int(exponent)
+    if isinstance(exponent, Fraction):
+        # Tensors and balls take whole numbers where they take no fractions.
+        return exp(log(value) * exponent.numerator / exponent.denominator)
     return exp(exponent * log(value))

@@ -1,0 +1,250 @@
+"""What awsgld says of its invariant laws: signs, the potential of the multiplier, the piecewise approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import arb, arb_series
+
+from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.generators import compare
+from sgverify.exact.ball import number
+from sgverify.exact.partition.fixed_point import BITS, cumulated_weights
+from sgverify.exact.partition.piecewise import PlaneEnergies
+from sgverify.schemes import dynamics, langevin
+from sgverify.schemes.composites import weighting
+
+REGIONS = (8, 32, 128)
+MANY = (8, 64, 512)
+ZETA = 2
+
+
+@dynamics(theta="vector")
+def langevin_uphill(theta, *, grad, T):  # type: ignore[no-untyped-def]
+    """grad L . grad + T Laplace, as below (38)."""
+    return grad(theta), T
+
+
+def generator() -> Examination:
+    """The generator below (38), against that of the diffusion that the SGLD step (i) discretises."""
+    return compare(langevin_uphill, langevin, langevin)
+
+
+def dissipativity() -> Examination:
+    """(21) for U = |x|^2/2 with all weights alike, where L = U: <grad L, x> = |x|^2."""
+    falls, kept = [], []
+    for m in (Fraction(1, 1000), Fraction(1, 2), Fraction(1)):
+        for b in (Fraction(0), Fraction(1), Fraction(10**6)):
+            # <grad L, x> - b + m |x|^2 = (1 + m) |x|^2 - b at |x|^2 = b + 1.
+            square = b + 1
+            if not square <= b - m * square:
+                falls.append((m, b))
+            # The other way round |x|^2 >= m |x|^2 - b at every x, for m <= 1.
+            if any(not s >= m * s - b for s in (Fraction(0), square, 1000 * square)):
+                kept.append((m, b))
+    return Examination(
+        printed=f"|x|^2 <= b - m |x|^2 is false at |x|^2 = b + 1, for each of {len(falls)} pairs m > 0, b >= 0, and for every other"
+        if falls
+        else "",
+        holds=f"{kept}" if kept else "",
+        certificate={
+            "U": "|x|^2/2, theta(i) = 1 for all i: the multiplier is 1",
+            "why": "(1 + m) |x|^2 - b is above 0 from |x|^2 = b/(1 + m) on: the drift -grad L points inwards, grad L outwards",
+        },
+    )
+
+
+def potential() -> Examination:
+    """The multiplier of (19) as the derivative of u + zeta tau log Psi_theta(u), on power series of balls."""
+    broken = []
+    width, lower = Fraction(1, 3), Fraction(2)
+    with flint.ctx.workprec(BITS):
+        for here, below in ((Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 4), Fraction(9, 10))):
+            for zeta, tau in ((1, Fraction(1)), (5, Fraction(20)), (3, Fraction(1, 5))):
+                energy = arb_series([number(Fraction(13, 6)), 1], 2)
+                psi = weighting.log_psi(
+                    number(here), number(below), energy=energy, lower=number(lower), width=number(width)
+                )
+                slope = (energy + zeta * number(tau) * psi)[1]
+                ran = weighting.multiplier(
+                    number(here), number(below), zeta=zeta, tau=number(tau), width=number(width)
+                )
+                if not (arb(slope) - ran).contains(0):
+                    broken.append(f"zeta = {zeta}, tau = {tau}")
+    return Examination(
+        printed="; ".join(broken),
+        holds="",
+        certificate={
+            "so": "exp(-U/tau)/Psi^zeta is the law of the diffusion with the gradient (19), on each region and, as Psi is "
+            "continuous, as a whole"
+        },
+        method="exact",
+    )
+
+
+def alternating(bins: int) -> list[Fraction]:
+    """1, 1/2, 1, 1/2, ..., read from the last region: far from increasing, and in (0, 1]^m."""
+    return [Fraction(1, 1 + (bins - i) % 2) for i in range(1, bins + 1)]
+
+
+def straight(bins: int) -> list[Fraction]:
+    """From 1/2 to 1 in equal steps."""
+    return [Fraction(1, 2) + Fraction(i, 2 * bins) for i in range(1, bins + 1)]
+
+
+def increments(energies: PlaneEnergies, weights: Sequence[Any]) -> arb:
+    """(2/Z) sum_i p_i |theta(i-1)^-zeta - theta(i)^-zeta|: what bounds the distance of the laws where no energy is beyond."""
+    flat = energies.flat_parts(weights, ZETA)
+    masses = energies.masses()
+    sizes = [weighting.importance(number(w), zeta=ZETA) for w in weights]
+    steps = (abs(1 / a - 1 / b) * p for a, b, p in zip(sizes, sizes[1:], masses[1:], strict=False))
+    return 2 * sum(steps, arb(0)) / sum(flat, arb(0))
+
+
+def approximation() -> Examination:
+    """Lemma 3 for weights in the compact set of assumption A1 that do not change slowly, and for those that do."""
+    found, bounded, fails = {}, {}, []
+    with flint.ctx.workprec(BITS):
+        for bins in REGIONS:
+            energies = PlaneEnergies(bins)
+            found[bins] = energies.distance(alternating(bins), ZETA)
+            star = cumulated_weights(energies.masses(), ZETA)
+            for name, weights in (("straight", straight(bins)), ("theta*", star)):
+                apart, bound = energies.distance(weights, ZETA), increments(energies, weights)
+                bounded[f"m = {bins}, {name}"] = {
+                    "distance": _text(apart),
+                    "bound": _text(bound),
+                    "m times the bound": _text(bins * bound),
+                }
+                if not apart <= bound or not bins * bound < 8:
+                    fails.append(f"m = {bins}, {name}")
+    least = min(float(value.lower()) for value in found.values())
+    return Examination(
+        printed=f"theta alternating between 1/2 and 1: the laws stay {least:.3g} apart from m = {REGIONS[0]} to {REGIONS[-1]}"
+        if bool(found[REGIONS[-1]] > found[REGIONS[0]] / 2)
+        else "",
+        holds=", ".join(fails),
+        certificate={
+            "energies": "U = |x|^2/2 on the disc U <= 4, tau = 1, u_1 = 1/2 fixed, zeta = 2",
+            "distance of the laws, theta alternating": {
+                f"m = {m}": _text(value) for m, value in found.items()
+            },
+            "weights with increments O(1/m)": bounded,
+        },
+        method="exact",
+    )
+
+
+def above_the_top() -> Examination:
+    """Lemma 3 where U exceeds u_m, as it does in every unbounded space: the last slope of log Psi goes on there."""
+    found, inside, fails = {}, {}, []
+    with flint.ctx.workprec(BITS):
+        for bins in MANY:
+            endless, ends = PlaneEnergies(bins, beyond=True), PlaneEnergies(bins)
+            found[bins] = endless.distance(straight(bins), ZETA)
+            inside[bins] = ends.distance(straight(bins), ZETA)
+            # What lies beyond counts at most twice, and theta <= 1 keeps the normalising constants above 1.
+            mass = 1 - endless.cumulated(endless.top)
+            bound = 2 * (increments(endless, straight(bins)) + 2 * mass)
+            if not found[bins] <= bound:
+                fails.append(f"m = {bins}")
+        left = {m: value * m for m, value in found.items()}
+    return Examination(
+        printed=f"m times the distance grows: {', '.join(f'{_text(v)} at m = {m}' for m, v in left.items())}"
+        if bool(left[MANY[-1]] > 2 * left[MANY[0]])
+        else "",
+        holds=", ".join(fails),
+        certificate={
+            "energies": "U = |x|^2/2 in the whole plane, tau = 1, u_m = 4, beyond which is a mass of "
+            + _text(1 - PlaneEnergies(8, beyond=True).cumulated(4)),
+            "distance on the disc U <= u_m": {f"m = {m}": _text(value) for m, value in inside.items()},
+            "distance in the plane": {f"m = {m}": _text(value) for m, value in found.items()},
+        },
+        method="exact",
+    )
+
+
+def averages() -> Examination:
+    """Lemma 6 at theta_k = theta* for all k, k -> infinity and eps -> 0: what is left is the distance of the two laws."""
+    rows, fails = {}, []
+    with flint.ctx.workprec(BITS):
+        for bins in REGIONS:
+            energies = PlaneEnergies(bins)
+            star = cumulated_weights(energies.masses(), ZETA)
+            smooth, flat = energies.smooth_parts(star, ZETA), energies.flat_parts(star, ZETA)
+            half = (bins + 1) // 2
+            left = abs(
+                sum(smooth[:half], arb(0)) / sum(smooth, arb(0))
+                - sum(flat[:half], arb(0)) / sum(flat, arb(0))
+            )
+            rows[bins] = left
+            if not bins * left < 8:
+                fails.append(f"m = {bins}")
+        positive = [m for m, value in rows.items() if value > 0]
+    return Examination(
+        printed=f"f = 1 on the lower half of the regions: {_text(rows[REGIONS[0]])} is left at m = {REGIONS[0]}, where "
+        "1/(k eps) + eps + sqrt(sum omega/k) is 0"
+        if positive
+        else "",
+        holds=", ".join(fails),
+        certificate={
+            "what is left": {f"m = {m}": _text(value) for m, value in rows.items()},
+            "m times that": {f"m = {m}": _text(m * value) for m, value in rows.items()},
+            "the limit of the average": "int f varpi_Psi: awsgld/equation-19-potential",
+        },
+        method="exact",
+    )
+
+
+def _text(value: arb) -> str:
+    return str(value.str(5, radius=False))
+
+
+FORMULAS = (
+    Formula(
+        "awsgld/equation-21",
+        "equation (21), assumption A3",
+        "<grad L(x, theta), x> <= b - m |x|^2",
+        "<grad L(x, theta), x> >= m |x|^2 - b, for the drift is -grad L",
+        dissipativity,
+    ),
+    Formula(
+        "awsgld/equation-38",
+        "below equation (38)",
+        "the generator is <grad g, grad L> + tau Laplace g",
+        "-<grad g, grad L> + tau Laplace g, the generator of dX = -grad L dt + sqrt(2 tau) dW (tau is called T here)",
+        generator,
+    ),
+    Formula(
+        "awsgld/equation-19-potential",
+        "equation (19) with the law of (8), as the proof of lemma 1 has it",
+        "1 + (zeta tau/du) (log theta(J) - log theta((J-1) v 1)) = d/du (u + zeta tau log Psi_theta(u))",
+        "",
+        potential,
+    ),
+    Formula(
+        "awsgld/lemma-3",
+        "lemma 3, for every theta of assumption A1",
+        "int f (varpi_Psi - varpi_Psi~) = O(1/m) for any bounded f",
+        "at most (2/Z) sum_i p_i |theta(i-1)^-zeta - theta(i)^-zeta| sup |f|, which is O(1/m) where the increments of theta are; "
+        "Taylor's formula gives the increments no order, theta being free",
+        approximation,
+    ),
+    Formula(
+        "awsgld/lemma-3-last-region",
+        "lemma 3, its last region with u_(m-1) fixed",
+        "int f (varpi_Psi - varpi_Psi~) = O(1/m), whatever mass is above u_m",
+        "O(1/m + the mass above u_m): the multiplier (19) goes on there, so that Psi grows while theta(m) stays",
+        above_the_top,
+    ),
+    Formula(
+        "awsgld/lemma-6",
+        "lemma 6, its statement",
+        "|E sum f(x_i)/k - int f varpi_Psi~| = O(1/(k eps) + eps + sqrt(sum omega_i/k))",
+        "... + O(1/m), as the last line of its proof has it",
+        averages,
+    ),
+)
