@@ -10,6 +10,7 @@ from sgverify.checks.average_law import AverageLaw, law_of_average
 from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import check_complete, run_seed, share_of
+from sgverify.checks.schedule_rows import row_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
@@ -17,7 +18,7 @@ from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
 from sgverify.rates.point_null import GROWTH, LOOKS
 from sgverify.rates.sample import Floats
-from sgverify.samplers import Settings, fixed, sample
+from sgverify.samplers import Settings, sample
 
 CHECK = "agreement"
 
@@ -120,7 +121,7 @@ def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
     averages = sample(
         subject.scheme,
         subject.target,
-        fixed([law.step], [law.length]),
+        [row_of(subject, law.length)],
         observables=[subject.observable],
         settings=Settings.of(
             subject.configuration, seed=run_seed(subject, CHECK), chains=chains, first_chain=chains

@@ -14,8 +14,10 @@ import flint
 import numpy as np
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.schedule_rows import cycles_of, steps_over_cycles
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.answers import Answers, QuadraticAnswers
 from sgverify.exact.ball import Certified, PrecisionLostError
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.plane_transient import PlaneTransient
@@ -76,6 +78,10 @@ def law_of_average(subject: Subject) -> AverageLaw:
     """
     if subject.affine:
         return _affine(subject)
+    if subject.configuration.schedule.kind == "cyclical":
+        raise NoExactRung(
+            f"no exact law of an average over cycles of steps: {subject.why_not_affine}, and the grids take fixed steps"
+        )
     reached = _transient(subject)
     spread = math.sqrt(max(reached.variance, 0.0))
     if reached.left > ESCAPING:
@@ -124,6 +130,8 @@ def law_of_average(subject: Subject) -> AverageLaw:
 def _affine(subject: Subject) -> AverageLaw:
     answers = exact_answers(subject)
     step, length = subject.step, min(subject.configuration.steps, LONGEST)
+    if subject.configuration.schedule.kind == "cyclical":
+        return _affine_law(subject, subject.scale, length, *_over_cycles(subject, answers, length))
     subject.check_stable([step], "schedule.step")
     bias, variance = answers.bias(fixed_step(step), length), None
     if subject.model.size <= LARGEST and answers.has_mean_square_error:
@@ -138,6 +146,12 @@ def _affine(subject: Subject) -> AverageLaw:
                 f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "
                 f"moves in {length} steps"
             )
+    return _affine_law(subject, step, length, bias, variance)
+
+
+def _affine_law(
+    subject: Subject, step: float, length: int, bias: Certified, variance: tuple[float, float] | None
+) -> AverageLaw:
     degree = subject.observable.degree if is_normal(subject) else None
     return AverageLaw(
         step,
@@ -148,7 +162,25 @@ def _affine(subject: Subject) -> AverageLaw:
         float(subject.truth),
         largest_kurtosis=None if degree is None else largest_kurtosis(degree),
         polynomial=degree,
+        certificate=cycles_of(subject, length),
     )
+
+
+def _over_cycles(subject: Subject, answers: Answers, length: int) -> tuple[Certified, tuple[float, float]]:
+    """sum h_l phi(X_l) / sum h_l over the sampling stages, by the engine of steps that change."""
+    if answers.why_no_decreasing_steps or not isinstance(answers, QuadraticAnswers):
+        raise NoExactRung(
+            f"no exact law of an average over cycles of steps: {answers.why_no_decreasing_steps}"
+        )
+    subject.check_stable([subject.scale], "schedule.scale")
+    steps, weights = steps_over_cycles(subject, length)
+    bias = answers.weighted_bias(steps, weights)
+    variance = _variance(bias, answers.weighted_mean_square_error(steps, weights))
+    if variance[1] >= LOST * variance[0]:
+        raise NoExactRung(
+            f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}"
+        )
+    return bias, variance
 
 
 def is_normal(subject: Subject) -> bool:

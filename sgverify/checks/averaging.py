@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import flint
 import numpy as np
-from flint import arb, fmpq
 
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import check_complete, run_seed
+from sgverify.checks.schedule_steps import UNIT, averaged, step_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import ALPHA, SHRUNK
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.samplers import Averages, Fixed, Power, Row, Settings, sample
+from sgverify.samplers import Averages, Cyclical, Fixed, Power, Row, Settings, cyclical, sample
 from sgverify.samplers.transcript import BLOCK, Transcript, transcribe
 from sgverify.targets import Observable
 
@@ -31,14 +30,13 @@ BURN_IN, THINNING, OWN_BURN_IN = 5, 3, 9
 """What the second run leaves out: by its settings, and where a row has a burn-in of its own. The first leaves out nothing,
 and its sums take another path."""
 
+CYCLES, THRESHOLD = 4, 0.3
+"""Of the cyclical steps: cycles of 9 of the 33 steps, rounded up, of which the first 3 explore."""
+
 WORK = 64
 """Chains times terms of the test function, at most; one chain at least."""
 
-UNIT = 2.0**-53
-"""Half the relative distance between neighbours in float64, in which sums are kept whatever the dtype of the states."""
-
-POWER = 4
-"""Roundings of h_l = scale l^-alpha: one of the product, and a library's power within a unit in the last place."""
+PERIOD = -(-LENGTHS[-1] // CYCLES)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,8 @@ def check_averaging(subject: Subject, claim: Claim) -> Evidence:
     """sum_l h_l phi(X_l) / sum_l h_l, or 1/n sum_l phi(X_l), over burn-in + thinning, burn-in + 2 thinning, ..., <= L.
 
     In rational arithmetic on the states that the chains passed through, against what the sampler returned, within the
-    rounding of a sum in float64; and the steps h_l = scale l^-alpha themselves.
+    rounding of a sum in float64; and the steps h_l themselves, decreasing or in cycles. Of a cycle only the stage from
+    the threshold on is averaged.
     """
     worst, compared = 0.0, 0
     for run in _runs(subject):
@@ -84,7 +83,7 @@ def check_averaging(subject: Subject, claim: Claim) -> Evidence:
             worst = max(worst, float(off / bound) if bound else 0.0)
     reason = (
         f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
-        "steps and by h_l with decreasing ones, with and without burn-in and thinning"
+        "steps, by h_l with decreasing ones and with the sampling stages of cyclical ones, with and without burn-in and thinning"
     )
     certificate = {
         "compared": compared,
@@ -122,16 +121,30 @@ def rule_of(run: Run, row: int) -> Rule:
     """The rule of a row."""
     item = run.rows[row]
     burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
-    weighted = isinstance(item.schedule, Power)
+    weighted = not isinstance(item.schedule, Fixed)
     return _rule(run, row, burn_in, run.settings.thinning, weighted)
 
 
-def _rule(run: Run, row: int, burn_in: int, thinning: int, weighted: bool, first: int | None = None) -> Rule:
-    """States burn_in + first, burn_in + first + thinning, ...; `first` is the thinning where it is left open."""
+def _rule(
+    run: Run,
+    row: int,
+    burn_in: int,
+    thinning: int,
+    weighted: bool,
+    first: int | None = None,
+    stages: bool = True,
+) -> Rule:
+    """States burn_in + first, burn_in + first + thinning, ...; `first` is the thinning where it is left open.
+
+    With `stages`, of those only the ones in the sampling stage of a cycle.
+    """
     steps = run.transcript.steps[:, row]
     start = burn_in + (thinning if first is None else first)
+    stages = stages and isinstance(run.rows[row].schedule, Cyclical)
     return Rule(
-        lambda l: l >= start and (l - start) % thinning == 0,
+        lambda l: (
+            l >= start and (l - start) % thinning == 0 and (not stages or averaged(l, PERIOD, THRESHOLD))
+        ),
         (lambda l: Fraction(float(steps[l - 1]))) if weighted else (lambda l: Fraction(1)),
     )
 
@@ -152,6 +165,10 @@ def _runs(subject: Subject) -> Iterator[Run]:
             rows = [Row(Fixed(step), LENGTHS)]
             if number:
                 rows += [Row(Power(step, float(ALPHA)), LENGTHS), Row(Fixed(step / 2), LENGTHS, OWN_BURN_IN)]
+                for shape, low in (("cosine", 0.0), ("linear", step / 4)):
+                    rows += cyclical(
+                        [step], LENGTHS, cycles=CYCLES, low=low, threshold=THRESHOLD, shape=shape
+                    )
             transcript = transcribe(subject.scheme, subject.target, rows, settings)
             if not transcript.diverged:
                 break
@@ -179,22 +196,11 @@ def _wrong_steps(run: Run) -> str:
     """A step size that is not the schedule's, in words; "" where there is none."""
     for row, item in enumerate(run.rows):
         for l, h in enumerate(run.transcript.steps[:, row].tolist(), start=1):
-            expected, allowed = _step(item.schedule, l)
+            expected, allowed = step_of(item.schedule, l, PERIOD)
             # Not "beyond the bound": what is not a number is no step either.
             if not abs(Fraction(h) - expected) <= allowed if np.isfinite(h) else True:
                 return f"step {l} with {item.schedule} has the size {h!r}; expected {float(expected)!r}"
     return ""
-
-
-def _step(schedule: Fixed | Power, l: int) -> tuple[Fraction, Fraction]:
-    """h_l, and how far float64 may be off it."""
-    if isinstance(schedule, Fixed):
-        return Fraction(schedule.step), Fraction(0)
-    scale, alpha = (fmpq(*value.as_integer_ratio()) for value in (schedule.scale, schedule.alpha))
-    with flint.ctx.workprec(128):
-        middle = (arb(scale) * arb(l) ** arb(-alpha)).mid().fmpq()
-    expected = Fraction(int(middle.p), int(middle.q))
-    return expected, POWER * Fraction(UNIT) * expected
 
 
 def _other_states(subject: Subject, run: Run) -> str:
@@ -246,7 +252,7 @@ def _told(
     )
     item, thinning = run.rows[row], run.settings.thinning
     burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
-    weighted = isinstance(item.schedule, Power)
+    weighted = not isinstance(item.schedule, Fixed)
     slips = {
         "with uniform weights": (burn_in, thinning, False, None),
         "with weights h_l": (burn_in, thinning, True, None),
@@ -258,8 +264,16 @@ def _told(
         "without burn-in": (0, thinning, weighted, None),
         "without thinning": (burn_in, 1, weighted, None),
     }
-    for name, (left_out, every, by_step, first) in slips.items():
-        other, allowed = average(values, _rule(run, row, left_out, every, by_step, first), length, 9)
+    rules = {
+        name: _rule(run, row, left_out, every, by_step, first)
+        for name, (left_out, every, by_step, first) in slips.items()
+    }
+    if isinstance(item.schedule, Cyclical):
+        rules["over the exploring stages too"] = _rule(run, row, burn_in, thinning, weighted, stages=False)
+    for name, rule in rules.items():
+        if not any(map(rule.counts, range(1, length + 1))):
+            continue
+        other, allowed = average(values, rule, length, 9)
         if np.isfinite(found) and abs(Fraction(found) - other) <= allowed and other != exact:
             return f"{text}; it is the average {name}"
     return text

@@ -43,6 +43,16 @@ def check_consistency(subject: Subject, claim: Claim) -> Evidence:
     return _check(subject, claim, "consistency")
 
 
+def why_no_rate(subject: Subject) -> str | None:
+    """Why no rate in L is asked for on the configured schedule; None where one may be."""
+    if subject.configuration.schedule.kind != "cyclical":
+        return None
+    return (
+        "schedule.kind='cyclical': a rate in L is that of steps which fall with L or stay, and the steps of a cycle jump "
+        "back; choose schedule.kind=horizon or power"
+    )
+
+
 def alpha_of(subject: Subject, claim: Claim, quantity: str) -> Fraction:
     """The schedule's exponent: 0 for fixed steps, the configured one, else the claim's best."""
     schedule = subject.configuration.schedule
@@ -65,6 +75,9 @@ def _fraction(alpha: float) -> Fraction:
 
 
 def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+    no_rate = why_no_rate(subject)
+    if no_rate:
+        return unsettled(subject, claim, quantity, no_rate, "not-applicable")
     if subject.method == "monte-carlo":
         return sampled(subject, claim, quantity)
     schedule = subject.configuration.schedule.kind

@@ -9,7 +9,7 @@ from functools import partial
 
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
-from sgverify.checks.finite_time import alpha_of
+from sgverify.checks.finite_time import alpha_of, why_no_rate
 from sgverify.checks.local_order import STATED
 from sgverify.checks.making import unsettled
 from sgverify.checks.progress import Interrupted, listening
@@ -152,6 +152,8 @@ def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
             f"{claim.id} speaks of the average over every l = 1..L, and burn_in={c.burn_in} with thinning={c.thinning} leaves "
             "states out"
         )
+    if quantity in LENGTH_QUANTITIES and why_no_rate(subject):
+        return False, str(why_no_rate(subject))
     schedule = c.schedule.kind
     facts = facts_of(subject, schedule, None)
     if claim.schedule in ("horizon", "power"):

@@ -36,6 +36,7 @@ Count = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(
 Length = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
 Chance = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=0.5)]
 Exponent = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=1)]
+Share = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(ge=0)]
 Numbers = Finite | list[Finite] | list[list[Finite]]
 
 
@@ -92,12 +93,21 @@ class GradientTable(_Table):
 
 
 class ScheduleTable(_Table):
-    """The step sizes: `fixed` h = step; `horizon` h = scale L^-alpha; `power` h_l = scale l^-alpha."""
+    """The step sizes: `fixed` h = step; `horizon` h = scale L^-alpha; `power` h_l = scale l^-alpha; `cyclical`.
 
-    kind: Literal["fixed", "horizon", "power"] = "fixed"
+    A cyclical step falls from `scale` towards `low` in each of `cycles` cycles of ceil(L/cycles) steps, along half a
+    cosine or a line (`shape`); the first `threshold` of a cycle explores and is not averaged over (Zhang et al. 2020).
+    Left open they are 4 cycles, 0, 0 and cosine.
+    """
+
+    kind: Literal["fixed", "horizon", "power", "cyclical"] = "fixed"
     step: Positive | None = None
     scale: Positive | None = None
     alpha: Exponent | None = None
+    cycles: Count | None = None
+    low: Share | None = None
+    threshold: Annotated[Share, Field(lt=1)] | None = None
+    shape: Literal["cosine", "linear"] | None = None
 
 
 class SweepTable(_Table):

@@ -5,13 +5,14 @@ from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.gradients import GradientChoice
 from sgverify.samplers.pausing import Run
-from sgverify.samplers.schedules import Fixed, Power, Row, fixed, horizon, power
+from sgverify.samplers.schedules import Cyclical, Fixed, Power, Row, cyclical, fixed, horizon, power
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.states import States, sample_states
 
 __all__ = [
     "Averages",
     "Checkpoint",
+    "Cyclical",
     "Divergence",
     "Fixed",
     "GradientChoice",
@@ -20,6 +21,7 @@ __all__ = [
     "Run",
     "Settings",
     "States",
+    "cyclical",
     "fixed",
     "horizon",
     "one_thread",

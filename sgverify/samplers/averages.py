@@ -27,9 +27,9 @@ from sgverify.targets import Target
 class Averages:
     """Running averages of each chain, and the state it ended in.
 
-    `values`, shape (observables, S, K, C): the average over l = 1..L (weighted by h_l on a power schedule; over
-    the states that burn-in and thinning leave) at each of a row's K lengths L; NaN where the row had diverged or
-    was not reached. `last`: each variable after its row's last step, shape (S, C, d). `diverged`: one entry
+    `values`, shape (observables, S, K, C): the average over l = 1..L at each of a row's K lengths L, weighted by h_l on
+    a power or cyclical schedule, over the states that burn-in, thinning and a cycle's stages leave; NaN where the row had
+    diverged or was not reached. `last`: each variable after its row's last step, shape (S, C, d). `diverged`: one entry
     per row, None where all is well.
     """
 
@@ -41,7 +41,7 @@ class Averages:
 
     @property
     def steps(self) -> np.ndarray:
-        """h of each row, or the scale of its power schedule. Shape (S,)."""
+        """h of each row, or the scale of its schedule. Shape (S,)."""
         schedules = [(row.schedule, row.factor) for row in self.rows]
         return np.array(
             [(item.step if isinstance(item, Fixed) else item.scale) * factor for item, factor in schedules]
@@ -182,9 +182,9 @@ class _Book:
             self._weights[rows[i]] += weights[i]
 
     def _counts(self, row: int, number: int) -> bool:
-        """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`."""
+        """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""
         past = number - self._burn_in[row]
-        return past > 0 and past % self._thinning == 0
+        return past > 0 and past % self._thinning == 0 and self._rows[row].schedule.samples(number)
 
     def enter(self, block: Block) -> None:
         """Take down what ends with a block: averages, last states, divergences."""

@@ -34,7 +34,7 @@ from sgverify.samplers.motion import Motion
 from sgverify.samplers.naming import parameters_of
 from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
 from sgverify.samplers.philox import Stream
-from sgverify.samplers.schedules import Power, Row
+from sgverify.samplers.schedules import Fixed, Row
 from sgverify.samplers.settings import Settings
 from sgverify.samplers.variates import normals
 from sgverify.samplers.watching import Watch
@@ -79,7 +79,7 @@ class Ensemble:
             scheme, rows = scheme.scheme, self.around.rows(rows) if rows else rows
         if not rows:
             raise ConfigurationError(
-                "rows=[]: expected at least one schedule; make some with fixed, horizon or power"
+                "rows=[]: expected at least one schedule; make some with fixed, horizon, power or cyclical"
             )
         self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
         self.dtype, self.device = settings.torch_dtype, settings.torch_device
@@ -169,7 +169,7 @@ class Ensemble:
         else:
             estimator.resume(self._carried)
         running = [self.rows[row] for row in alive]
-        moving = any(isinstance(row.schedule, Power) for row in running)
+        moving = not all(isinstance(row.schedule, Fixed) for row in running)
         marks = sorted({length for row in alive for length in self.rows[row].lengths})
         end = min(self.rows[row].lengths[-1] for row in alive)
         end = end if until is None else min(end, until)

@@ -6,10 +6,18 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from sgverify.errors import ConfigurationError
+
+SHAPES = ("cosine", "linear")
+"""How the steps of a cycle fall; the first where it is left open."""
+
+CYCLES = 4
+"""Cycles of a run where their number is left open."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,10 @@ class Fixed:
     def key(self) -> bytes:
         """The bits of the schedule, from which its random streams are derived."""
         return b"fixed" + struct.pack("<d", self.step)
+
+    def samples(self, number: int) -> bool:
+        """Whether the state after step `number` is one to average over."""
+        return True
 
     def __str__(self) -> str:
         return f"step={self.step!r}"
@@ -51,8 +63,62 @@ class Power:
         """The bits of the schedule, from which its random streams are derived."""
         return b"power" + struct.pack("<dd", self.scale, self.alpha)
 
+    def samples(self, number: int) -> bool:
+        """Whether the state after step `number` is one to average over."""
+        return True
+
     def __str__(self) -> str:
         return f"scale={self.scale!r}, alpha={self.alpha!r}"
+
+
+@dataclass(frozen=True)
+class Cyclical:
+    """Steps that fall from `scale` towards `low` in every cycle, and jump back: with r = mod(l - 1, period)/period
+
+        h_l = low + (scale - low)/2 (cos(pi r) + 1)   (`cosine`),        h_l = scale - (scale - low) r   (`linear`).
+
+    period = ceil(L/M) for M cycles of L steps. While r < threshold the chain explores; averages are
+    sum_l h_l phi(X_l) / sum_l h_l over the l with r >= threshold. The noise is that of the scheme in both stages.
+    Source: Zhang et al. 2020, equation (1) and Algorithm 1, with low = 0.
+    """
+
+    scale: float
+    period: int
+    low: float = 0.0
+    threshold: float = 0.0
+    shape: str = "cosine"
+
+    weighted = True
+
+    def at(self, number: int) -> float:
+        """h_l at l = `number`, counted from 1."""
+        share = ((number - 1) % self.period) / self.period
+        if self.shape == "linear":
+            return self.scale - (self.scale - self.low) * share
+        return self.low + (self.scale - self.low) / 2 * (math.cos(math.pi * share) + 1)
+
+    @property
+    def key(self) -> bytes:
+        """The bits of the schedule, from which its random streams are derived."""
+        numbers = struct.pack("<dqdd", self.scale, self.period, self.low, self.threshold)
+        return b"cyclical" + self.shape.encode() + numbers
+
+    def samples(self, number: int) -> bool:
+        """Whether the state after step `number` is one to average over: r >= threshold."""
+        return (number - 1) % self.period >= self._first
+
+    @cached_property
+    def _first(self) -> int:
+        return math.ceil(_steps(self.threshold, self.period))
+
+    def __str__(self) -> str:
+        return (
+            f"scale={self.scale!r}, low={self.low!r}, period={self.period}, threshold={self.threshold!r}, "
+            f"shape={self.shape}"
+        )
+
+
+Schedule = Fixed | Power | Cyclical
 
 
 @dataclass(frozen=True)
@@ -63,7 +129,7 @@ class Row:
     `replica` numbers the rows that a composite makes of one, from 0; they have one schedule, each times its `factor`.
     """
 
-    schedule: Fixed | Power
+    schedule: Schedule
     lengths: tuple[int, ...]
     burn_in: int | None = None
     replica: int = 0
@@ -111,6 +177,52 @@ def power(scales: Sequence[float], alpha: float, lengths: Sequence[int]) -> tupl
     return tuple(Row(Power(_positive("scale", scale), alpha), checked) for scale in _some("scales", scales))
 
 
+def cyclical(
+    scales: Sequence[float],
+    lengths: Sequence[int],
+    *,
+    cycles: int | None = None,
+    low: float | None = None,
+    threshold: float | None = None,
+    shape: str | None = None,
+) -> tuple[Row, ...]:
+    """One row for each scale, with `cycles` cycles over the last of `lengths`; see `Cyclical`.
+
+    What is left open is 4 cycles, low = 0, threshold = 0, and the cosine.
+
+    Raises `ConfigurationError` as `fixed` does, and for cycles without a step that is averaged over.
+    """
+    checked = _lengths(lengths)
+    count = CYCLES if cycles is None else cycles
+    if not 1 <= count <= checked[-1]:
+        raise ConfigurationError(
+            f"schedule.cycles={count!r}: expected 1 to {checked[-1]}, one step in each at least; take a longer run or fewer"
+        )
+    period, lowest, first = -(-checked[-1] // count), float(low or 0.0), float(threshold or 0.0)
+    form = SHAPES[0] if shape is None else shape
+    _check_cycle(period, first, form)
+    rows = []
+    for given in _some("scales", scales):
+        scale = _positive("scale", given)
+        if not 0 <= lowest <= scale:
+            raise ConfigurationError(
+                f"schedule.low={low!r}: expected 0 <= low <= scale={scale!r}, towards which the steps fall"
+            )
+        rows.append(Row(Cyclical(scale, period, lowest, first, form), checked))
+    return tuple(rows)
+
+
+def _check_cycle(period: int, threshold: float, shape: str) -> None:
+    """Refuse a shape that is not known, and a cycle without a step to average over."""
+    if shape not in SHAPES:
+        raise ConfigurationError(f"schedule.shape={shape!r}: expected {' or '.join(SHAPES)}")
+    if not 0 <= _steps(threshold, period) <= period - 1:
+        raise ConfigurationError(
+            f"schedule.threshold={threshold!r}: no step of a cycle of {period} is left to average over; expected "
+            f"0 <= threshold <= {1 - 1 / period:.6g}, or fewer cycles"
+        )
+
+
 def burn_ins(rows: Sequence[Row], burn_in: int, thinning: int) -> tuple[int, ...]:
     """How many first steps the averages of each row leave out.
 
@@ -118,13 +230,25 @@ def burn_ins(rows: Sequence[Row], burn_in: int, thinning: int) -> tuple[int, ...
     """
     found = tuple(burn_in if row.burn_in is None else row.burn_in for row in rows)
     for row, left_out in zip(rows, found, strict=True):
-        if left_out < 0 or left_out + thinning > row.lengths[0]:
+        if left_out < 0 or left_out + thinning > row.lengths[0] or not _reaches(row, left_out, thinning):
             raise ConfigurationError(
                 f"burn_in={left_out}, thinning={thinning}: no state is left of the first {row.lengths[0]} of "
                 f"{row.schedule}; expected burn_in >= 0 and burn_in + thinning <= {row.lengths[0]}; take a longer "
                 "run, a shorter burn-in or a smaller thinning"
             )
     return found
+
+
+def _steps(threshold: float, period: int) -> Fraction:
+    """The threshold in steps of a cycle; 0.7 is seven tenths, so that 7 of 10 steps explore."""
+    return Fraction(repr(float(threshold))) * period
+
+
+def _reaches(row: Row, burn_in: int, thinning: int) -> bool:
+    """Whether the shortest average has a state of the stage that is averaged over."""
+    return not isinstance(row.schedule, Cyclical) or any(
+        row.schedule.samples(number) for number in range(burn_in + thinning, row.lengths[0] + 1, thinning)
+    )
 
 
 def _some(name: str, values: Sequence[Any]) -> Sequence[Any]:

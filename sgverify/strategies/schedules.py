@@ -13,7 +13,7 @@ from sgverify.configuration import ScheduleTable
 from sgverify.errors import ConfigurationError
 from sgverify.strategies.scalars import decimals
 
-KINDS = ("fixed", "horizon", "power")
+KINDS = ("fixed", "horizon", "power", "cyclical")
 
 
 def schedules(
@@ -22,7 +22,8 @@ def schedules(
     """Schedule tables. Without `limit` the step is left open: half the stability limit, the library's default.
 
     With a stability limit, `step` (for `fixed`) or `scale` is a fraction of it, three digits long. `alphas` draws
-    the exponent of a horizon or power schedule; it is left open where None is drawn.
+    the exponent of a horizon or power schedule; it is left open where None is drawn. Cycles have few steps in their
+    sampling stage, and fall to 0, or to a share of `limit` where there is one.
 
     >>> from hypothesis import find
     >>> find(schedules(kinds=["power"]), lambda table: table.alpha is not None).model_dump(exclude_unset=True)
@@ -57,7 +58,13 @@ def _schedules(
 ) -> ScheduleTable:
     kind = draw(st.sampled_from(kinds))
     given: dict[str, Any] = {"kind": kind}
-    if kind != "fixed" and draw(st.booleans()):
+    if kind == "cyclical":
+        given["cycles"] = draw(st.integers(1, 5))
+        given["threshold"] = draw(st.sampled_from([0.0, 0.3, 0.7]))
+        given["shape"] = draw(st.sampled_from(["cosine", "linear"]))
+        if limit is not None and math.isfinite(limit):
+            given["low"] = float(f"{draw(st.sampled_from([0.0, 0.05])) * limit:.3g}")
+    elif kind != "fixed" and draw(st.booleans()):
         given["alpha"] = draw(alphas)
     if limit is not None and math.isfinite(limit):
         fraction = draw(st.sampled_from([0.5, 0.25, 0.75, 0.1, 0.9]))

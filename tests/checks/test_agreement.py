@@ -12,6 +12,9 @@ import pytest
 import sgverify.checks.agreement as agreement
 from sgverify import scheme, sqrt
 from sgverify.checks import average_law, verify
+from sgverify.checks.mutants.planting import planted
+from sgverify.checks.mutants.registry import mutants
+from sgverify.claims import find_claim
 from sgverify.exact.formula import plant
 from sgverify.rates import Nulls
 from sgverify.schemes import find_scheme, kinetic
@@ -42,6 +45,44 @@ def test_it_agrees_on_averages_where_mean_squares_have_no_exact_rung(name: str) 
     found = evidence_of(find_scheme(name), target=target, gradient=gradient)
     assert (found.verdict, found.method) == ("conforms", "monte-carlo")
     assert set(found.certificate["components"]) == {agreement.MEAN}
+
+
+CYCLES = {"kind": "cyclical", "cycles": 3, "threshold": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("sgld-euler", "iid"), ("sghmc-aboba", "full"), ("sghmc-baoab", "additive")]
+)
+def test_averages_over_cycles_agree_with_the_engine_of_changing_steps(name: str, kind: str) -> None:
+    found = evidence_of(find_scheme(name), gradient={"kind": kind, "batch": 5}, schedule=CYCLES)
+    assert (found.verdict, found.method) == ("conforms", "monte-carlo")
+    assert found.certificate["schedule"].endswith("period=67, threshold=0.6, shape=cosine")
+
+
+def test_the_law_over_cycles_is_not_that_of_a_fixed_step() -> None:
+    """A chain that keeps the first step of the cycle is refuted by its averages alone."""
+    bug = mutants()["cyclical-restarted-every-step"]
+    settings = {"schedule": {**CYCLES, "scale": 0.02}, "start": 8.0}
+    with planted(replace(bug, settings=settings)) as subject:
+        assert agreement.check_agreement(subject, find_claim("sgverify/agreement")).verdict == "violates"
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "told"),
+    [
+        ({"gradient": {"kind": "reshuffle", "batch": 5}}, "inconclusive", "blocks of a permutation"),
+        ({"target": {"name": "double-well"}, "gradient": {}}, "inconclusive", "the grids take fixed steps"),
+    ],
+)
+def test_cycles_that_no_engine_reaches_are_said_to_be_so(settings: Any, verdict: str, told: str) -> None:
+    found = evidence_of(find_scheme("sgld-euler"), schedule=CYCLES, **settings)
+    assert found.verdict == verdict and "cycles of steps" in found.reason and told in found.reason
+
+
+def test_no_rate_in_the_length_is_asked_of_cycles() -> None:
+    for claim in ("chen2015/theorem-2", "chen2015/theorem-5"):
+        for found in verify(find_scheme("sgld-euler"), checks=[claim], schedule={"kind": "cyclical"}):
+            assert found.verdict == "not-applicable" and "schedule.kind='cyclical'" in found.reason
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -35,6 +35,7 @@ def ask(scheme: str, **settings: Any) -> Evidence:
         ("sgnht-euler", {"dtype": "float32", "gradient": {"kind": "iid"}}),
         ("sgld-euler", {"target": {"name": "double-well"}, "test_function": "theta**4 - 1/10"}),
         ("sgld-euler", {"burn_in": 500, "thinning": 7, "schedule": {"kind": "power"}}),
+        ("sgld-euler", {"schedule": {"kind": "cyclical", "threshold": 0.7}}),
     ],
 )  # fmt: skip
 def test_correct_code_conforms(scheme: str, settings: dict[str, Any]) -> None:
@@ -51,11 +52,13 @@ SLIPS = {
     "burn-in-one-short": "it is the average with the last state of the burn-in counted first",
     "thinning-counts-from-the-first-state": "it is the average with the first state after the burn-in counted first",
     "burn-in-of-a-row-ignored": "it is the average with the burn-in of the settings",
+    "cyclical-explores-into-the-average": "it is the average over the exploring stages too",
 }
 
 
 def test_every_bug_of_the_averages_is_asked_for_here() -> None:
-    assert {name for name, bug in mutants().items() if bug.family == "averages"} >= set(SLIPS)
+    families = ("averages", "schedules")
+    assert {name for name, bug in mutants().items() if bug.family in families} >= set(SLIPS)
 
 
 @pytest.mark.parametrize(("name", "told"), SLIPS.items(), ids=SLIPS)

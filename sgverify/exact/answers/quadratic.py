@@ -18,6 +18,7 @@ from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.affine.varying_model import varying_problem
 from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float
 from sgverify.exact.ball import Certified
+from sgverify.exact.block_recursion import Array
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
@@ -66,11 +67,19 @@ class QuadraticAnswers:
 
     def decreasing_bias(self, scale: float, alpha: float, length: int) -> Certified:
         """E phi_tilde - phi_bar for the weighted average at h_l = scale l^-alpha."""
-        return varying_bias(self._varying, power_steps(scale, alpha, length))
+        return self.weighted_bias(power_steps(scale, alpha, length))
 
     def decreasing_mean_square_error(self, scale: float, alpha: float, length: int) -> Certified:
         """E (phi_tilde - phi_bar)^2 for the weighted average at h_l = scale l^-alpha."""
-        return varying_mean_square_error(self._varying, power_steps(scale, alpha, length))
+        return self.weighted_mean_square_error(power_steps(scale, alpha, length))
+
+    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
+        """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
+        return varying_bias(self._varying, steps, weights=weights)
+
+    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
+        """E (phi_tilde - phi_bar)^2 for the same average."""
+        return varying_mean_square_error(self._varying, steps, weights=weights)
 
     @cached_property
     def _step_series(self) -> StepSeries:

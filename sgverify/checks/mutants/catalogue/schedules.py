@@ -8,6 +8,11 @@ from sgverify.checks.mutants.mutant import Mutant
 
 POWER: dict[str, Any] = {"schedule": {"kind": "power", "scale": 0.1}, "start": 30.0}
 
+CYCLES: dict[str, Any] = {
+    "schedule": {"kind": "cyclical", "scale": 0.1, "cycles": 5, "threshold": 0.7},
+    "start": 30.0,
+}
+
 
 def bug(name: str, place: str, was: str, now: str, **rest: Any) -> Mutant:
     """A bug of the schedule of ABOBA."""
@@ -38,6 +43,38 @@ MUTANTS = (
         "self.scale",
         settings=POWER,
         reason="the schedule is bound once, at the first step",
+    ),
+    bug(
+        "cyclical-off-by-one",
+        "sgverify.samplers.schedules:Cyclical.at",
+        "((number - 1) % self.period)",
+        "(number % self.period)",
+        settings=CYCLES,
+        reason="steps are counted from 1, and mod(k - 1, ceil(K/M)) is read as mod(k, ceil(K/M))",
+    ),
+    bug(
+        "cyclical-restarted-every-step",
+        "sgverify.samplers.schedules:Cyclical.at",
+        "((number - 1) % self.period)",
+        "((number - 1) % 1)",
+        settings=CYCLES,
+        reason="a scheduler that is made anew at every step stays at the first step size",
+    ),
+    bug(
+        "cyclical-explores-into-the-average",
+        "sgverify.samplers.schedules:Cyclical.samples",
+        ">= self._first",
+        ">= 0",
+        settings=CYCLES,
+        reason="the threshold is read and never used: states of the exploring stage are collected too",
+    ),
+    bug(
+        "cyclical-period-rounded-down",
+        "sgverify.samplers.schedules:cyclical",
+        "-(-checked[-1] // count)",
+        "checked[-1] // count",
+        settings={**CYCLES, "steps": 2003},
+        reason="K/M in whole numbers, where the paper rounds up; a cycle more begins at the end",
     ),
     bug(
         "fixed-step-halved",
