@@ -55,6 +55,10 @@ class NoSweep(Exception):
     """No chains from which a rate can be read; the message says why."""
 
 
+UNCROSSED = 40.0
+"""In units of T: a barrier is crossed once in about e^40 = 2e17 relaxation times within a mode."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is run: steps from the largest down, physical times, chains after each look, and who diverged before.
@@ -105,7 +109,14 @@ def plan_sweep(subject: Subject) -> Plan:
     the length of the average at the largest step, `burn_in`, where it is given, what is left out before it there, and
     `chains` the number of chains of the only look. Raises `NoSweep`.
     """
-    c, truth = subject.configuration, truth_of(subject)[0]
+    c = subject.configuration
+    barrier = subject.target.barrier_float64(c.temperature)
+    if barrier > UNCROSSED:
+        raise NoSweep(
+            f"the modes of target.name={c.target.name!r} are apart by a barrier of {barrier:.3g} T, "
+            "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
+        )
+    truth = truth_of(subject)[0]
     given = sorted(set(c.sweep.steps or ()), reverse=True)
     candidates = given or [first_step(subject) / 2**k for k in range(HALVINGS)]
     diverged: dict[float, Divergence] = {}

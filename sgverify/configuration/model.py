@@ -69,6 +69,8 @@ class TargetTable(_Table):
     alpha: Finite | list[Finite] | None = None
     beta: Finite | list[Finite] | None = None
     concentration: Finite | list[Finite] | None = None
+    phi: Finite | None = None
+    sigma: Finite | None = None
     averages: dict[str, Finite] | None = None
 
 

@@ -18,7 +18,8 @@ from sgverify.exact.enclosure import NoEnclosureError, enclosed_average
 from sgverify.exact.posterior import posterior_average
 from sgverify.schemes import exact
 from sgverify.targets import Observable, Target, parse_observable
-from sgverify.targets.line import LineAverages, average_on_line, find_frame
+from sgverify.targets.line import LineAverages
+from sgverify.targets.peaks import average_on_peaks
 from sgverify.targets.polynomial import Exponents
 
 Method = Literal["exact", "certified", "quadrature", "stated"]
@@ -184,7 +185,7 @@ def _on_line(
     def scaled(x: np.ndarray) -> np.ndarray:
         return energy(x) / temperature
 
-    return average_on_line(scaled, functions, find_frame(scaled, *target.hint(place)))
+    return average_on_peaks(scaled, functions, *target.hint(place), target.peaks)
 
 
 def _by_momentum(observable: Observable) -> dict[Exponents, dict[Exponents, Fraction]]:

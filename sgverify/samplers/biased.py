@@ -28,7 +28,7 @@ class Clipped(Potential):
 
     def __init__(self, potential: Potential, limit: float) -> None:
         self.target, self.data, self.affine = potential.target, potential.data, None
-        self._exact = None
+        self._exact, self._whole, self._weights = None, potential.data, None
         self._limit = limit
 
     def _felt(self, gradients: Tensor) -> Tensor:

@@ -38,6 +38,12 @@ class Potential:
             if target.data is None
             else torch.tensor(target.data, dtype=torch.float64).to(dtype).to(device)
         )
+        # All data, or the few weighted ones that stand for them (`condensed`).
+        self._whole, self._weights = self.data, None
+        if target.data is not None and target.weighted[1] is not None:
+            self._whole, self._weights = (
+                torch.tensor(part, dtype=torch.float64).to(dtype).to(device) for part in target.weighted
+            )
         affine = read_affine(target) if hoist else None
         self.affine: Affine | None = None if affine is None else affine.to(dtype, device)
         self._exact = None if affine is None else affine.to(torch.float64, device)
@@ -52,7 +58,12 @@ class Potential:
         prior = self.prior(theta)
         if self.data is None:
             return prior
-        return prior + self.sum_over(theta, self.data.reshape(len(self.data), *(1,) * (theta.ndim - 1), -1))
+        total = torch.zeros_like(theta)
+        for data, weights in self._pieces(theta, None):
+            gradients = self.likelihoods(theta, data)
+            for gradient in gradients if weights is None else gradients * weights[..., None]:
+                total = total + gradient
+        return prior + total
 
     def prior(self, theta: Tensor) -> Tensor:
         """grad prior(theta). Shape (*batch, d) -> (*batch, d)."""
@@ -104,9 +115,12 @@ class Potential:
         if self.data is None:
             return energy, slope
         heights, slopes = torch.zeros_like(energy), torch.zeros_like(slope)
-        for data in self._pieces(theta, chosen):
+        for data, weights in self._pieces(theta, chosen):
             each, gradients = _both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
-            for height, gradient in zip(each.double(), self._felt(gradients), strict=True):
+            each, gradients = each.double(), self._felt(gradients)
+            if weights is not None:
+                each, gradients = each * weights, gradients * weights[..., None]
+            for height, gradient in zip(each, gradients, strict=True):
                 heights, slopes = heights + height, slopes + gradient
         if chosen is None:
             return energy + heights, slope + slopes
@@ -131,21 +145,25 @@ class Potential:
         if self.data is None:
             return energy
         total = torch.zeros_like(energy)
-        for data in self._pieces(theta, chosen):
-            for height in _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape)):
+        for data, weights in self._pieces(theta, chosen):
+            each = _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+            for height in each if weights is None else each * weights:
                 total = total + height
         return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
 
-    def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[Tensor]:
-        """The data, all or chosen, in pieces that broadcast with (n, *batch, d)."""
+    def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The data, all or chosen, in pieces that broadcast with (n, *batch, d), and their weights with (n, *batch)."""
         assert self.data is not None
-        count, size = len(self.data) if chosen is None else len(chosen), max(1, _PIECE // theta.numel())
-        for start in range(0, count, size):
+        whole, weights = (self._whole, self._weights) if chosen is None else (chosen, None)
+        assert whole is not None
+        lead, size = (1,) * (theta.ndim - 1), max(1, _PIECE // theta.numel())
+        for start in range(0, len(whole), size):
             part = slice(start, start + size)
-            if chosen is None:
-                yield self.data[part].reshape(-1, *(1,) * (theta.ndim - 1), self.data.shape[1])
+            if chosen is not None:
+                yield self.data[chosen[part]], None
             else:
-                yield self.data[chosen[part]]
+                counts = None if weights is None else weights[part].reshape(-1, *lead)
+                yield whole[part].reshape(-1, *lead, whole.shape[1]), counts
 
     def _deviation(self, chosen: Tensor) -> Tensor:
         """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""

@@ -120,6 +120,18 @@ def _dirichlet_multinomial(draw: Any, dim: int, sizes: tuple[int, ...]) -> Targe
     )
 
 
+@st.composite
+def _tied_means(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
+    size = draw(st.sampled_from(sizes))
+    return TargetTable(
+        name="tied-means-mixture",
+        dim=dim,
+        data=_rows(draw(columns(dim, size, decimals(low=-3.0, high=3.0, places=1)))),
+        phi=draw(decimals(low=-2.0, high=2.0, places=1)),
+        sigma=draw(decimals(low=1.0, high=3.0, places=1)),
+    )
+
+
 def _tilts() -> SearchStrategy[float]:
     """Never 0: a symmetric potential hides errors of odd order."""
     return decimals(low=-1.0, high=1.0, places=2, without=frozenset({0.0}))
@@ -166,6 +178,7 @@ LANDSCAPES: Mapping[str, Callable[[int, tuple[int, ...]], SearchStrategy[TargetT
     "gamma-poisson": _gamma_poisson,
     "beta-bernoulli": _beta_bernoulli,
     "dirichlet-multinomial": _dirichlet_multinomial,
+    "tied-means-mixture": _tied_means,
 }
 
 WITH_DATA = (
@@ -174,6 +187,7 @@ WITH_DATA = (
     "gamma-poisson",
     "beta-bernoulli",
     "dirichlet-multinomial",
+    "tied-means-mixture",
 )
 
 __all__ = ["LANDSCAPES", "WITH_DATA", "landscape"]

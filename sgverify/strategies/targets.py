@@ -16,7 +16,7 @@ from sgverify.strategies.landscapes import LANDSCAPES, landscape
 from sgverify.strategies.landscapes import WITH_DATA as LANDSCAPES_WITH_DATA
 from sgverify.strategies.precisions import Precision, precisions
 from sgverify.strategies.scalars import as_decimal, decimals
-from sgverify.targets import build_target
+from sgverify.targets import TARGETS, build_target
 
 DIMENSIONS = (1, 2, 3, 4, 5)
 SIZES = (3, 4, 6, 8, 12)
@@ -84,16 +84,21 @@ def targets(
             f"names={list(names)!r}, data={data!r}: none of these is left; expected one of "
             f"{', '.join(name for name in NAMES if (name in WITH_DATA) == data)}"
         )
+    shared = {name: sorted(set(dims) & set(TARGETS[name].dims or dims)) for name in kept}
+    kept = [name for name in kept if shared[name]]
+    if not kept:
+        raise ConfigurationError(f"names={list(names)!r}, dims={dims!r}: none of these has such a dimension")
     if condition is not None:
         _check_condition(condition, kept, dims)
     datasets(dim=1, sizes=sizes)
-    chosen, numbers = st.sampled_from(sorted(dims)), tuple(sorted(sizes))
-    return st.one_of(
-        [
-            chosen.flatmap(lambda dim, name=name: _named(name, dim, numbers, condition))  # type: ignore[misc]
-            for name in kept
-        ]
-    )
+    numbers = tuple(sorted(sizes))
+    return st.one_of([_in_dimensions(name, shared[name], numbers, condition) for name in kept])
+
+
+def _in_dimensions(
+    name: str, dims: Sequence[int], sizes: tuple[int, ...], condition: float | None
+) -> SearchStrategy[TargetTable]:
+    return st.sampled_from(dims).flatmap(lambda dim: _named(name, dim, sizes, condition))
 
 
 def _named(

@@ -22,14 +22,19 @@ class DataLayout:
 
     `draw(size, dim, seed)` makes data where none are given, `size` of them if that is left open. Shape (N, d + labels).
     `degree`: the highest degree in the data of what the likelihood says about theta; None where it is no polynomial.
-    `check` refuses data that are not of the kind.
+    `check` refuses data that are not of the kind. `truth` maps the keys of what only drawn data depend on to (shape,
+    default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: one-number data
+    whose likelihood is analytic in them, so that sums over many of them may be taken over few (`condensed`).
     """
 
-    draw: Callable[[int, int, int], np.ndarray] = field(repr=False)
+    draw: Callable[..., np.ndarray] = field(repr=False)
     size: int = 1000
     labels: int = 0
     degree: int | None = 1
     check: Callable[[np.ndarray], None] | None = field(default=None, repr=False)
+    truth: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
+    condensable: bool = False
 
     def columns(self, dim: int) -> list[str]:
         """The names of the numbers of a datum."""
@@ -45,7 +50,9 @@ class TargetKind:
     definite, a "positive" one number above 0, "positives" a list of them, "points" a list of vectors, a
     "positive-vector" d numbers above 0 and a "simplex" d + 1 of them. `potential` takes them as keywords, as `Matrix`
     or `Vector` (of one entry for a number) or tuple of these, and returns
-    (prior, likelihood or None). `components`, for a mixture of Gaussians: the share and the potential of each.
+    (prior, likelihood or None). `dims`: the dimensions that there are, the first of them the default; all where it is
+    empty. `peaks(data, **constants)`: points near the modes, where they may be far apart. `components`, for a mixture of
+    Gaussians: the share and the potential of each.
     Averages of a `quadratic` one are exact; of another one they may be stated.
     """
 
@@ -56,8 +63,9 @@ class TargetKind:
     potential: Callable[..., tuple[Potential, PairPotential | None]] = field(repr=False)
     data: DataLayout | None = None
     components: Callable[..., list[tuple[Fraction, Potential]]] | None = field(default=None, repr=False)
-
     quadratic: bool = False
+    dims: tuple[int, ...] = ()
+    peaks: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)
 
     @property
     def has_data(self) -> bool:
@@ -67,5 +75,5 @@ class TargetKind:
     @property
     def keys(self) -> tuple[str, ...]:
         """The configuration keys, below `target.`, that belong to this kind."""
-        data = ("size", "data_seed", "data") if self.has_data else ()
+        data = () if self.data is None else ("size", "data_seed", "data", *self.data.truth)
         return ("name", "dim", *self.constants, *data, *(() if self.quadratic else ("averages",)))

@@ -14,7 +14,8 @@ import numpy as np
 from scipy import optimize
 
 from sgverify.errors import ConfigurationError
-from sgverify.targets.line import Energy, average_on_line, find_frame
+from sgverify.targets.line import Energy, find_frame
+from sgverify.targets.peaks import average_on_peaks
 
 if TYPE_CHECKING:
     from sgverify.targets.target import Target
@@ -45,7 +46,7 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
         return Landscape(location, spread, _positive(curvature, temperature, spread))
     if target.dim == 1 or target.independent:
         lines = [
-            survey_line(target.energy_of_coordinate(i), temperature, *target.hint(i))
+            survey_line(target.energy_of_coordinate(i), temperature, *target.hint(i), target.peaks)
             for i in range(target.dim)
         ]
         found = Landscape(
@@ -66,25 +67,36 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
     )
 
 
-def survey_line(energy: Energy, temperature: float, centre: float = 0.0, scale: float = 1.0) -> Landscape:
+def survey_line(
+    energy: Energy,
+    temperature: float,
+    centre: float = 0.0,
+    scale: float = 1.0,
+    peaks: Sequence[float] = (),
+) -> Landscape:
     """The landscape of U on the line, by quadrature; the curvature is the largest U'' over the typical set.
 
-    `energy` is U; shape (n,) -> (n,). The search starts at (centre, scale).
+    `energy` is U; shape (n,) -> (n,). The search starts at (centre, scale), or at each of the `peaks`.
     """
 
     def scaled(x: np.ndarray) -> np.ndarray:
         return energy(x) / temperature
 
-    frame = find_frame(scaled, centre, scale)
-    found = average_on_line(scaled, lambda x: np.stack([x - frame.centre, (x - frame.centre) ** 2]), frame)
+    middle = float(np.mean(peaks)) if len(peaks) else find_frame(scaled, centre, scale).centre
+
+    def powers(x: np.ndarray) -> np.ndarray:
+        return np.stack([x - middle, (x - middle) ** 2])
+
+    found = average_on_peaks(scaled, powers, centre, scale, peaks)
     mean, square = found.values
     spread = float(np.sqrt(square - mean**2))
-    nodes = found.nodes[scaled(found.nodes) <= frame.lowest + _TYPICAL]
+    heights = scaled(found.nodes)
+    nodes = found.nodes[heights <= heights.min() + _TYPICAL]
     step = _DIFFERENCE * spread
     with np.errstate(invalid="ignore"):
         second = (energy(nodes + step) - 2 * energy(nodes) + energy(nodes - step)) / step**2
     return Landscape(
-        np.array([frame.centre + mean]),
+        np.array([middle + mean]),
         np.array([spread]),
         _positive(float(np.max(second[np.isfinite(second)], initial=0.0)), temperature, np.array([spread])),
     )

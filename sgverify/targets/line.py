@@ -41,12 +41,17 @@ class Frame:
 
 @dataclass(frozen=True)
 class LineAverages:
-    """Averages of some functions, with bounds of their errors, and the nodes and weights that gave them."""
+    """Averages of some functions, with bounds of their errors, and the nodes and weights that gave them.
+
+    log_mass: log int exp(-E), and the relative error of the mass itself.
+    """
 
     values: np.ndarray
     error_bounds: np.ndarray
     nodes: np.ndarray
     weights: np.ndarray
+    log_mass: float
+    mass_error: float
 
 
 def find_frame(energy: Energy, centre: float = 0.0, scale: float = 1.0) -> Frame:
@@ -108,6 +113,7 @@ def average_on_line(
     spacing = 0.5
     reach, ends = _reach(integrate)
     previous: list[np.ndarray] = []
+    mass = 0.0
     while True:
         terms, x, weights, values = integrate(spacing, round(reach / spacing))
         height = float(np.abs(values[weights > 0]) @ weights[weights > 0] / weights.sum())
@@ -117,6 +123,7 @@ def average_on_line(
         scale = sizes[1:] / sums[0]
         rounding = np.finfo(np.float64).eps * (4 * np.sqrt(len(x)) + 8 * height) * (scale + np.abs(current))
         previous.append(current)
+        before, mass = mass, float(sums[0]) * spacing * frame.scale
         if len(changes) == 2:
             settled = np.maximum(*changes) <= np.maximum(_SETTLED * scale, 2 * rounding)
             last = len(x) > _FINEST
@@ -127,7 +134,10 @@ def average_on_line(
                         "quadrature does not settle on this density; expected one that is continuous and smooth at the scale "
                         f"{frame.scale:.3g} / 1000; state the average in target.averages"
                     )
-                return LineAverages(current, bounds, x, weights / weights.sum())
+                unsure = np.finfo(np.float64).eps * (4 * np.sqrt(len(x)) + 8 * height)
+                log_mass = float(np.log(mass)) - frame.lowest
+                off = abs(mass - before) / mass + float(unsure) + ends
+                return LineAverages(current, bounds, x, weights / weights.sum(), log_mass, off)
         spacing /= 2
 
 

@@ -46,6 +46,7 @@ from sgverify.targets.logistic_regression import LOGISTIC_REGRESSION
 from sgverify.targets.mixture import MIXTURE
 from sgverify.targets.quartic import QUARTIC
 from sgverify.targets.target import Target
+from sgverify.targets.tied_means import TIED_MEANS
 
 _KINDS = (
     GAUSSIAN_MEAN,
@@ -58,6 +59,7 @@ _KINDS = (
     GAMMA_POISSON,
     BETA_BERNOULLI,
     DIRICHLET_MULTINOMIAL,
+    TIED_MEANS,
 )
 TARGETS: dict[str, TargetKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT_TARGET = GAUSSIAN_MEAN.name
@@ -88,7 +90,7 @@ def build_target(configuration: Any) -> Target:
     kind = _find_kind(given.get("name", DEFAULT_TARGET))
     _refuse_foreign_keys(kind, given)
     dim = _dimension(kind, given)
-    data = None if kind.data is None else _data(kind.data, given, dim)
+    data = None if kind.data is None else _data(kind, kind.data, given, dim)
     constants = {
         key: _READERS[shape](f"target.{key}", given.get(key, default), dim)
         for key, (shape, default) in kind.constants.items()
@@ -97,7 +99,17 @@ def build_target(configuration: Any) -> Target:
     parts = kind.components(**constants) if kind.components is not None else []
     components = tuple((share, Target(f"{kind.name}[{k}]", dim, of)) for k, (share, of) in enumerate(parts))
     averages = read_averages(given.get("averages", {}), dim)
-    return Target(kind.name, dim, prior, likelihood, data, components=components, averages=averages)
+    return Target(
+        kind.name,
+        dim,
+        prior,
+        likelihood,
+        data,
+        components=components,
+        averages=averages,
+        peaks=() if kind.peaks is None else kind.peaks(data, **constants),
+        condensable=kind.data is not None and kind.data.condensable,
+    )
 
 
 def _load(given: dict[str, Any]) -> Target:
@@ -144,7 +156,15 @@ def _refuse_foreign_keys(kind: TargetKind, given: dict[str, Any]) -> None:
 
 def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
     if "dim" in given:
-        return read_whole("target.dim", given["dim"], 1, MOST_COORDINATES)
+        dim = read_whole("target.dim", given["dim"], 1, MOST_COORDINATES)
+        if kind.dims and dim not in kind.dims:
+            raise ConfigurationError(
+                f"target.dim={dim}: target.name={kind.name!r} has dimension {' or '.join(map(str, kind.dims))}; "
+                "expected that; leave target.dim out"
+            )
+        return dim
+    if kind.dims:
+        return kind.dims[0]
     if "data" in given:
         labels = kind.data.labels if kind.data is not None else 0
         return read_data(given["data"], None, labels).shape[1] - labels
@@ -163,11 +183,16 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
     return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else 1
 
 
-def _data(layout: DataLayout, given: dict[str, Any], dim: int) -> np.ndarray:
+def _data(kind: TargetKind, layout: DataLayout, given: dict[str, Any], dim: int) -> np.ndarray:
     size = read_whole("target.size", given["size"], 1, MOST_NUMBERS) if "size" in given else None
     seed = read_whole("target.data_seed", given.get("data_seed", 0), 0, 2**63 - 1)
     if "data" not in given:
-        return frozen(layout.draw(layout.size if size is None else size, dim, seed))
+        keys = {**layout.truth, **{key: kind.constants[key] for key in layout.shared}}
+        values = {
+            key: float(_READERS[shape](f"target.{key}", given.get(key, default), dim).entries[0])
+            for key, (shape, default) in keys.items()
+        }
+        return frozen(layout.draw(layout.size if size is None else size, dim, seed, **values))
     data = read_data(given["data"], dim, layout.labels)
     if layout.check is not None:
         layout.check(data)
@@ -175,8 +200,9 @@ def _data(layout: DataLayout, given: dict[str, Any], dim: int) -> np.ndarray:
         raise ConfigurationError(
             f"target.size={size}, but target.data holds {len(data)}; leave target.size out"
         )
-    if "data_seed" in given:
-        raise ConfigurationError(
-            f"target.data_seed={seed} has no effect, as target.data is given; expected one of the two; leave one out"
-        )
+    for key in ("data_seed", *layout.truth):
+        if key in given:
+            raise ConfigurationError(
+                f"target.{key}={given[key]} has no effect, as target.data is given; expected one of the two; leave one out"
+            )
     return data

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.targets.condensed import SMALLEST, condense
 from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
 from sgverify.targets.form import Monomial
 from sgverify.targets.potential import PairPotential, Potential
@@ -32,7 +33,8 @@ class Target:
     by N/n and the prior part not at all (chen2015, section 2). Everything exact here is derived from these
     two functions by evaluating them, and needs U to be quadratic. `components`: the shares and Gaussian parts of a
     mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: what is
-    known of exp(-U/T), by test function and by coordinate.
+    known of exp(-U/T), by test function and by coordinate. `condensable`: sums over all of many data may be taken over
+    few weighted ones (`condensed`). `peaks`: points near the modes of a target on the line whose modes may be far apart.
     """
 
     name: str
@@ -44,6 +46,8 @@ class Target:
     averages: Mapping[str, float] = field(default_factory=dict, repr=False)
     stated_location: np.ndarray | None = field(default=None, repr=False)
     stated_spread: np.ndarray | None = field(default=None, repr=False)
+    condensable: bool = field(default=False, repr=False)
+    peaks: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def size(self) -> int | None:
@@ -152,10 +156,21 @@ class Target:
             total = np.asarray(self.prior(theta), dtype=np.float64)
             if self.data is not None:
                 assert self.likelihood is not None
-                for start in range(0, len(self.data), _PIECE):
-                    piece = self.data[start : start + _PIECE]
-                    total = total + self.likelihood(theta[..., None, :], piece).sum(-1)
+                data, weights = self.weighted
+                for start in range(0, len(data), _PIECE):
+                    each = self.likelihood(theta[..., None, :], data[start : start + _PIECE])
+                    total = total + (each if weights is None else each * weights[start : start + _PIECE]).sum(
+                        -1
+                    )
         return total
+
+    @cached_property
+    def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """What a sum over all data is taken over, and how often each counts: the data once each, or `condense` of them."""
+        assert self.data is not None
+        if self.condensable and len(self.data) > SMALLEST:
+            return condense(self.data)
+        return self.data, None
 
     @cached_property
     def independent(self) -> bool:
@@ -188,6 +203,17 @@ class Target:
         if self.quadratic:
             return float(np.linalg.eigvalsh(self.precision_float64())[-1])
         return self._landscape(temperature).curvature
+
+    def barrier_float64(self, temperature: float) -> float:
+        """U/T between neighbouring `peaks`, at its lowest, above U/T at the higher of all peaks; 0 without them."""
+        if len(self.peaks) < 2:
+            return 0.0
+        at = np.sort(np.array(self.peaks))
+        between, peaks = (
+            self.energy_float64(((at[1:] + at[:-1]) / 2)[:, None]),
+            self.energy_float64(at[:, None]),
+        )
+        return float(between.min() - peaks.max()) / temperature
 
     def hint(self, place: int) -> tuple[float, float]:
         """(centre, scale) from which the mass of exp(-U/T) along a coordinate is looked for."""

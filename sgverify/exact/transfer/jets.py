@@ -86,9 +86,13 @@ def taylor_of(target: Target, theta: np.ndarray, highest: int) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         total = _coefficients(target.prior(start), c)
         if target.data is not None and target.likelihood is not None:
-            for first in range(0, len(target.data), _PIECE):
-                piece = target.data[first : first + _PIECE]
-                total = total + _coefficients(target.likelihood(start[:, None, :], piece), c).sum(-1)
+            data, weights = target.weighted
+            for first in range(0, len(data), _PIECE):
+                piece = data[first : first + _PIECE]
+                found = _coefficients(target.likelihood(start[:, None, :], piece), c)
+                total = total + (found if weights is None else found * weights[first : first + _PIECE]).sum(
+                    -1
+                )
     return total
 
 
