@@ -143,6 +143,31 @@ class ExchangeTable(_Table):
     momentum: Literal["rescaled", "kept"] = "rescaled"
 
 
+class PartitionTable(_Table):
+    """Adaptively weighted samplers: regions of energies, and how their weights theta adapt (awsgld).
+
+    Regions 1, ..., m lie between `edges` u_0 < ... < u_m, or cut [low, high] into `bins` of one width du; the first and the last
+    are open, so that every energy is in one. Left open, low is the least energy found, and high = low + T (d/2 + 4 sqrt(d/2) + 4).
+    Step k has omega_k = scale/(k^alpha + offset). `weights` of draws are theta(J)^zeta (`region`) or Psi_theta(U)^zeta (`smooth`,
+    linear in log theta inside a region), times exp(-U (1/temperature - 1/T)) where `temperature` is given: averages are then
+    those of exp(-U/temperature), though the run is at T. A `preset` has the settings printed in awsgld.
+    """
+
+    preset: Literal["exploration", "griewank", "optimisation", "optimisation-rastrigin"] | None = None
+    low: Finite | None = None
+    high: Finite | None = None
+    bins: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] | None = None
+    edges: Annotated[list[Finite], Field(min_length=3)] | None = None
+    zeta: Positive | None = None
+    scale: Positive | None = None
+    alpha: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0.5, le=1)] | None = (
+        None
+    )
+    offset: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(ge=0)] | None = None
+    weights: Literal["region", "smooth"] | None = None
+    temperature: Positive | None = None
+
+
 class Configuration(_Table):
     """Everything a check needs besides the scheme; frozen, and complete with defaults.
 
@@ -170,6 +195,7 @@ class Configuration(_Table):
     schedule: ScheduleTable = ScheduleTable()
     sweep: SweepTable = SweepTable()
     exchange: ExchangeTable | None = None
+    partition: PartitionTable | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON-ready form without the keys that were left open."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
 from sgverify.samplers.around import Around, Stage, around_of, check_settings
 from sgverify.samplers.blocks import (

@@ -31,6 +31,7 @@ class Settings:
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
     comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), for the dynamics that
     have one. `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
+    `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`), defaults where None.
     """
 
     temperature: float = 1.0
@@ -50,6 +51,7 @@ class Settings:
     first_chain: int = 0
     metric: str | None = None
     exchange: Any = None
+    partition: Any = None
 
     @staticmethod
     def of(configuration: Any, **changes: Any) -> Settings:

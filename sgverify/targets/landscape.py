@@ -135,6 +135,25 @@ def survey(
     return Landscape(lowest, spread, _positive(curvature, temperature, spread))
 
 
+def descended(energy: Callable[[np.ndarray], np.ndarray], location: np.ndarray, spread: np.ndarray) -> float:
+    """The least U that a descent from the lowest of the points along the axes finds, 3 standard deviations far.
+
+    `energy` is U; shape (n, d) -> (n,).
+    """
+    axes = np.diag(spread)
+    points = np.array([location, *(location + s * axis for axis in axes for s in np.linspace(-3, 3, 25))])
+    values = np.where(np.isnan(found := energy(points)), np.inf, found)
+    best = points[int(np.argmin(values))]
+
+    def value(x: np.ndarray) -> float:
+        at = float(energy(x[None, :])[0])
+        return at if np.isfinite(at) else 1e300
+
+    with np.errstate(all="ignore"):
+        descent = optimize.minimize(value, best, method="L-BFGS-B")
+    return min(float(values.min()), float(descent.fun))
+
+
 def _around(mode: np.ndarray, axes: np.ndarray) -> list[np.ndarray]:
     """The mode, and the points 2 standard deviations from it along each axis, a column of `axes`."""
     return [mode, *(mode + sign * _REACH * axis for axis in axes.T for sign in (-1.0, 1.0))]

@@ -195,6 +195,20 @@ class Target:
             return np.asarray(np.sqrt(temperature * np.diag(self.covariance_float64())))
         return self._landscape(temperature).spread
 
+    def lowest_energy_float64(self, temperature: float) -> float:
+        """The least U that is found: at the mean where U is quadratic, else down from the lowest of points within reach.
+
+        A local minimum on a landscape of many; nothing exact hangs on it.
+        """
+        if self.quadratic:
+            return float(self.energy_float64(self.mean_float64()))
+        # scipy.optimize takes a while to import, and only these targets need it.
+        from sgverify.targets.landscape import descended
+
+        return descended(
+            self.energy_float64, self.location_float64(temperature), self.spread_float64(temperature)
+        )
+
     def curvature_float64(self, temperature: float) -> float:
         """The largest eigenvalue of the Hessian of U over the typical set of exp(-U/T): the fastest rate, 1/time^2.
 

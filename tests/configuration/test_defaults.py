@@ -62,6 +62,8 @@ def test_every_published_key_is_known_and_no_other() -> None:
             for key in ("ladder", "step_factors", "correction", "every", "intensity", "energies")
         ),
         *(f"exchange.{key}" for key in ("variance", "repeats", "smoothing", "refresh", "momentum")),
+        *(f"partition.{key}" for key in ("preset", "low", "high", "bins", "edges", "zeta", "scale", "alpha")),
+        *(f"partition.{key}" for key in ("offset", "weights", "temperature")),
     }
 
 

@@ -3,5 +3,6 @@
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.weighted import AdaptivelyWeighted
 
-__all__ = ["COMPOSITES", "Composite", "ReplicaExchange"]
+__all__ = ["COMPOSITES", "AdaptivelyWeighted", "Composite", "ReplicaExchange"]

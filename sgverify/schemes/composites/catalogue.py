@@ -5,6 +5,7 @@ from __future__ import annotations
 from sgverify.schemes.catalogue import find_scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.weighted import AdaptivelyWeighted
 
 _SOURCE = "Deng, Feng, Karagiannis, Lin, Liang 2021"
 
@@ -37,9 +38,34 @@ def _exchanges(ending: str, name: str) -> tuple[ReplicaExchange, ...]:
     )
 
 
+def _weighted(ending: str, name: str) -> tuple[AdaptivelyWeighted, ...]:
+    """Weights by cumulated masses of energy regions, and by the masses themselves."""
+    scheme = find_scheme(name)
+    return (
+        AdaptivelyWeighted(
+            f"awsg{ending}",
+            scheme,
+            f"{name} on gradients bent by weights that adapt: low energies are deepened.",
+            "Deng, Lin, Liang 2022, (18), (19)",
+        ),
+        AdaptivelyWeighted(
+            f"csg{ending}",
+            scheme,
+            f"{name} on gradients bent by weights that adapt: energies are flattened.",
+            "Deng, Lin, Liang 2020, Algorithm 1",
+            contour=True,
+        ),
+    )
+
+
 COMPOSITES: dict[str, Composite] = {
     composite.name: composite
-    for composite in (*_exchanges("ld", "sgld-euler"), *_exchanges("hmc", "sghmc-euler"))
+    for composite in (
+        *_exchanges("ld", "sgld-euler"),
+        *_exchanges("hmc", "sghmc-euler"),
+        *_weighted("ld", "sgld-euler"),
+        *_weighted("hmc", "sghmc-euler"),
+    )
 }
 
 __all__ = ["COMPOSITES"]

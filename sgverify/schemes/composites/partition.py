@@ -16,8 +16,8 @@ class Partition:
     """Regions 1, ..., m of the energies, u_(i-1) < U <= u_i for i in between; the first and the last are open.
 
     `edges` are u_0 < ... < u_m. An energy up to u_1, also one below u_0, is in region 1, and one above u_(m-1), also one
-    above u_m, in region m: u_0 and u_m set widths alone. Raises `ConfigurationError` for fewer than two regions and for
-    edges that are not finite and increasing.
+    above u_m, in region m: u_0 and u_m set widths alone, and above u_m gradients are left as they are.
+    Raises `ConfigurationError` for fewer than two regions and for edges that are not finite and increasing.
     """
 
     edges: tuple[float, ...]

@@ -1,0 +1,137 @@
+"""An adaptively weighted composite around the steps of its scheme: gradients multiplied, weights adapted, draws weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import SgverifyError
+from sgverify.samplers.adapted import AdaptedWeights
+from sgverify.samplers.adapted_gradient import AdaptedEstimator
+from sgverify.samplers.around import Around, Stage, around_of
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradients import Estimator
+from sgverify.samplers.minibatches import Iid
+from sgverify.samplers.motion import State
+from sgverify.samplers.settings import Settings
+from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
+from sgverify.schemes.composites.weighted import AdaptivelyWeighted
+
+
+class Adapting(Around):
+    """theta_k, k = 0, 1, ..., of every chain: step k moves the state with theta_(k-1), and then its energy makes theta_k.
+
+    The energy by which theta adapts is that of all data, or where gradients are of minibatches, of n data drawn afresh with
+    replacement: those of the step have moved the state, and are not independent of where it is. A draw counts by its theta_k
+    and that same energy.
+    """
+
+    weighted = True
+
+    def __init__(self, composite: AdaptivelyWeighted, settings: Settings) -> None:
+        self._composite, self._settings = composite, settings
+        self._made: Adaptation | None = None
+        self._weights: AdaptedWeights | None = None
+        self._energies: Energies | None = None
+        self._energy, self._log = torch.empty(0), torch.empty(0)
+
+    def adaptation(self, potential: Potential) -> Adaptation:
+        """The partition and the numbers of the run. Raises `ConfigurationError` where they do not go together."""
+        if self._made is None:
+            self._made = make_adaptation(
+                self._settings.partition,
+                potential.target,
+                self._settings.temperature,
+                cumulative=not self._composite.contour,
+            )
+        return self._made
+
+    def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
+        """See `Around.enter`."""
+        self._weights = AdaptedWeights(
+            self.adaptation(stage.potential),
+            rows=len(stage.rows),
+            chains=state[0].shape[1],
+            device=state[0].device,
+        )
+        if carried:
+            self._weights.theta = carried[0]
+        self._energies = Energies(stage)
+
+    def estimator(self, estimator: Estimator) -> Estimator:
+        """See `Around.estimator`."""
+        return AdaptedEstimator(estimator, self.weighting)
+
+    def prepare(self, first: int, count: int) -> None:
+        """See `Around.prepare`."""
+        assert self._energies is not None
+        self._energies.prepare(first, count)
+
+    def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
+        """See `Around.after`."""
+        assert self._energies is not None
+        self._energy = self._energies.at(place, state[0])
+        self.weighting.adapt(number, self._energy)
+        self._log = self.weighting.log_importance(self._energy)
+        return state
+
+    @property
+    def weighting(self) -> AdaptedWeights:
+        """The weights of the rows that run."""
+        if self._weights is None:
+            raise SgverifyError(f"{self._composite.name}: the weights were asked for before the run began")
+        return self._weights
+
+    @property
+    def carried(self) -> tuple[Tensor, ...]:
+        """See `Around.carried`: theta, shape (S, C, m)."""
+        return (torch.empty(0) if self._weights is None else self._weights.theta,)
+
+    def log_weights(self) -> Tensor:
+        """log of what the present state counts in averages, up to a constant of the run. Shape (S, C)."""
+        return self._log
+
+    def weights(self) -> Tensor:
+        """See `Around.weights`."""
+        return torch.exp(self._log)
+
+    def recorded(self) -> Mapping[str, Tensor]:
+        """The energy, its region and the log of the weight after the latest step. Shape (S, C) each."""
+        return {
+            "energy": self._energy,
+            "region": self.weighting.regions(self._energy),
+            "log_weight": self._log,
+        }
+
+
+class Energies:
+    """U of the states after the steps, or its estimate prior + N/n sum likelihood on minibatches of their own."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._potential, choice = stage.potential, stage.settings.gradient
+        self._source: Iid | None = None
+        if choice.kind not in ("full", "additive"):
+            self._source = Iid(stage.streams("energy"), len(self._potential.data), choice.batch)  # type: ignore[arg-type]
+        self._drawn = torch.empty(0)
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw the minibatches of the steps first, ..., first + count - 1, counted from 0."""
+        if self._source is not None:
+            self._drawn = self._source.block(first, count)
+
+    def at(self, place: int, theta: Tensor) -> Tensor:
+        """U~ after the step at `place` of the block. Shape (S, C, d) -> (S, C), float64."""
+        if self._source is None:
+            return self._potential.energy(theta)
+        return self._potential.energy_over(theta, self._drawn[place])
+
+
+@around_of.register
+def _(composite: AdaptivelyWeighted, settings: Settings) -> Around:
+    return Adapting(composite, settings)
+
+
+__all__ = ["Adapting"]

@@ -1,0 +1,197 @@
+"""What an adaptively weighted run needs besides a scheme and a target: regions, exponents and step sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sgverify.errors import ConfigurationError
+from sgverify.schemes.composites.partition import Partition
+from sgverify.schemes.composites.weighting import (
+    adapted,
+    importance,
+    log_importance,
+    log_psi,
+    multiplier,
+    omega_of,
+    random_field,
+    reached,
+    visited,
+)
+from sgverify.schemes.mathematics import log
+
+DEFAULTS: Mapping[str, Any] = {
+    "bins": 10,
+    "zeta": 1.0,
+    "scale": 1.0,
+    "alpha": 0.75,
+    "offset": 100.0,
+    "weights": "region",
+}
+"""What is taken where neither the configuration nor a preset says anything; ours, the papers print none for all."""
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "exploration": {
+        "zeta": 5.0,
+        "low": 0.0,
+        "high": 20.0,
+        "bins": 30,
+        "scale": 0.1,
+        "alpha": 0.6,
+        "offset": 1000.0,
+    },
+    "griewank": {
+        "zeta": 3.0,
+        "low": 0.0,
+        "high": 2.0,
+        "bins": 30,
+        "scale": 0.1,
+        "alpha": 0.6,
+        "offset": 1000.0,
+    },
+    "optimisation": {"scale": 100.0, "alpha": 0.75, "offset": 1000.0},
+    "optimisation-rastrigin": {"scale": 200.0, "alpha": 0.75, "offset": 1000.0},
+}
+"""As printed in awsgld, experimental settings; temperatures and learning rates are `temperature` and `schedule.step`."""
+
+RULES = ("region", "smooth")
+
+
+@dataclass(frozen=True)
+class PartitionChoice:
+    """The table [partition] of a configuration; what is left open comes from the preset, then from `DEFAULTS`.
+
+    `edges` are u_0, ..., u_m, or `low`, `high` and `bins` cut regions of one width; left open, low is the least energy that is
+    found and high lies T (d/2 + 4 sqrt(d/2) + 4) above it, beyond all but about 1e-4 of a Gaussian law. A minibatch's noise is
+    not counted in: give both where energies are noisy. `temperature` is what averages are reweighted to.
+    """
+
+    preset: str | None = None
+    low: float | None = None
+    high: float | None = None
+    bins: int | None = None
+    edges: Any = None
+    zeta: float | None = None
+    scale: float | None = None
+    alpha: float | None = None
+    offset: float | None = None
+    weights: str | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """One adaptively weighted run: a state at temperature tau, weights theta(1), ..., theta(m) that follow its energies.
+
+    `cumulative` tells AWSGLD, whose theta become powers of cumulated masses, from CSGLD, whose theta become the masses.
+    omega_k = scale/(k^alpha + offset). `smooth` weighs draws with Psi_theta(U)^zeta in place of theta(J)^zeta, without the
+    O(1/m) between the two; `temperature` is that of the law which draws are weighed for.
+    """
+
+    partition: Partition
+    zeta: float
+    tau: float
+    scale: float
+    alpha: float
+    offset: float
+    temperature: float
+    cumulative: bool = True
+    smooth: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `ConfigurationError` for numbers with which theta would not stay in (0, 1]."""
+        if not (math.isfinite(self.zeta) and self.zeta > 0):
+            raise ConfigurationError(
+                f"partition.zeta={self.zeta!r}: expected a positive, finite exponent, e.g. 1"
+            )
+        if not 0.5 < self.alpha <= 1:
+            raise ConfigurationError(
+                f"partition.alpha={self.alpha!r}: expected 1/2 < alpha <= 1, so that theta converges (awsgld, below (31))"
+            )
+        if not (self.scale > 0 and self.offset >= 0 and self.omega(1) < 1):
+            raise ConfigurationError(
+                f"partition.scale={self.scale!r}, partition.offset={self.offset!r}: expected scale > 0, offset >= 0 and the first "
+                "step scale/(1 + offset) below 1, so that no weight falls to 0; raise the offset or lower the scale"
+            )
+        if not (self.temperature > 0 and math.isfinite(self.temperature)):
+            raise ConfigurationError(
+                f"partition.temperature={self.temperature!r}: expected a positive, finite number"
+            )
+
+    @property
+    def start(self) -> float:
+        """theta_0(i), the same for every region, so that a run starts as the plain scheme; the papers print none."""
+        return 1.0 if self.cumulative else 1.0 / self.partition.bins
+
+    def omega(self, k: Any) -> Any:
+        """omega_k, k = 1, 2, ..."""
+        return omega_of(k, scale=self.scale, alpha=self.alpha, offset=self.offset)
+
+    def indicator(self, i: Any, region: Any) -> Any:
+        """1{i >= J} for AWSGLD, 1{i = J} for CSGLD."""
+        return reached(i, region) if self.cumulative else visited(i, region)
+
+    def pull(self, here: Any) -> Any:
+        """theta(J) for AWSGLD, theta(J)^zeta for CSGLD."""
+        return here if self.cumulative else importance(here, zeta=self.zeta)
+
+    def next_weight(self, weight: Any, *, k: Any, here: Any, indicator: Any) -> Any:
+        """theta_k(i) from theta_(k-1)(i), at a state in the region of weight `here`."""
+        return adapted(weight, self.omega(k), random_field(self.pull(here), indicator, weight))
+
+    def multiplier(self, here: Any, below: Any, width: Any) -> Any:
+        """What the gradient of U is multiplied by in a region of this width."""
+        return multiplier(here, below, zeta=self.zeta, tau=self.tau, width=width)
+
+    def log_importance(self, energy: Any, *, here: Any, below: Any, lower: Any, width: Any, top: Any) -> Any:
+        """log of how much a draw of this energy counts; `lower` and `width` of its region, `top` = min(energy, u_m)."""
+        value = log(here)
+        if self.smooth:
+            value = log_psi(here, below, energy=top, lower=lower, width=width)
+        return log_importance(value, energy, zeta=self.zeta, tau=self.tau, temperature=self.temperature)
+
+
+def make_adaptation(choice: Any, target: Any, tau: float, *, cumulative: bool) -> Adaptation:
+    """The run that a choice (a `PartitionChoice` or what has its fields) describes on a target at temperature tau.
+
+    Raises `ConfigurationError` where the choice contradicts itself or names no preset.
+    """
+    held = {item.name: getattr(choice, item.name, None) for item in fields(PartitionChoice)}
+    preset = held.pop("preset")
+    if preset is not None and preset not in PRESETS:
+        raise ConfigurationError(f"partition.preset={preset!r}: expected one of {', '.join(PRESETS)}")
+    given = {name: value for name, value in held.items() if value is not None}
+    if "edges" in given and (extra := sorted({"low", "high", "bins"} & given.keys())):
+        raise ConfigurationError(
+            f"partition.edges was given with partition.{extra[0]}: expected the edges alone, or low, high and bins"
+        )
+    chosen = {**DEFAULTS, **(PRESETS[preset] if preset else {}), **given}
+    if chosen["weights"] not in RULES:
+        raise ConfigurationError(
+            f"partition.weights={chosen['weights']!r}: expected one of {', '.join(RULES)}"
+        )
+    return Adaptation(
+        partition=_partition(chosen, target, tau),
+        zeta=chosen["zeta"],
+        tau=tau,
+        scale=chosen["scale"],
+        alpha=chosen["alpha"],
+        offset=chosen["offset"],
+        temperature=chosen.get("temperature", tau),
+        cumulative=cumulative,
+        smooth=chosen["weights"] == "smooth",
+    )
+
+
+def _partition(chosen: Mapping[str, Any], target: Any, tau: float) -> Partition:
+    if "edges" in chosen:
+        return Partition.of(chosen["edges"])
+    low, high = chosen.get("low"), chosen.get("high")
+    if low is None:
+        low = target.lowest_energy_float64(tau)
+    if high is None:
+        half = target.dim / 2
+        high = low + tau * (half + 4 * math.sqrt(half) + 4)
+    return Partition.equal(low, high, chosen["bins"])
