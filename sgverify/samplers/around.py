@@ -99,7 +99,7 @@ def around_of(composite: Any, settings: Settings) -> Around:
 def check_settings(composite: Composite, settings: Settings) -> None:
     """Raise `ConfigurationError` for settings under which the rule around the steps would not be what it is."""
     for name in ("coupled", "compiled"):
-        if getattr(settings, name):
+        if getattr(settings, name) not in (False, "auto"):
             raise ConfigurationError(
                 f"{name}={getattr(settings, name)!r} with the composite {composite.name}: expected False; leave {name} out, or "
                 f"run its scheme {composite.scheme.name}"

@@ -18,6 +18,7 @@ from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Fixed, Row, burn_ins
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.tape import Tape
+from sgverify.samplers.watching import Sums
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
@@ -150,9 +151,7 @@ class _Book:
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """Add the state after step `number` to the sums of the rows that count it."""
-        if rows != self._open:
-            still = [self._open.index(row) for row in rows]
-            self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
+        self._narrow(rows)
         if self._uniform or any(self._counts(row, number) for row in rows):
             self.add(rows, number, self._observe(state), steps)
 
@@ -180,6 +179,32 @@ class _Book:
                     total[i] += value[i]
         for i in kept:
             self._weights[rows[i]] += weights[i]
+
+    def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
+        """What the steps number, number + 1, ... of sizes `steps`, shape (K, S), are to add to."""
+        self._narrow(rows)
+        if self._uniform:
+            return Sums(self._asked, self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
+        weighted = np.array([self._rows[row].schedule.weighted for row in rows])
+        past = number + np.arange(len(steps))[:, None] - np.array([self._burn_in[row] for row in rows])
+        numbers = range(number, number + len(steps))
+        sampled = np.array([[self._rows[row].schedule.samples(n) for row in rows] for n in numbers])
+        counted = (past > 0) & (past % self._thinning == 0) & sampled
+        return Sums(self._asked, self._sums, np.where(weighted, steps, 1.0), counted)
+
+    def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
+        """The sums after these steps."""
+        self._sums = total
+        for i, row in enumerate(rows if not self._uniform else ()):
+            added = sums.weights[sums.counted[:, i], i]
+            # One after the other, as `add` does it: a sum by halves would round otherwise.
+            self._weights[row] = float(np.add.accumulate([self._weights[row], *added])[-1])
+
+    def _narrow(self, rows: tuple[int, ...]) -> None:
+        """Keep the sums of the rows that still run."""
+        if rows != self._open:
+            still = [self._open.index(row) for row in rows]
+            self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
 
     def _counts(self, row: int, number: int) -> bool:
         """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""

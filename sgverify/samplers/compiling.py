@@ -32,6 +32,12 @@ class Stretch:
     values: list[tuple[Tensor, ...]]
 
 
+def together(compiled: bool | str, tape: Tape | None, watch: Any, left: int) -> int:
+    """How many of the next steps are compiled as one by torch, 0 for none; `watch` reads the states, if it is there."""
+    ready = compiled is True and tape is not None and left >= STEPS
+    return STEPS if ready and (watch is None or watch.tape is not None) else 0
+
+
 def compiled_steps(tape: Tape, observe: Tape | None, inputs: Sequence[Tensor]) -> Callable[..., Any]:
     """STEPS steps of a tape as one function of (state, draws, constants, fixed), compiled when it is first called.
 

@@ -27,15 +27,16 @@ from sgverify.samplers.blocks import (
     whole_groups,
 )
 from sgverify.samplers.carrier import Chains
-from sgverify.samplers.compiling import STEPS
+from sgverify.samplers.compiling import together
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.fused.driver import fused
 from sgverify.samplers.gradients import Estimator, make_estimator
 from sgverify.samplers.motion import Motion
 from sgverify.samplers.naming import parameters_of
 from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
 from sgverify.samplers.philox import Stream
-from sgverify.samplers.schedules import Fixed, Row
+from sgverify.samplers.schedules import Fixed, Row, step_sizes
 from sgverify.samplers.settings import Settings
 from sgverify.samplers.variates import normals
 from sgverify.samplers.watching import Watch
@@ -97,7 +98,7 @@ class Ensemble:
         if self.around is not None:
             self.temperatures = self.around.temperatures(self.rows, settings)
         self._parameters = self._parameters_of(tuple(range(len(self.rows))))
-        if settings.compiled and (settings.gradient.kind != "full" or self.potential.affine is None):
+        if settings.compiled is True and (settings.gradient.kind != "full" or self.potential.affine is None):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
                 "full gradients of a quadratic potential are compiled; leave compiled=False"
@@ -179,19 +180,25 @@ class Ensemble:
         steady = self._tape and type(estimator) is Estimator
         parameters = self._parameters if around is None else self._parameters_of(alive)
         motion = Motion(self.scheme, parameters, self._clock, self._fixed(), tape=steady)
+        fast = fused(self, alive, own, noise, start, range(done, end), watch)
         state, beyond, h = start, None, None
         while done < end and beyond is None:
-            count = min(self._length(alive), next(mark for mark in marks if mark > done) - done)
-            steps = np.array([[row.at(done + k + 1) for row in running] for k in range(count)])
+            length = self._length(alive) if fast is None else fast.length
+            count = min(length, next(mark for mark in marks if mark > done) - done)
+            steps = step_sizes(running, done, count)
             if h is None or moving:
                 h = Constant(steps if moving else steps[:1], self._clock, passing=moving)
-            draws = self._draws(noise, done, count)
-            estimator.prepare(done, count)
-            if around is not None:
-                around.prepare(done, count)
             k = 0
+            if fast is not None:
+                state, beyond, k = fast.move(state, done, steps, h, watch, alive)
+                count = k
+            else:
+                draws = self._draws(noise, done, count)
+                estimator.prepare(done, count)
+                if around is not None:
+                    around.prepare(done, count)
             while k < count and beyond is None:
-                many = self._compiled_together(motion, watch, count - k)
+                many = together(self.settings.compiled, motion.tape, watch, count - k)
                 if many:
                     drawn = [tuple(islice(draws, self.scheme.draws)) for _ in range(many)]
                     stretch = motion.move_compiled(state, drawn, k, None if watch is None else watch.tape)
@@ -224,11 +231,6 @@ class Ensemble:
             done = block.last
             self._carried = own.carried if around is None else (*around.carried, *own.carried)
             yield block
-
-    def _compiled_together(self, motion: Motion, watch: Watch | None, left: int) -> int:
-        """How many of the next steps are compiled as one, 0 for none."""
-        ready = self.settings.compiled and motion.tape is not None and left >= STEPS
-        return STEPS if ready and (watch is None or watch.tape is not None) else 0
 
     def _fixed(self) -> tuple[Tensor, ...]:
         affine = self.potential.affine

@@ -11,6 +11,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from sgverify.errors import ConfigurationError
 
 SHAPES = ("cosine", "linear")
@@ -210,6 +212,14 @@ def cyclical(
             )
         rows.append(Row(Cyclical(scale, period, lowest, first, form), checked))
     return tuple(rows)
+
+
+def step_sizes(rows: Sequence[Row], done: int, count: int) -> np.ndarray:
+    """h_l of the steps l = done + 1, ..., done + count of each row. Shape (count, S)."""
+    moving = not all(isinstance(row.schedule, Fixed) for row in rows)
+    numbers = range(done + 1, done + 1 + (count if moving else 1))
+    sizes = np.array([[row.at(number) for row in rows] for number in numbers])
+    return sizes if moving else sizes.repeat(count, axis=0)
 
 
 def _check_cycle(period: int, threshold: float, shape: str) -> None:

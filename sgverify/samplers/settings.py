@@ -14,6 +14,7 @@ from sgverify.samplers.gradients import GradientChoice
 from sgverify.samplers.noise import check_coupling
 from sgverify.targets.metric import parse_metric
 
+COMPILED = ("auto", False, True, "kernel")
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -27,7 +28,9 @@ class Settings:
     ones, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
     `generator`: "philox" gives each chain its noise whatever it is batched with; "native" takes torch's own, which is
     quicker in float32 and the same again only for the same chains. Minibatches are always drawn by the former.
-    `compiled` puts the steps through torch.compile (full gradients of quadratic potentials): the same up to rounding.
+    `compiled`: "kernel" takes the steps in C made of the definition, bit for bit the same (see `fused`); "auto" does so
+    where that is possible and the run is long enough to repay the compiler, False never. True puts the steps through
+    torch.compile (full gradients of quadratic potentials): the same up to rounding.
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
     comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), for the dynamics that
     have one. `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
@@ -45,7 +48,7 @@ class Settings:
     gradient: Any = field(default_factory=GradientChoice)
     coupled: bool | str = False
     generator: str = "philox"
-    compiled: bool = False
+    compiled: bool | str = "auto"
     burn_in: int = 0
     thinning: int = 1
     first_chain: int = 0
@@ -102,6 +105,10 @@ class Settings:
             )
         parse_metric(self.metric)
         check_coupling(self.coupled)
+        if self.compiled not in COMPILED:
+            raise ConfigurationError(
+                f"compiled={self.compiled!r}: expected one of {', '.join(map(repr, COMPILED))}"
+            )
         if self.generator not in ("philox", "native"):
             raise ConfigurationError(f"generator={self.generator!r}: expected 'philox' or 'native'")
         if self.generator == "native" and self.coupled == "brownian":

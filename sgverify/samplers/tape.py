@@ -9,7 +9,7 @@ definition itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -29,6 +29,17 @@ class NotRecordable(Exception):
     """A step does something that cannot be played again on another state."""
 
 
+@dataclass(frozen=True)
+class Line:
+    """One operation: its result's name, what is called with what, and the result."""
+
+    name: str
+    function: Any
+    call: str
+    given: list[str]
+    result: Tensor
+
+
 @dataclass(frozen=True, eq=False)
 class Tape:
     """The operations of a step.
@@ -36,7 +47,8 @@ class Tape:
     `play(inputs, constants, fixed)` gives the new state; `play_into(inputs, constants, fixed, outputs)` writes it to
     tensors that are there. Inputs are the state and the draws. `constants` are those that the step met; they are
     asked anew at every step, so that a step size that changes is the present one. `key` tells apart tapes that compute
-    different functions of (inputs, constants, fixed).
+    different functions of (inputs, constants, fixed). `lines`: the operations one by one, with names for their results
+    and for what is in `space`; `outputs`: the names of the new state.
     """
 
     play: Callable[..., tuple[Tensor, ...]]
@@ -44,6 +56,9 @@ class Tape:
     constants: tuple[Constant, ...]
     fixed: tuple[Tensor, ...]
     key: str
+    lines: tuple[Line, ...]
+    outputs: tuple[str, ...]
+    space: dict[str, Any]
 
     def met(self, like: Tensor) -> tuple[Tensor, ...]:
         """The constants at the present step."""
@@ -91,23 +106,22 @@ def record(
     into = "\n".join(["def play_into(x, c, f, o):", *taken, *_into(recorder.lines, outputs, own, space)])
     exec(text, space)
     exec(into, space)
-    return Tape(space["play"], space["play_into"], tuple(recorder.owners), tuple(fixed), key), result
+    tape = Tape(
+        space["play"],
+        space["play_into"],
+        tuple(recorder.owners),
+        tuple(fixed),
+        key,
+        tuple(replace(line, result=line.result.to("meta")) for line in recorder.lines),
+        tuple(outputs),
+        recorder.space,
+    )
+    return tape, result
 
 
 def room(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors to write a state like this one to."""
     return tuple(torch.empty_like(tensor) for tensor in state)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One operation: its result's name, what is called with what, and the result."""
-
-    name: str
-    function: Any
-    call: str
-    given: list[str]
-    result: Tensor
 
 
 class _Recorder(TorchFunctionMode):
@@ -119,7 +133,7 @@ class _Recorder(TorchFunctionMode):
         self.names.update({id(tensor): f"x{number}" for number, tensor in enumerate(inputs)})
         self.owners: list[Constant] = []
         self.space: dict[str, Any] = {}
-        self.lines: list[_Line] = []
+        self.lines: list[Line] = []
         self._clock = clock
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -133,7 +147,7 @@ class _Recorder(TorchFunctionMode):
         given = [self.write(part) for part in args]
         given += [f"{name}={self.write(part)}" for name, part in kwargs.items()]
         # The line keeps the result, so that no later tensor takes its id.
-        line = _Line(f"t{len(self.lines)}", func, self._bind(func), given, result)
+        line = Line(f"t{len(self.lines)}", func, self._bind(func), given, result)
         self.lines.append(line)
         self.names[id(result)] = line.name
         return result
@@ -160,7 +174,7 @@ class _Recorder(TorchFunctionMode):
 
 
 def _into(
-    recorded: Sequence[_Line], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
+    recorded: Sequence[Line], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
 ) -> list[str]:
     """The same operations, each writing where it may: a new state where it belongs, the rest to a few tensors."""
     last = {name: place for place, line in enumerate(recorded) for name in line.given}

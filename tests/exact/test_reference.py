@@ -101,7 +101,9 @@ def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     truth = by_mpmath(energy, lambda x: x**2, [-INF, -1, 0, 1, INF])
     assert within(average(target, "theta**2"), truth)
     kept = reference.average_on_peaks
-    monkeypatch.setattr(reference, "average_on_peaks", lambda e, f, *at: kept(lambda x: 1.0001 * e(x), f, *at))
+    monkeypatch.setattr(
+        reference, "average_on_peaks", lambda e, f, *at: kept(lambda x: 1.0001 * e(x), f, *at)
+    )
     assert not within(average(target, "theta**2"), truth)
 
 

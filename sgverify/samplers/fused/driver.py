@@ -1,0 +1,181 @@
+"""Whether a run is moved by a kernel, and the run's side of it.
+
+A kernel is used where it has shown, on the first steps of the run, the bits of the definition.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.blocks import far_out
+from sgverify.samplers.constants import Constant
+from sgverify.samplers.fused.building import CannotBuild
+from sgverify.samplers.fused.kernel import Kernel
+from sgverify.samplers.fused.translation import NotTranslatable
+from sgverify.samplers.motion import Motion, State
+from sgverify.samplers.philox import ROWS
+from sgverify.samplers.schedules import step_sizes
+from sgverify.samplers.tape import NotRecordable
+from sgverify.samplers.watching import Summing, Sums, Watch
+
+if TYPE_CHECKING:
+    from sgverify.samplers.run import Ensemble
+
+REPAID = 5.0
+"""Seconds that the steps would take on torch, from which on "auto" asks the compiler, which takes about one."""
+
+# Seconds on torch, roughly: of a step whatever its size, and of each number that is drawn.
+_STEP, _NUMBER = 5e-5, 1.5e-8
+
+# Numbers drawn in a block: a fraction of a second, so that progress is shown and Ctrl-C is heard.
+_BLOCK = 1 << 24
+_LONGEST = 1 << 14
+
+
+class Fused:
+    """The steps of the rows that run, by a kernel; the rest of the run is none the wiser."""
+
+    def __init__(self, ensemble: Ensemble, kernel: Kernel, numbers: int) -> None:
+        self._kernel, self._bound = kernel, ensemble._bound
+        self._h: Constant | None = None
+        self.length = max(1, min(_LONGEST, _BLOCK // max(1, numbers)))
+
+    def move(
+        self,
+        state: State,
+        done: int,
+        steps: np.ndarray,
+        h: Constant,
+        watch: Watch | None,
+        rows: tuple[int, ...],
+    ) -> tuple[State, np.ndarray | None, int]:
+        """The state after these steps, which chains are beyond every bound there, and how many steps were taken."""
+        if h is not self._h:
+            self._h = h
+            self._kernel.meet(h)
+        if watch is None:
+            new, _, taken = self._kernel.move(state, done, len(steps), None)
+        else:
+            book = cast(Summing, watch)
+            sums = book.sums(rows, done + 1, steps)
+            new, total, taken = self._kernel.move(state, done, len(steps), sums)
+            assert total is not None
+            if taken < len(steps):
+                sums = book.sums(rows, done + 1, steps[:taken])
+            book.settle(rows, sums, total)
+        return new, far_out(new, self._bound), taken
+
+
+def fused(
+    ensemble: Ensemble,
+    alive: tuple[int, ...],
+    estimator: Any,
+    noise: Any,
+    start: State,
+    steps: range,
+    watch: Watch | None,
+) -> Fused | None:
+    """The kernel of a run, or None where it is not to be had, or would not repay the compiler.
+
+    Raises `ConfigurationError` where `compiled="kernel"` asks for what is not to be had.
+    """
+    wanted = ensemble.settings.compiled
+    if wanted not in ("auto", "kernel") or ensemble.around is not None:
+        return None
+    numbers = _numbers(ensemble, len(alive))
+    if wanted == "auto" and len(steps) * (_STEP + _NUMBER * numbers) < REPAID:
+        return None
+    try:
+        return Fused(ensemble, _proved(ensemble, alive, estimator, noise, start, steps, watch), numbers)
+    except (NotTranslatable, NotRecordable, CannotBuild) as reason:
+        if wanted == "auto":
+            return None
+        raise ConfigurationError(
+            f"compiled='kernel' with the scheme {ensemble.scheme.name} on the target {ensemble.target.name}: {reason}; expected "
+            "additions, multiplications, divisions and roots on a quadratic potential, gradient.kind 'full' or 'iid', "
+            "generator='philox' and device='cpu'; leave compiled='auto'"
+        ) from reason
+
+
+def _proved(
+    ensemble: Ensemble,
+    alive: tuple[int, ...],
+    estimator: Any,
+    noise: Any,
+    start: State,
+    steps: range,
+    watch: Watch | None,
+) -> Kernel:
+    """The kernel, once it has taken the first steps as the definition takes them, to the bit."""
+    settings, scheme = ensemble.settings, ensemble.scheme
+    if ensemble.device.type != "cpu" or settings.generator != "philox":
+        raise NotTranslatable(f"generator={settings.generator!r} on {ensemble.device}")
+    if settings.coupled == "brownian":
+        raise NotTranslatable("coupled='brownian'")
+    if not ensemble._tape:
+        raise NotTranslatable("tape=False")
+    if watch is not None and not hasattr(watch, "settle"):
+        raise NotTranslatable("every state is asked for")
+    sizes = step_sizes([ensemble.rows[row] for row in alive], steps.start, min(len(steps), _shown(ensemble)))
+    moving = bool((sizes != sizes[0]).any())
+    h = Constant(sizes if moving else sizes[:1], ensemble._clock, passing=moving)
+    asked = None if watch is None else cast(Summing, watch).sums(alive, steps.start + 1, sizes).asked
+    kernel = Kernel(
+        scheme,
+        ensemble._parameters,
+        ensemble._clock,
+        estimator,
+        ensemble._streams(alive),
+        dtype=ensemble.dtype,
+        dim=ensemble.target.dim,
+        rows=len(alive),
+        bound=ensemble._bound,
+        asked=asked,
+    )
+    kernel.meet(h)
+    ones, zeros = np.ones_like(sizes), torch.zeros(())
+    if asked is not None:
+        zeros = torch.zeros((len(asked.observables), len(alive), settings.chains), dtype=torch.float64)
+    sums = None if asked is None else Sums(asked, zeros, ones, ones > 0)
+    found, total, taken = kernel.move(start, steps.start, len(sizes), sums)
+    motion = Motion(scheme, ensemble._parameters, ensemble._clock, (), tape=False)
+    estimator.prepare(steps.start, taken)
+    draws = ensemble._draws(noise, steps.start, taken)
+    expected = start
+    for k in range(taken):
+        ensemble._clock.now = k
+        estimator.begin(k, expected[0])
+        drawn = tuple(islice(draws, scheme.draws))
+        expected = motion.move(expected, drawn, h, partial(estimator.of_step, k))
+        if asked is not None:
+            zeros = zeros + torch.stack(asked.evaluate(expected))
+    for name, one, other in zip(scheme.state, found, expected, strict=True):
+        if not torch.equal(one, other.expand(one.shape)):
+            raise NotTranslatable(f"the first steps in C end at another {name} than the definition's do")
+    if total is not None and not torch.equal(total, zeros):
+        raise NotTranslatable("a test function is another one in C")
+    return kernel
+
+
+def _shown(ensemble: Ensemble) -> int:
+    """Steps that use every place of a cell of each stream."""
+    scheme, choice = ensemble.scheme, ensemble.settings.gradient
+    used = [scheme.draws * ensemble.target.dim]
+    if choice.kind != "full":
+        used.append(choice.batch * scheme.minibatches)
+    return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
+
+
+def _numbers(ensemble: Ensemble, rows: int) -> int:
+    """The random numbers that a step draws for all rows and chains."""
+    choice, scheme = ensemble.settings.gradient, ensemble.scheme
+    each = scheme.draws * ensemble.target.dim
+    if choice.kind != "full":
+        each += choice.batch * max(1, scheme.minibatches)
+    return each * rows * ensemble.settings.chains

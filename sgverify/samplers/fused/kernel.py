@@ -1,0 +1,218 @@
+"""A run's steps as one call for many of them: what it asks of the run, and the arrays that go in and out."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.fused.building import CannotBuild, build
+from sgverify.samplers.fused.program import Shape, padded, program
+from sgverify.samplers.fused.translation import NotTranslatable
+from sgverify.samplers.gradients import Estimator, MinibatchEstimator
+from sgverify.samplers.minibatches import Iid
+from sgverify.samplers.motion import State
+from sgverify.samplers.observation import Asked
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.tape import NotRecordable, Tape, record
+from sgverify.samplers.watching import Sums
+from sgverify.schemes import Scheme
+from sgverify.schemes.noise import Noise
+
+_TRACED = 2
+
+
+class Kernel:
+    """Many steps of all chains of the rows that run, in C.
+
+    It is made of the definition as `record` writes it down, on two chains. Raises `NotTranslatable`, `NotRecordable`
+    or `CannotBuild`, each with its reason, where it cannot be made.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        parameters: dict[str, Any],
+        clock: Clock,
+        estimator: Estimator,
+        streams: Callable[[str], Stream],
+        *,
+        dtype: torch.dtype,
+        dim: int,
+        rows: int,
+        bound: float,
+        asked: Asked | None,
+    ) -> None:
+        affine = estimator.potential.affine
+        minibatches = type(estimator) is MinibatchEstimator
+        if affine is None or (minibatches and affine.deviations is None):
+            raise NotTranslatable("the gradient is not one matrix, the same for all data")
+        if not minibatches and type(estimator) is not Estimator:
+            raise NotTranslatable(f"gradients by {type(estimator).__name__}")
+        if isinstance(estimator, MinibatchEstimator) and type(estimator._source) is not Iid:
+            raise NotTranslatable(f"minibatches by {type(estimator._source).__name__}")
+        if not all(law.normal for law in scheme.laws):
+            raise NotTranslatable("draws of another law than the normal one")
+        self._scheme, self._parameters, self._clock = scheme, parameters, clock
+        self._estimator, self._affine = estimator, affine
+        self._noise = streams("noise")
+        self._batches = streams("iid") if minibatches else None
+        self._dtype, self._rows, self._asked = dtype, rows, asked
+        batch = estimator._batch if isinstance(estimator, MinibatchEstimator) else 1
+        self._shape = Shape(
+            dtype,
+            dim,
+            scheme.draws,
+            max(1, scheme.minibatches) if minibatches else 0,
+            batch,
+            self._noise.chains,
+        )
+        self._state = [
+            torch.ones((rows, _TRACED, dim if kind == "vector" else 1), dtype=dtype)
+            for kind in scheme.shapes.values()
+        ]
+        self._fixed = (affine.centre, affine.transposed, affine.offset)
+        self._flat = torch.cat([tensor.flatten() for tensor in self._fixed]).contiguous()
+        self._deviations = np.zeros((1, padded(dim)))
+        if minibatches and affine.deviations is not None:
+            found = affine.deviations.numpy()
+            self._deviations = np.zeros((len(found), padded(dim)))
+            self._deviations[:, :dim] = found
+        limit = np.array(bound).astype(str(dtype).removeprefix("torch."))
+        # The largest number of the dtype that is not beyond the bound.
+        self._bound = float(limit if float(limit) <= bound else np.nextafter(limit, np.array(0, limit.dtype)))
+        self._text = ""
+        self._call: Any = None
+        self._numbers = np.empty(0)
+
+    def meet(self, h: Constant) -> None:
+        """Take the constants of the step sizes h, made anew of the definition."""
+        tape = self._trace(h)
+        text = program(self._shape, tape, self._state, self._observed())
+        if text != self._text:
+            self._text, self._call = text, _function(build(text), self._dtype)
+        longest = max((len(constant.value) for constant in tape.constants), default=1)
+        values = [np.broadcast_to(constant.value, (longest, self._rows)) for constant in tape.constants]
+        stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._rows, 1))
+        self._numbers = np.ascontiguousarray(
+            torch.from_numpy(np.ascontiguousarray(stacked)).to(self._dtype).numpy()
+        )
+
+    def move(
+        self, state: State, first: int, count: int, sums: Sums | None
+    ) -> tuple[State, Tensor | None, int]:
+        """The state after `count` steps from step `first` on (counted from 0), with the sums, and how many were taken.
+
+        It stops after the first step that takes an entry of the state beyond the bound.
+        """
+        before = [tensor.mT.contiguous() for tensor in state]
+        taken = count
+        while True:
+            after = [torch.empty_like(tensor) for tensor in before]
+            total = (
+                None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
+            )
+            beyond = self._advance(before, after, first, taken, sums, total)
+            if beyond in (0, taken):
+                return tuple(tensor.mT for tensor in after), total, taken
+            # Some chains left every bound on the way: all rows stop there.
+            taken = beyond
+
+    def _advance(
+        self,
+        before: list[Tensor],
+        after: list[Tensor],
+        first: int,
+        count: int,
+        sums: Sums | None,
+        total: Tensor | None,
+    ) -> int:
+        pointers = ctypes.c_void_p * len(before)
+        width = self._numbers.shape[-1] * self._rows
+        noise = np.ascontiguousarray(self._noise.keys)
+        batches = noise if self._batches is None else np.ascontiguousarray(self._batches.keys)
+        start = None if sums is None else sums.total.contiguous()
+        weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
+        counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
+        return int(
+            self._call(
+                self._rows,
+                len(self._noise.chains),
+                self._noise.chains.start,
+                first,
+                count,
+                noise.ctypes.data,
+                2 if len(noise) > 1 else 0,
+                batches.ctypes.data,
+                2 if len(batches) > 1 else 0,
+                pointers(*(tensor.data_ptr() for tensor in before)),
+                pointers(*(tensor.data_ptr() for tensor in after)),
+                self._numbers.ctypes.data,
+                width if len(self._numbers) > 1 else 0,
+                self._flat.data_ptr(),
+                self._deviations.ctypes.data,
+                len(self._deviations),
+                self._affine.offset.data_ptr(),
+                self._bound,
+                None if weights is None else weights.ctypes.data,
+                None if counted is None else counted.ctypes.data,
+                None if start is None else start.data_ptr(),
+                None if total is None else total.data_ptr(),
+            )
+        )
+
+    def _trace(self, h: Constant) -> Tape:
+        """The step on two chains, whose operations are those of any number of them."""
+        self._clock.now = 0
+        state = [tensor.clone() for tensor in self._state]
+        drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
+        terms = [torch.ones_like(state[0]) for _ in range(self._shape.minibatches)]
+        if isinstance(self._estimator, MinibatchEstimator):
+            kept, self._estimator._drawn = self._estimator._drawn, terms  # type: ignore[assignment]
+
+        def step() -> Sequence[Tensor]:
+            draws = iter(drawn)
+            values = self._scheme.step(
+                tuple(Chains(tensor) for tensor in state),
+                h=h,
+                grad=self._estimator.of_step(0),
+                noise=Noise(lambda law: Chains(next(draws))),
+                **self._parameters,
+            )
+            return tuple(value.tensor for value in values)
+
+        try:
+            # Run once first, so that the constants are made.
+            step()
+            return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
+        finally:
+            if isinstance(self._estimator, MinibatchEstimator):
+                self._estimator._drawn = kept
+
+    def _observed(self) -> Tape | None:
+        asked = self._asked
+        if asked is None:
+            return None
+        state = [tensor.clone() for tensor in self._state]
+        return record(lambda: asked.evaluate(state), state, (), Clock())[0]
+
+
+def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
+    whole: Any = ctypes.c_int64
+    address: Any = ctypes.c_void_p
+    number: Any = ctypes.c_double if dtype == torch.float64 else ctypes.c_float
+    function = library.advance
+    function.restype = whole
+    sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
+    data = [whole, address, address, whole, address]
+    function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 4]
+    return function
+
+
+__all__ = ["CannotBuild", "Kernel", "NotRecordable", "NotTranslatable"]

@@ -1,0 +1,154 @@
+"""The C text of a run: the variates, the steps, and in them the recorded definition and test functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+import torch
+from torch import Tensor
+
+from sgverify.samplers import variates
+from sgverify.samplers.fused.translation import NotTranslatable, translate
+from sgverify.samplers.philox import LANES, ROWS
+from sgverify.samplers.tape import Tape
+
+WIDTHS = (64, 16, 4)
+"""How many chains move side by side: divisors of LANES, and whole blocks of Philox."""
+
+CACHED = 4096
+"""Entries of a state variable at once, at most, so that all of a few chains stays in a core's first cache."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a kernel is made for; `batch` data in each of `minibatches` minibatches of a step, 0 with full gradients."""
+
+    dtype: torch.dtype
+    dim: int
+    draws: int
+    minibatches: int
+    batch: int
+    chains: range
+
+    @property
+    def width(self) -> int:
+        """The chains that move side by side: few lanes idle, and more at once are quicker. Raises `NotTranslatable`."""
+        fitting = [width for width in WIDTHS if width * self.dim <= CACHED]
+        if not fitting:
+            raise NotTranslatable(f"a dimension of {self.dim} is beyond {CACHED // WIDTHS[-1]}")
+        return min(
+            fitting,
+            key=lambda width: (-(-self.chains.stop // width) - self.chains.start // width) * (width + 8),
+        )
+
+
+def program(shape: Shape, step: Tape, state: Sequence[Tensor], observe: Tape | None) -> str:
+    """The whole text. `step` takes the state, the draws and the minibatches, `state` has their shapes (S, C, width)."""
+    vector = state[0]
+    inputs = [(f"X{place}", tensor) for place, tensor in enumerate(state)]
+    held = [(f"X{place}", tensor.shape[-1]) for place, tensor in enumerate(state)]
+    given = [*inputs, *((f"z[{k}]", vector) for k in range(shape.draws))]
+    moved = translate(step, [*given, *((f"g[{k}]", vector) for k in range(shape.minibatches))], "step_")
+    if moved.widths != [width for _, width in held]:
+        raise NotTranslatable("a step that changes the width of a variable")
+    news = "\n".join(
+        _each(width, f"N{name}[j][l] = {result};")
+        for (name, width), result in zip(held, moved.results, strict=True)
+    )
+    copies = "\n".join(f"memcpy({name}, N{name}, sizeof {name});" for name, _ in held)
+    parts = {
+        "DECLARE_STATE": "\n".join(
+            f"real {name}[{width}][WIDTH], N{name}[{width}][WIDTH];" for name, width in held
+        ),
+        "LOAD_STATE": "\n".join(
+            f"memset({name}, 0, sizeof {name});"
+            + _kept(width, f"{name}[j][l] = before[{v}][{_place(width)}];")
+            for v, (name, width) in enumerate(held)
+        ),
+        "STEP": "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}",
+        "CHECK_STATE": "\n".join(
+            _kept(width, f"left |= !(FABS({name}[j][l]) <= bound);") for name, width in held
+        ),
+        "STORE_STATE": "\n".join(
+            _kept(width, f"after[{v}][{_place(width)}] = {name}[j][l];")
+            for v, (name, width) in enumerate(held)
+        ),
+        "OBSERVE": "",
+    }
+    observed = 0
+    if observe is not None:
+        seen = translate(observe, inputs, "seen_")
+        observed = len(seen.results)
+        adding = "\n".join(f"sums[{o}][l] += {text} * weight;" for o, text in enumerate(seen.results))
+        parts["OBSERVE"] = (
+            "{\n" + seen.text + f"\nconst int j = 0;\nfor (int l = from; l < to; l++) {{\n{adding}\n}}\n}}"
+        )
+    lines = [*_definitions(shape, len(step.constants), observed), _text("variates.c")]
+    for line in _text("steps.c").splitlines():
+        lines.append(parts.get(line.strip(), line))
+    return "\n".join(lines) + "\n"
+
+
+def _definitions(shape: Shape, constants: int, observed: int) -> list[str]:
+    double = shape.dtype == torch.float64
+    log_terms, sin_terms = variates._TERMS[shape.dtype]
+    _, mantissa, root = variates._LAYOUT[shape.dtype]
+    suffix = "" if double else "f"
+    angle = variates._ANGLE_BITS
+    defined = {
+        "real": "double" if double else "float",
+        "whole": "int64_t" if double else "int32_t",
+        "uwhole": "uint64_t" if double else "uint32_t",
+        "SQRT": f"__builtin_sqrt{suffix}",
+        "FABS": f"__builtin_fabs{suffix}",
+        "COPYSIGN": f"__builtin_copysign{suffix}",
+        "LANES": LANES,
+        "ROWS": ROWS,
+        "WIDTH": shape.width,
+        "DIM": shape.dim,
+        # Whole vectors of float64, so that a row of deviations is a few loads.
+        "PADDED": padded(shape.dim),
+        "DRAWS": shape.draws,
+        "MINIBATCHES": shape.minibatches,
+        "BATCH": shape.batch,
+        "CONSTANTS": constants,
+        "OBSERVED": observed,
+        "MANTISSA": mantissa,
+        "SQRT_HALF": root,
+        "RADIUS_BITS": variates._RADIUS_BITS,
+        "ANGLE_BITS": angle,
+        "LOG_TERMS": _numbers(variates._LOG[:log_terms]),
+        "SIN_TERMS": _numbers(variates._SIN[:sin_terms]),
+        "MINUS_TWO_LOG_2": (-2 * math.log(2.0)).hex(),
+        "ANGLE_MIDDLE": ((1 << (angle - 1)) - 0.5).hex(),
+        "ANGLE_UNIT": (math.pi * 2.0 ** -(angle + 1)).hex(),
+    }
+    return [f"#define {name} {value}" for name, value in defined.items()]
+
+
+def padded(dim: int) -> int:
+    """The numbers that a row of deviations takes in memory."""
+    return -(-dim // 4) * 4 if dim > 2 else dim
+
+
+def _text(name: str) -> str:
+    return files("sgverify.samplers.fused").joinpath(name).read_text(encoding="utf-8")
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ", ".join(f"(real){value.hex()}" for value in values)
+
+
+def _each(width: int, body: str) -> str:
+    return f"for (int j = 0; j < {width}; j++) EACH(l) {{ {body} }}"
+
+
+def _kept(width: int, body: str) -> str:
+    return f"for (int j = 0; j < {width}; j++) for (int l = from; l < to; l++) {{ {body} }}"
+
+
+def _place(width: int) -> str:
+    return f"(s * {width} + j) * chains + at + l"

@@ -1,0 +1,213 @@
+"""The operations of a tape as loops of C over coordinates and chains.
+
+A value of the tape is an array [width][chains], a constant of the row, or a vector of the target; each operation of a
+definition works on coordinates one by one, and each loop holds as many of them as need no other coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.samplers.tape import Line, Tape
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
+_REVERSED = {"rsub": "-", "__rsub__": "-"}
+
+LONGEST = 2_000
+"""Operations of a step that are translated: a dense matrix takes two for each of its entries."""
+
+
+class NotTranslatable(Exception):
+    """An operation that the C reading would not repeat to the bit, or does not know."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The results as expressions in a loop over j and l, the width of each, and the statements before that loop."""
+
+    results: list[str]
+    widths: list[int]
+    text: str
+
+
+@dataclass(frozen=True)
+class _Value:
+    """What a name of the tape means.
+
+    `array`: where it is held, from coordinate `offset` on, `width` of them; a width of 0 is a number that is the same
+    for all coordinates and chains, `text`, or a matrix of the target.
+    """
+
+    width: int
+    shape: tuple[int, ...]
+    array: str = ""
+    offset: int = 0
+    text: str = ""
+
+
+def translate(tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> Translated:
+    """The operations of a tape. `inputs` gives the C array of each input and a tensor of its shape, (S, C, width).
+
+    Raises `NotTranslatable`.
+    """
+    if len(tape.lines) > LONGEST:
+        raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
+    writer = _Writer(tape, inputs, prefix)
+    for line in tape.lines:
+        writer.add(line)
+    results = [writer.values[name] for name in tape.outputs]
+    if not all(value.array for value in results):
+        raise NotTranslatable("a step that returns a number")
+    return Translated(
+        [writer.read(value, 0, None) for value in results], [value.width for value in results], writer.text
+    )
+
+
+@dataclass
+class _Loop:
+    """Operations on as many coordinates each, in one loop: (type, name, expression)."""
+
+    width: int
+    lines: list[tuple[str, str, str]]
+
+
+class _Writer:
+    def __init__(self, tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> None:
+        self._space, self._prefix = tape.space, prefix
+        self.values: dict[str, _Value] = {}
+        self._loops: list[_Loop] = []
+        self._own: set[str] = set()
+        self._stored: set[str] = set()
+        for number, (array, like) in enumerate(inputs):
+            self.values[f"x{number}"] = _Value(like.shape[-1], tuple(like.shape), array)
+        for number, constant in enumerate(tape.constants):
+            shape = () if constant.value.shape[1] == 1 else (constant.value.shape[1], 1, 1)
+            self.values[f"c{number}"] = _Value(0, shape, text=f"c[{number}]")
+        start = 0
+        for number, tensor in enumerate(tape.fixed):
+            width = tensor.shape[-1] if tensor.ndim == 1 else 0
+            self.values[f"f[{number}]"] = _Value(width, tuple(tensor.shape), "f", start)
+            start += tensor.numel()
+
+    @property
+    def text(self) -> str:
+        """All loops, and the arrays that they need."""
+        arrays, loops = [], []
+        for loop in self._loops:
+            body = []
+            for kind, name, text in loop.lines:
+                body.append(f"const {kind} {name} = {text};")
+                if name in self._stored:
+                    arrays.append(f"{kind} {name}_[{loop.width}][WIDTH];")
+                    body.append(f"{name}_[j][l] = {name};")
+            loops.append(f"for (int j = 0; j < {loop.width}; j++) EACH(l) {{\n" + "\n".join(body) + "\n}")
+        return "\n".join([*arrays, *loops])
+
+    def read(self, value: _Value, width: int, own: set[str] | None) -> str:
+        """The expression of a value in a loop over `width` coordinates that defines `own`; 0 for any loop of its own."""
+        if not value.array:
+            return value.text
+        if own and value.array in own:
+            return value.array
+        place = str(value.offset) if value.width == 1 else f"j + {value.offset}"
+        if value.array == "f":
+            return f"f[{place}]"
+        if value.array.startswith(self._prefix):
+            self._stored.add(value.array)
+            return f"{value.array}_[{place}][l]"
+        return f"{value.array}[{place}][l]"
+
+    def add(self, line: Line) -> None:
+        """One operation."""
+        operation = line.function.__name__
+        if operation == "__getitem__":
+            self.values[line.name] = self._part(line)
+        elif operation in _INFIX or operation in _REVERSED:
+            left, right = self._pair(line)
+            if operation in _REVERSED:
+                left, right = right, left
+            self._assign(line, (left, right), _INFIX.get(operation) or _REVERSED[operation])
+        elif operation == "neg" and len(line.given) == 1:
+            self._assign(line, (self._value(line.given[0]),), "-")
+        elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
+            self._assign(line, (self.values[line.given[0]],), "")
+        else:
+            raise NotTranslatable(f"{operation} is not an operation that C repeats to the bit")
+
+    def _asked(self, given: Sequence[str]) -> list[Any]:
+        """What a call is given beside its first argument."""
+        return [self._space.get(name) for name in given[1:]]
+
+    def _pair(self, line: Line) -> tuple[_Value, _Value]:
+        if len(line.given) != 2:
+            raise NotTranslatable(f"{line.function.__name__} with options")
+        left, right = (self._value(name) for name in line.given)
+        return left, right
+
+    def _value(self, name: str) -> _Value:
+        if name in self.values:
+            return self.values[name]
+        number = self._space.get(name)
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise NotTranslatable(f"an operation with {number!r}")
+        if number != number or abs(number) == float("inf"):
+            raise NotTranslatable(f"an operation with {number!r}")
+        return _Value(0, (), text=float(number).hex())
+
+    def _part(self, line: Line) -> _Value:
+        """Some coordinates of a value, or a row of a matrix of the target."""
+        value = self.values.get(line.given[0])
+        (place,) = self._asked(line.given)
+        shape = tuple(line.result.shape)
+        if value is None or not value.array:
+            raise NotTranslatable("a part of a number")
+        if value.array == "f" and isinstance(place, int) and len(value.shape) == 2:
+            return _Value(shape[0], shape, "f", value.offset + place % value.shape[0] * shape[0])
+        if (
+            not (isinstance(place, tuple) and len(place) == 2 and place[0] is Ellipsis)
+            or len(value.shape) != 3
+        ):
+            raise NotTranslatable(f"a part {place!r} of a value")
+        chosen = place[1]
+        whole = range(value.width)
+        if isinstance(chosen, int) and not isinstance(chosen, bool):
+            return _Value(1, shape, value.array, value.offset + whole[chosen])
+        if isinstance(chosen, slice) and chosen.step in (None, 1) and len(whole[chosen]):
+            return _Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
+        raise NotTranslatable(f"a part {place!r} of a value")
+
+    def _assign(self, line: Line, given: tuple[_Value, ...], operation: str) -> None:
+        shape = tuple(line.result.shape)
+        width = shape[-1] if len(shape) == 3 else 1
+        for value in given:
+            # A number or a vector of the target meets states only; a test function's values meet their like.
+            if value.width and value.array != "f" and len(value.shape) != len(shape):
+                raise NotTranslatable("values of different shapes")
+            if value.array == "f" and (len(value.shape) != 1 or len(shape) != 3):
+                raise NotTranslatable("a matrix of the target as a whole")
+            if value.width not in (0, 1, width):
+                raise NotTranslatable("values of different widths")
+        if len(shape) not in (2, 3) or (
+            len(shape) == 2 and any(value.shape for value in given if not value.width)
+        ):
+            raise NotTranslatable(f"a value of shape {shape}")
+        apart = any(value.array in self._own and (value.offset or value.width != width) for value in given)
+        if not self._loops or width != self._loops[-1].width or apart:
+            self._loops.append(_Loop(width, []))
+            self._own = set()
+        kind, name = _ctype(line.result), f"{self._prefix}{line.name}"
+        # The operands of a test function may be float32 states, which are widened first.
+        parts = [f"({kind}){self.read(value, width, self._own)}" for value in given]
+        text = f" {operation} ".join(parts) if len(parts) == 2 else f"{operation}({parts[0]})"
+        self._loops[-1].lines.append((kind, name, text))
+        self._own.add(name)
+        self.values[line.name] = _Value(width, shape, name)
+
+
+def _ctype(tensor: Tensor) -> str:
+    return {torch.float64: "double", torch.float32: "float"}[tensor.dtype]

@@ -1,0 +1,205 @@
+"""Steps in C against the same steps on torch: the same bits of every chain, whatever is batched, at every step size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, power, sample
+from sgverify.samplers.fused import building, driver
+from sgverify.samplers.fused.building import compiler
+from sgverify.samplers.pausing import Run
+from sgverify.samplers.schedules import Fixed
+from sgverify.samplers.states import sample_states
+from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
+from sgverify.schemes.mathematics import dot
+from sgverify.targets import Target
+
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
+pytestmark = needs_compiler
+TESTS = [lambda theta, *p: theta[..., 0] ** 2, lambda theta, *p: theta[..., -1] * theta[..., 0]]
+ABOBA = find_scheme("sghmc-aboba")
+
+
+@scheme(thermostat)
+def nose_hoover(theta, p, xi, *, h, grad, noise, dim, D, T):  # type: ignore[no-untyped-def]
+    p = (1 - xi * h) * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
+    theta = theta + h * p
+    return theta, p, xi + h * (dot(p, p) / dim - T)
+
+
+@scheme(langevin, memory={"old": lambda theta, *, h: theta + 0 * h, "z": lambda theta, *, noise: noise()})
+def handing_on(theta, old, z, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    """Memory that is the old state and the draw as they are, and two minibatches in a step."""
+    fresh = noise()
+    return theta - h * (grad(old) + grad.fresh()(theta)) / 2 + sqrt(T * h) * (fresh + z), theta, fresh
+
+
+@pytest.fixture(scope="module")
+def many_data(make_target: Any) -> Target:
+    """The posterior of a mean in five dimensions, N = 60, with a matrix of its own."""
+    noise = [[2.0 if i == j else 0.25 for j in range(5)] for i in range(5)]
+    return make_target("gaussian-mean", dim=5, size=60, data_seed=5, noise_precision=noise)
+
+
+def run(subject: Any, target: Target, rows: Any, compiled: Any = "kernel", **how: Any) -> np.ndarray:
+    settings = Settings(**{"chains": 7, "compiled": compiled, **how})
+    found = sample(subject, target, rows, observables=TESTS, settings=settings)
+    last = [values.mean(-1, keepdims=True).transpose(2, 0, 1) for values in found.last.values()]
+    return np.concatenate([found.values[:, :, -1], *last])
+
+
+CASES: list[tuple[Any, dict[str, Any]]] = [
+    (find_scheme("sgld-euler"), {"chains": 1}),
+    (find_scheme("sgld-euler"), {"chains": 130, "first_chain": 61, "dtype": "float32", "gradient": GradientChoice("iid", batch=4)}),
+    (ABOBA, {"chains": 3, "first_chain": 14, "gradient": GradientChoice("iid", batch=40), "coupled": True}),
+    (ABOBA, {"chains": 20, "dtype": "float32", "start_momentum": "stationary", "burn_in": 3, "thinning": 4}),
+    (nose_hoover, {"dtype": "float32", "gradient": GradientChoice("iid", batch=33, scale=0.5)}),
+    (handing_on, {"chains": 65, "gradient": GradientChoice("iid", batch=5)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("subject", "how"), CASES)
+def test_a_kernel_has_the_bits_of_the_definition(
+    many_data: Target, subject: Any, how: dict[str, Any]
+) -> None:
+    for rows in ([Row(Fixed(0.0005), (9,)), Row(Fixed(0.001), (70,))], power([0.001, 0.002], 0.4, [10, 70])):
+        plain = run(subject, many_data, rows, False, **how)
+        assert np.array_equal(run(subject, many_data, rows, **how), plain)
+        assert np.isfinite(plain).all()
+
+
+def test_cyclical_steps_have_the_bits_of_the_definition(many_data: Target) -> None:
+    rows = cyclical([0.001], [60], cycles=3, threshold=0.5)
+    assert np.array_equal(run(ABOBA, many_data, rows), run(ABOBA, many_data, rows, False))
+
+
+def test_a_chain_has_the_same_bits_whatever_it_is_batched_with(many_data: Target) -> None:
+    how: dict[str, Any] = {"gradient": GradientChoice("iid", batch=4), "compiled": "kernel"}
+    rows = fixed([0.01], [50])
+    wide = sample_states(ABOBA, many_data, rows, at=[50], settings=Settings(chains=70, **how))
+    for first in (0, 62, 69):
+        one = sample_states(
+            ABOBA, many_data, rows, at=[50], settings=Settings(chains=1, first_chain=first, **how)
+        )
+        assert np.array_equal(one.values["theta"][0, 0, 0], wide.values["theta"][0, 0, first])
+
+
+def test_a_paused_run_goes_on_with_the_same_bits(many_data: Target) -> None:
+    settings = Settings(chains=5, gradient=GradientChoice("iid", batch=4), compiled="kernel")
+    rows = power([0.01], 0.4, [40, 90])
+    whole = sample(ABOBA, many_data, rows, observables=TESTS, settings=settings)
+    parts = (
+        Run(ABOBA, many_data, rows, observables=TESTS, settings=settings).advance(17).advance(40).advance()
+    )
+    assert np.array_equal(parts.averages.values, whole.values)
+
+
+def test_a_row_that_diverges_ends_at_the_same_step_and_the_others_go_on(space: Target) -> None:
+    euler = find_scheme("sgld-euler")
+    rows = [Row(Fixed(0.02), (200,)), Row(Fixed(1.0), (200,))]
+    found = [
+        sample(euler, space, rows, observables=TESTS, settings=Settings(chains=70, compiled=compiled))
+        for compiled in (False, "kernel")
+    ]
+    assert found[0].diverged[1] is not None
+    assert found[0].diverged == found[1].diverged
+    assert np.array_equal(found[0].values, found[1].values, equal_nan=True)
+
+
+@pytest.fixture
+def compiled_texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is given to the compiler."""
+    texts: list[str] = []
+    honest = building.build
+    monkeypatch.setattr(
+        "sgverify.samplers.fused.kernel.build", lambda text: texts.append(text) or honest(text)
+    )
+    yield texts
+
+
+def test_a_long_run_takes_the_kernel_by_itself_and_a_short_one_does_not(
+    line: Target, compiled_texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = fixed([0.02], [60])
+    plain = run(ABOBA, line, rows, False)
+    assert np.array_equal(run(ABOBA, line, rows, "auto"), plain)
+    assert not compiled_texts
+    monkeypatch.setattr(driver, "REPAID", 0.0)
+    assert np.array_equal(run(ABOBA, line, rows, "auto"), plain)
+    assert compiled_texts
+
+
+# Each a place in the C text and what stands there instead.
+BUGS = {
+    "the group of a chain is forgotten": ("(u64)(chain / LANES) * BLOCKS", "(u64)0"),
+    "the last datum is never drawn": ("((w[l] >> 32) * bound)", "((w[l] >> 32) * (bound - 1))"),
+    "a normal's sine lacks its factor": ("sine * (real)2 * cosine", "sine * cosine"),
+    "a minibatch is of the step after": (
+        "(first + k) * MINIBATCHES + m",
+        "(first + k + 1) * MINIBATCHES + m",
+    ),
+    "the noise of another step": ("((first + k) * DRAWS + draw)", "((first + k + 1) * DRAWS + draw)"),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_kernel_with_a_bug_is_never_used(
+    many_data: Target, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, (was, now) = building.build, BUGS[name]
+
+    def planted(text: str) -> Any:
+        assert text.count(was) == 1
+        return honest(text.replace(was, now))
+
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
+    monkeypatch.setattr(driver, "REPAID", 0.0)
+    how = {"chains": 5, "first_chain": 62, "gradient": GradientChoice("iid", batch=4)}
+    rows = fixed([0.02], [20])
+    plain = run(ABOBA, many_data, rows, False, **how)
+    assert np.array_equal(run(ABOBA, many_data, rows, "auto", **how), plain)
+    with pytest.raises(ConfigurationError, match="end at another .* than the definition"):
+        run(ABOBA, many_data, rows, **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"gradient": GradientChoice("reshuffle", batch=4)}, "minibatches by Reshuffle"),
+        ({"gradient": GradientChoice("additive")}, "gradients by AdditiveEstimator"),
+        ({"generator": "native"}, "generator='native'"),
+        ({"coupled": "brownian"}, "coupled='brownian'"),
+    ],
+)
+def test_what_has_no_kernel_is_refused_by_name(many_data: Target, how: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        run(ABOBA, many_data, fixed([0.01, 0.02], [9]), **how)
+
+
+def test_a_tensor_s_exponential_and_a_potential_that_is_not_quadratic_are_refused(
+    line: Target, make_target: Any
+) -> None:
+    with pytest.raises(ConfigurationError, match="exp is not an operation"):
+        run(find_scheme("sgnht-aboba"), line, fixed([0.01], [9]))
+    with pytest.raises(ConfigurationError, match="the gradient is not one matrix"):
+        run(ABOBA, make_target("double-well", dim=1), fixed([0.01], [9]))
+
+
+def test_without_a_compiler_the_run_goes_on_without_it(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "compiler", lambda: None)
+    monkeypatch.setattr(building, "_BUILT", {})
+    monkeypatch.setattr(driver, "REPAID", 0.0)
+    rows = fixed([0.02], [20])
+    assert np.array_equal(run(ABOBA, line, rows, "auto"), run(ABOBA, line, rows, False))
+    with pytest.raises(ConfigurationError, match="there is no C compiler"):
+        run(ABOBA, line, rows)
+    monkeypatch.setattr(building, "compiler", lambda: ["false"])
+    with pytest.raises(ConfigurationError, match="false fails"):
+        run(ABOBA, line, rows)
+    with pytest.raises(ConfigurationError, match="compiled='fast'"):
+        run(ABOBA, line, rows, "fast")
