@@ -9,6 +9,7 @@ from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, scheme, sqrt, 
 if TYPE_CHECKING:
     from sgverify.checks import rate, verify
     from sgverify.draws import sample
+    from sgverify.samplers.module_target import module_target
     from sgverify.targets.log_density import log_density
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "exp",
     "expm1",
     "log_density",
+    "module_target",
     "rate",
     "sample",
     "scheme",
@@ -44,4 +46,8 @@ def __getattr__(name: str) -> Any:
         from sgverify.draws import sample
 
         return sample
+    if name == "module_target":
+        from sgverify.samplers.module_target import module_target
+
+        return module_target
     raise AttributeError(f"module 'sgverify' has no attribute {name!r}")

@@ -38,6 +38,7 @@ PUBLIC = {
         "exp",
         "expm1",
         "log_density",
+        "module_target",
         "rate",
         "sample",
         "scheme",

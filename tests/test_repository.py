@@ -37,9 +37,16 @@ def test_pins_are_plain_versions() -> None:
     assert PINS["torch"] == "2.13.0"
 
 
+CLOSED = {"arviz": "<1"}
+"""ArviZ 1.0 has no InferenceData, which is what `sgverify.sample` returns."""
+
+
 def test_the_ranges_stay_open() -> None:
     runtime = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
-    assert [str(item) for item in runtime if {clause.operator for clause in item.specifier} != {">="}] == []
+    bounds = {item.name: {str(c) for c in item.specifier if c.operator != ">="} for item in runtime}
+    assert {name: found for name, found in bounds.items() if found} == {
+        name: {bound} for name, bound in CLOSED.items()
+    }
 
 
 def test_continuous_integration_runs_the_readmes_test_command() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import sgverify
 from sgverify.configuration import Configuration
 from sgverify.draws.library import arviz
+from sgverify.samplers.module_target import ModuleTarget
 from sgverify.samplers.recording import Draws
 from sgverify.targets import Target
 
@@ -28,14 +29,14 @@ def make_inference_data(
     reference: str,
     configuration: Configuration,
     command: str,
-    weighted: bool = False,
 ) -> Any:
     """InferenceData of one row of draws: posterior, sample_stats, observed_data, and where they come from.
 
     posterior: theta by `coordinate`, or the parts that the target names. sample_stats: `energy` U(theta), `step_size` h_l,
     `diverging` on the last draw of a chain that left every bound in one of the next steps, the other variables of the
-    dynamics under their own names, and with `weighted` the `log_weight` log h_l of decreasing steps. The coordinate
-    `draw` is l, the number of the step.
+    dynamics under their own names, `log_weight` where draws count differently (log h_l of varying steps, the weights of an
+    adaptive composite), and what a composite records: `swaps` since the draw before, `swap_probability`, `walker` (which
+    replica this state started as), `region`. The coordinate `draw` is l, the number of the step.
     """
     import xarray
 
@@ -43,18 +44,20 @@ def make_inference_data(
     shape = (len(chains), len(draws.numbers))
     attributes = _attributes(draws, target, reference, configuration, command)
     theta, *others = draws.values
-    parts, places = _posterior(draws.values[theta][0], theta, target)
+    parts, places = _posterior(draws.values[theta], theta, target)
     posterior = xarray.Dataset(parts, {**coordinates, **places}, attributes)
 
-    steps = np.broadcast_to(draws.steps[0], shape)
+    steps = np.broadcast_to(draws.steps, shape)
     stats: dict[str, Any] = {"step_size": (CHAINS, steps), "diverging": (CHAINS, _diverging(draws, chains))}
     if draws.energies is not None:
-        stats["energy"] = (CHAINS, draws.energies[0])
-    if weighted:
-        stats["log_weight"] = (CHAINS, np.log(steps))
+        stats["energy"] = (CHAINS, draws.energies)
+    if draws.log_weights is not None:
+        stats["log_weight"] = (CHAINS, draws.log_weights)
+    for name, value in draws.statistics.items():
+        stats[name] = (CHAINS, value)
     wide = False
     for name in others:
-        value = draws.values[name][0]
+        value = draws.values[name]
         whole = value.shape[-1] == target.dim and name == "p"
         wide = wide or whole
         stats[name] = ((*CHAINS, "coordinate"), value) if whole else (CHAINS, value[..., 0])
@@ -77,7 +80,15 @@ def _posterior(
     theta: np.ndarray, name: str, target: Target
 ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
     """Variables and coordinates: theta as one vector, or cut into the parts that the target names. Shape (C, n, d)."""
-    return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}
+    if not isinstance(target, ModuleTarget):
+        return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}
+    parts: dict[str, Any] = {}
+    places: dict[str, np.ndarray] = {}
+    for part, value in target.unflatten(theta).items():
+        axes = [f"{part}_{k}" for k in range(value.ndim - 2)]
+        parts[part] = ((*CHAINS, *axes), value)
+        places |= {axis: np.arange(size) for axis, size in zip(axes, value.shape[2:], strict=True)}
+    return parts, places
 
 
 def _diverging(draws: Draws, chains: range) -> np.ndarray:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sgverify.checks import schedule_rows
+from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
@@ -14,18 +16,20 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data
 from sgverify.draws.memory import check_memory
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
+from sgverify.samplers.module_target import ModuleTarget
 from sgverify.samplers.recording import bytes_needed, kept_steps, record
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Fixed, Power, Row
 from sgverify.samplers.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 Source = Configuration | Mapping[str, Any] | str | Path | None
 
 
 def sample(
-    scheme: Scheme | TorchStep | str,
+    scheme: Scheme | TorchStep | Composite | str,
     config: Source = None,
     *,
     target: Target | Mapping[str, Any] | None = None,
@@ -67,13 +71,14 @@ class Sampling:
 
     @staticmethod
     def of(
-        scheme: Scheme | TorchStep | str,
+        scheme: Scheme | TorchStep | Composite | str,
         configuration: Configuration,
         *,
         target: Target | None = None,
         energy: bool = True,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does."""
+        given = target
         subject = make_subject(scheme, configuration)
         if isinstance(subject, TorchSubject):
             raise UserError(
@@ -82,12 +87,19 @@ class Sampling:
             )
         if target is not None:
             vars(subject)["target"] = target
+        if isinstance(subject.target, ModuleTarget) and "dtype" not in configuration.model_fields_set:
+            # A module is run as it is, in float32 most often.
+            target = subject.target
+            configuration = load_configuration(configuration, dtype=target.dtype)
+            subject = make_subject(scheme, configuration)
+            vars(subject)["target"] = target
         subject.validate()
-        ensemble = Ensemble(subject.scheme, subject.target, [row_of(subject)], Settings.of(configuration))
+        runs = subject.composite if isinstance(subject, CompositeSubject) else subject.scheme
+        ensemble = Ensemble(runs, subject.target, [row_of(subject)], Settings.of(configuration))
         steps = kept_steps(ensemble)
         check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
         options = () if energy else ("--no-energy",)
-        command = subject.command("sample", *options) if target is None else ""
+        command = subject.command("sample", *options) if given is None else ""
         return Sampling(subject, ensemble, energy, command)
 
     @property
@@ -118,7 +130,6 @@ class Sampling:
             reference=self.subject.reference,
             configuration=self.subject.configuration,
             command=self.command,
-            weighted=row.schedule.weighted,
         )
 
 
@@ -130,8 +141,8 @@ def row_of(subject: Subject) -> Row:
     """
     c = subject.configuration
     kind = c.schedule.kind
-    if kind == "fixed":
-        return Row(Fixed(subject.step), (c.steps,))
+    if kind in ("fixed", "cyclical"):
+        return schedule_rows.row_of(subject, c.steps)
     alpha = c.schedule.alpha or 1 / (2 * subject.predicted_order + 1)
     if kind == "horizon":
         step = subject.scale * float(c.steps) ** -alpha
@@ -141,5 +152,5 @@ def row_of(subject: Subject) -> Row:
     if kind == "power":
         return Row(Power(subject.scale, alpha), (c.steps,))
     raise ConfigurationError(
-        f"schedule.kind={kind!r}: expected 'fixed', 'horizon' or 'power' for draws; set schedule.kind to one of these"
+        f"schedule.kind={kind!r}: expected 'fixed', 'horizon', 'power' or 'cyclical' for draws; set schedule.kind to one of these"
     )

@@ -7,6 +7,8 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from sgverify.draws.library import arviz
 
 MOST_ROWS = 20
@@ -31,12 +33,15 @@ def summarise_draws(draws: Any) -> str:
     if kept < FEWEST:
         return f"{lines[0]}; too few for a summary, which takes {FEWEST}"
     shown, left_out = _first(posterior)
-    lines.append(_table(shown).to_string(float_format=lambda value: f"{value:.4g}"))
+    weights = _weights(draws)
+    lines.append(_table(shown, weights).to_string(float_format=lambda value: f"{value:.4g}"))
     if left_out:
         lines.append(f"... and {left_out:,} more coordinates")
-    if "log_weight" in draws.sample_stats:
+    if weights is not None:
+        worth = float(weights.sum() ** 2 / (weights**2).sum())
         lines.append(
-            "the table counts every draw alike; sample_stats.log_weight holds the weights of the averages"
+            f"mean and sd by sample_stats.log_weight, which makes the draws worth {worth:,.0f} of {weights.size:,}; the other "
+            "columns are those of the draws as they are"
         )
     return "\n".join(lines)
 
@@ -48,23 +53,39 @@ def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
     """
     if draws.posterior.sizes["draw"] < FEWEST or draws.attrs["diverged"]:
         return {}
-    rows = _table(_first(draws.posterior)[0]).to_dict("index")
+    rows = _table(_first(draws.posterior)[0], _weights(draws)).to_dict("index")
     return {
         name: {column: float(value) if math.isfinite(value) else None for column, value in row.items()}
         for name, row in rows.items()
     }
 
 
-def _table(shown: Any) -> Any:
+def _weights(draws: Any) -> Any:
+    """What each draw counts, the largest 1; None where all count alike. Dimensions chain and draw."""
+    if "log_weight" not in draws.sample_stats:
+        return None
+    logs = draws.sample_stats["log_weight"]
+    return np.exp(logs - logs.max())
+
+
+def _table(shown: Any, weights: Any) -> Any:
     before = logging.getLogger("arviz").level
     logging.getLogger("arviz").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             # Chains that do not move have no R-hat: it is printed as NaN.
             warnings.simplefilter("ignore", RuntimeWarning)
-            return arviz().summary(shown, kind="all", round_to="none")[COLUMNS]
+            table = arviz().summary(shown, kind="all", round_to="none")[COLUMNS]
     finally:
         logging.getLogger("arviz").setLevel(before)
+    if weights is None:
+        return table
+    means = (shown * weights).sum(("chain", "draw")) / weights.sum()
+    squares = ((shown - means) ** 2 * weights).sum(("chain", "draw")) / weights.sum()
+    # In the order of the table's rows: variable by variable, row by row.
+    for column, found in (("mean", means), ("sd", np.sqrt(squares))):
+        table[column] = np.concatenate([np.ravel(value) for value in found.data_vars.values()])
+    return table.drop(columns=["mcse_mean"])
 
 
 def _first(posterior: Any) -> tuple[Any, int]:

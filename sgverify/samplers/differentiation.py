@@ -21,6 +21,8 @@ from sgverify.targets import Target
 
 # Entries of the largest tensor that a pass over the data makes at once.
 _PIECE = 1 << 20
+# Numbers that a likelihood which sums over data by itself is taken to hold for one of them.
+_WIDTH = 64
 
 
 class Potential:
@@ -80,8 +82,11 @@ class Potential:
         gradient: how autograd would sum them depends, in the last bits, on the batch.
         """
         total = torch.zeros_like(theta)
-        size = max(1, _PIECE // theta.numel())
+        size = self._at_once(theta)
         for start in range(0, len(data), size):
+            if self._summed is not None:
+                total = total + _both(_of_batch(self._summed, data[start : start + size]), theta)[1]
+                continue
             for gradient in self.likelihoods(theta, data[start : start + size]).unbind():
                 total = total + gradient
         return total
@@ -116,6 +121,10 @@ class Potential:
             return energy, slope
         heights, slopes = torch.zeros_like(energy), torch.zeros_like(slope)
         for data, weights in self._pieces(theta, chosen):
+            if self._summed is not None:
+                height, gradient = _both(_of_batch(self._summed, data), theta)
+                heights, slopes = heights + height.double(), slopes + gradient
+                continue
             each, gradients = _both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
             each, gradients = each.double(), self._felt(gradients)
             if weights is not None:
@@ -146,6 +155,9 @@ class Potential:
             return energy
         total = torch.zeros_like(energy)
         for data, weights in self._pieces(theta, chosen):
+            if self._summed is not None:
+                total = total + _value(_of_batch(self._summed, data), theta)
+                continue
             each = _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
             for height in each if weights is None else each * weights:
                 total = total + height
@@ -156,7 +168,7 @@ class Potential:
         assert self.data is not None
         whole, weights = (self._whole, self._weights) if chosen is None else (chosen, None)
         assert whole is not None
-        lead, size = (1,) * (theta.ndim - 1), max(1, _PIECE // theta.numel())
+        lead, size = (1,) * (theta.ndim - 1), self._at_once(theta)
         for start in range(0, len(whole), size):
             part = slice(start, start + size)
             if chosen is not None:
@@ -164,6 +176,17 @@ class Potential:
             else:
                 counts = None if weights is None else weights[part].reshape(-1, *lead)
                 yield whole[part].reshape(-1, *lead, whole.shape[1]), counts
+
+    @property
+    def _summed(self) -> Callable[[Tensor, Tensor], Tensor] | None:
+        """How a likelihood that can do so sums over data in one pass; None where each datum's gradient is needed."""
+        alone = type(self)._felt is not Potential._felt
+        return None if alone else getattr(self.target.likelihood, "of_batch", None)
+
+    def _at_once(self, theta: Tensor) -> int:
+        """The number of data that a pass over them visits at once."""
+        numbers = theta.numel() if self._summed is None else theta.numel() // theta.shape[-1] * _WIDTH
+        return max(1, _PIECE // numbers)
 
     def _deviation(self, chosen: Tensor) -> Tensor:
         """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""
@@ -242,6 +265,10 @@ def _of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
     likelihood: Any = target.likelihood
     x = Chains(data)
     return lambda theta: likelihood(theta, x)
+
+
+def _of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callable[[Chains], Any]:
+    return lambda theta: Chains(summed(theta.tensor, data)[..., None])
 
 
 def _linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
