@@ -105,9 +105,9 @@ def log_density(
     return define
 
 
-def load_log_density(reference: str) -> LogDensity:
-    """The log density that `module:attribute` or `path/to/file.py:attribute` names; raises as `load_object` does."""
-    found: LogDensity = load_object(reference, _WANTED)
+def load_log_density(reference: str) -> LogDensity | Target:
+    """The log density, or the target, that `module:attribute` or `path/to/file.py:attribute` names; raises as `load_object`."""
+    found: LogDensity | Target = load_object(reference, _WANTED)
     return found
 
 
@@ -154,7 +154,7 @@ def _stated(key: str, value: Any, dim: int) -> np.ndarray | None:
 _WANTED = Wanted(
     key="target.name",
     noun="log density",
-    type=LogDensity,
-    written="a function under @sgverify.log_density(dim=...)",
+    type=(LogDensity, Target),
+    written="a function under @sgverify.log_density(dim=...), or a target such as sgverify.module_target(...) returns",
     catalogue="targets",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,10 @@ def build_target(configuration: Any) -> Target:
 def _load(given: dict[str, Any]) -> Target:
     """A user's log density."""
     name = given["name"]
-    density = load_log_density(name)
+    found = load_log_density(name)
+    if isinstance(found, Target):
+        return _made(found, given)
+    density = found
     for key, value in given.items():
         if key not in OWN_KEYS:
             raise ConfigurationError(
@@ -128,6 +132,17 @@ def _load(given: dict[str, Any]) -> Target:
         )
     averages = {**density.averages, **read_averages(given.get("averages", {}), density.dim)}
     return density.target(name, averages)
+
+
+def _made(target: Target, given: dict[str, Any]) -> Target:
+    """A target that a user's code has made, such as `sgverify.module_target` does; nothing of it is left to configure."""
+    for key, value in given.items():
+        if key != "name":
+            raise ConfigurationError(
+                f"target.{key}={shown(value)} does not belong to target.name={given['name']!r}, a target that is made already; "
+                "expected target.name alone; leave it out, or write it into the target"
+            )
+    return replace(target, name=str(given["name"]))
 
 
 def _given(configuration: Any) -> dict[str, Any]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray
 
 import sgverify
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
-from sgverify.draws import Sampling, summarise_draws
+from sgverify.draws import Sampling, summarise_draws, write_draws
 from sgverify.draws.memory import check_memory, size_text
 from sgverify.draws.summary import table_of
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
+from sgverify.samplers import sample as averaged
 from sgverify.schemes.catalogue import NAMED
+from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import build_target
 
 SMALL = {"chains": 3, "steps": 60, "burn_in": 10, "thinning": 5}
@@ -140,3 +144,99 @@ def test_torch_code_of_a_user_is_refused_by_name() -> None:
 
     with pytest.raises(UserError, match="torch code of your own"):
         sgverify.sample(mine)
+
+
+MODULE = """\
+import torch, sgverify
+torch.manual_seed(0)
+x = torch.randn(40, 2)
+y = (x[:, 0] > 0).long()
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2))
+posterior = sgverify.module_target(net, torch.nn.CrossEntropyLoss(), data=(x, y))
+"""
+
+
+def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    name = f"{tmp_path / 'mine.py'}:posterior"
+    draws = draw(
+        "sghmc-euler", target={"name": name}, gradient={"kind": "iid", "batch": 8}, schedule={"step": 0.01}
+    )
+    assert {part: value.shape for part, value in draws.posterior.data_vars.items()} == {
+        "0.weight": (3, 10, 3, 2),
+        "0.bias": (3, 10, 3),
+        "2.weight": (3, 10, 2, 3),
+        "2.bias": (3, 10, 2),
+    }
+    assert draws.posterior["0.weight"].dtype == np.float32
+    assert json.loads(draws.attrs["configuration"])["dtype"] == "float32"
+    theta = np.concatenate(
+        [value.values.reshape(3, 10, -1) for value in draws.posterior.data_vars.values()], -1
+    )
+    target = build_target(load_configuration(target={"name": name}).target)
+    np.testing.assert_allclose(draws.sample_stats.energy, target.energy_float64(theta), rtol=1e-5)
+    written = write_draws(draws, tmp_path / "draws.nc")
+    with xarray.open_dataset(written, group="posterior", engine="h5netcdf") as found:
+        np.testing.assert_array_equal(found["2.weight"], draws.posterior["2.weight"])
+    same = sgverify.sample("sghmc-euler", json.loads(draws.attrs["configuration"]), target=target)
+    np.testing.assert_array_equal(same.posterior["0.bias"], draws.posterior["0.bias"])
+    with pytest.raises(ConfigurationError, match="a target that is made already"):
+        draw(target={"name": name, "dim": 3})
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSITES))
+def test_every_composite_draws_and_says_what_it_did(name: str) -> None:
+    table = {"name": "gaussian-mean", "size": 20}
+    draws = draw(name, target=table, gradient={"kind": "iid", "batch": 5}, steps=200, thinning=20)
+    stats = draws.sample_stats
+    assert draws.posterior.theta.shape == (3, 9, 1)
+    target = build_target(load_configuration(target=table).target)
+    np.testing.assert_allclose(stats.energy, target.energy_float64(draws.posterior.theta.values), rtol=1e-12)
+    if COMPOSITES[name].kind == "replica-exchange":
+        assert stats.swaps.dtype.kind == "i"
+        assert stats.swaps.sum() > 0
+        assert ((stats.swap_probability >= 0) & (stats.swap_probability <= 1)).all()
+        assert "log_weight" not in stats
+    else:
+        assert np.isfinite(stats.log_weight).all()
+        assert "by sample_stats.log_weight" in summarise_draws(draws)
+
+
+def test_swaps_are_counted_between_the_draws() -> None:
+    every = draw("resgld", target={"name": "gaussian"}, thinning=1, burn_in=0, steps=60)
+    thinned = draw("resgld", target={"name": "gaussian"}, thinning=5, burn_in=0, steps=60)
+    np.testing.assert_array_equal(
+        thinned.sample_stats.swaps, every.sample_stats.swaps.values.reshape(3, 12, 5).sum(-1)
+    )
+
+
+def test_the_weights_of_an_adaptive_composite_are_those_of_its_averages() -> None:
+    settings = {"target": {"name": "double-well"}, "steps": 100, "burn_in": 0, "thinning": 1, "chains": 2}
+    draws = sgverify.sample("awsgld", settings)
+    sampling = Sampling.of("awsgld", load_configuration(settings))
+    averages = sampler_averages(sampling)
+    weights = np.exp(draws.sample_stats.log_weight.values)
+    theta = draws.posterior.theta.values[..., 0]
+    np.testing.assert_allclose((weights * theta**2).sum(1) / weights.sum(1), averages, rtol=1e-10)
+    pooled = (weights * theta).sum() / weights.sum()
+    assert table_of(draws)["theta[0]"]["mean"] == pytest.approx(pooled, rel=1e-10)
+
+
+def sampler_averages(sampling: Sampling) -> np.ndarray:
+    """What the sampler itself sums, of theta^2."""
+    run = sampling.ensemble
+    found = averaged(
+        sampling.subject.composite,  # type: ignore[attr-defined]
+        run.target,
+        [run.rows[0]],
+        observables=[lambda theta: theta[..., 0] ** 2],
+        settings=run.settings,
+    )
+    return found.values[0, 0, 0]
+
+
+def test_the_draws_of_cycles_are_those_of_their_sampling_stages() -> None:
+    schedule = {"kind": "cyclical", "scale": 0.001, "cycles": 2, "threshold": 0.5}
+    draws = draw(schedule=schedule, burn_in=0, thinning=1)
+    assert draws.posterior.draw.values.tolist() == [*range(16, 31), *range(46, 61)]
+    np.testing.assert_allclose(np.exp(draws.sample_stats.log_weight), draws.sample_stats.step_size)
