@@ -52,7 +52,14 @@ class ExchangeChoice:
 
 
 class Exchange(Around):
-    """The swaps of a `ReplicaExchange`."""
+    """The swaps of a `ReplicaExchange`.
+
+    `energies` is what they compare, `log_uniforms` what log S is compared with, at the steps of the present block; shape
+    (steps, S, C), one for each row and the one above it. A check puts its own in their places.
+    """
+
+    energies: SwapEnergies
+    log_uniforms: Tensor
 
     def __init__(self, composite: ReplicaExchange, settings: Settings) -> None:
         self.composite = composite
@@ -83,12 +90,12 @@ class Exchange(Around):
     def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
         """See `Around.enter`."""
         theta, self._stage = state[0], stage
-        self._energies = SwapEnergies(stage, self.choice)
+        self.energies = SwapEnergies(stage, self.choice)
         self._uniform_stream = stage.streams("uniform")
         self._temperatures = self._grouped(torch.from_numpy(stage.temperatures)[:, None].to(theta.device))
-        self._refresh = self._energies.period(self.composite.reduced)
+        self._refresh = self.energies.period(self.composite.reduced)
         self._controls: Controls | None = None
-        controlled = self.composite.reduced and not self._energies.exact
+        controlled = self.composite.reduced and not self.energies.exact
         self._places = torch.arange(self.replicas, device=theta.device)[None, :, None]
         if carried:
             self._variance, self._walkers = carried[:2]
@@ -97,21 +104,21 @@ class Exchange(Around):
         count = (*theta.shape[:2], 1)
         wide: Any = {"dtype": torch.float64, "device": theta.device}
         # Of exact energies 0; else no swap is accepted before the first measurement.
-        first = 0.0 if self._energies.exact else torch.inf
+        first = 0.0 if self.energies.exact else torch.inf
         self._variance = torch.full(count, first, **wide)
         numbers = torch.tensor([row.replica for row in stage.rows], **wide)
         self._walkers = numbers[:, None, None].expand(count).clone()
         if controlled:
-            self._controls = self._energies.control_at(theta)
+            self._controls = self.energies.control_at(theta)
 
     def prepare(self, first: int, count: int) -> None:
         """See `Around.prepare`."""
         drawn = indices(self._uniform_stream, first, count, _FINEST)
-        self._log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
+        self.log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         """Measure the noise where that is due, try to swap, then refresh the control variate. See `Around.after`."""
-        due = not self._energies.exact and number % self._refresh == 0
+        due = not self.energies.exact and number % self._refresh == 0
         if due:
             self._measure(state[0], number // self._refresh)
         self._recorded = {}
@@ -119,7 +126,7 @@ class Exchange(Around):
             state = self._swap(place, number, state, steps)
         if due and self._controls is not None:
             # Measured before: at the new control there is no noise.
-            self._controls = self._energies.control_at(state[0], self._controls.coefficient)
+            self._controls = self.energies.control_at(state[0], self._controls.coefficient)
         return state
 
     @property
@@ -135,7 +142,7 @@ class Exchange(Around):
     def _measure(self, theta: Tensor, event: int) -> None:
         """Smooth what is measured now into what was: the variance of each pair's difference, and the coefficient."""
         gamma = self.choice.smoothing
-        found = self._energies.measure(theta, self._controls, event, self.replicas)
+        found = self.energies.measure(theta, self._controls, event, self.replicas)
         if self.composite.adaptive and self._controls is not None:
             now = torch.where(found.coefficient.isfinite(), found.coefficient, self._controls.coefficient)
             self._controls = self._controls.learnt(
@@ -148,7 +155,7 @@ class Exchange(Around):
 
     def _swap(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         """Try every pair of the present parity, and move what is accepted."""
-        energy = self._energies.at(state[0], self._controls, number)
+        energy = self.energies.at(state[0], self._controls, number)
         T, (E, V) = self._temperatures, (self._grouped(x[..., 0]) for x in (energy, self._variance))
         low = torch.arange(self.replicas - 1, device=E.device)
         low = low[low % 2 == (number // self.choice.every) % min(2, self.replicas - 1)]
@@ -163,7 +170,7 @@ class Exchange(Around):
         if self.choice.intensity is not None:
             h = self._grouped(torch.tensor(steps, dtype=torch.float64, device=E.device)[:, None])[:, :1]
             exponent = exponent + (self.choice.intensity * h).log()
-        accepted = self._grouped(self._log_uniforms[place])[:, low] < exponent
+        accepted = self._grouped(self.log_uniforms[place])[:, low] < exponent
         source = self._places.expand(E.shape).clone()
         source[:, low] += accepted.long()
         source[:, low + 1] -= accepted.long()

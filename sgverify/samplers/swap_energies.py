@@ -91,7 +91,7 @@ class SwapEnergies:
         """The estimate of U at theta for the swap after step `number`. Shape (S, C, 1)."""
         if self.exact:
             return self._potential.energy(theta)[..., None]
-        chosen = self._swaps.block(number, 1)[0]
+        chosen = self.minibatch(number)
         energy = self._potential.energy_over(theta, chosen)[..., None]
         if controls is None:
             return energy
@@ -112,15 +112,22 @@ class SwapEnergies:
         variance = _covariance(differences, differences).flatten(0, 1) * share
         return Measured(variance, coefficient)
 
+    def minibatch(self, number: int) -> Tensor:
+        """The data that energies are estimated on after step `number`. Shape (n, S, C)."""
+        return self._swaps.block(number, 1)[0]
+
+    def spread(self, event: int) -> tuple[Tensor, float]:
+        """Minibatches whose energies spread as the estimate does, but for the factor returned. Shape (n, r, S, C)."""
+        if self._repeated:
+            r = self._choice.repeats
+            return self._variances.block(event * r, r).movedim(1, 0), 1.0
+        # Each datum of one minibatch is a minibatch of its own.
+        left = 1 - self._batch / self._size if self._subset else 1.0
+        return self._variances.block(event, 1), left / self._batch
+
     def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
         """Draws whose variance, times the number returned, is that of the estimate on a minibatch. (r, S, C, 1)."""
-        r = self._choice.repeats
-        if self._repeated:
-            chosen, share = self._variances.block(event * r, r).movedim(1, 0), 1.0
-        else:
-            # Each datum of one minibatch is a minibatch of its own.
-            chosen = self._variances.block(event, 1)
-            share = (1 - self._batch / self._size if self._subset else 1.0) / self._batch
+        chosen, share = self.spread(event)
         wide = theta.expand(chosen.shape[1], *theta.shape)
         return self._potential.energy_over(wide, chosen)[..., None], share
 
