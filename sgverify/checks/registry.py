@@ -83,5 +83,6 @@ CHECKS: dict[str, Check] = {
         Check("dtype", "dtype_audit:check_dtype", "one definition, several readings", black_box=True),
         Check("averaging", "averaging:check_averaging", "what rates cannot see"),
         Check("moments", "moments:check_moments", "what rates cannot see"),
+        Check("swap-balance", "swap_balance:check_swap_balance", "deng2021 equation (6)", composite=True),
     )
 }

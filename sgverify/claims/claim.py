@@ -32,6 +32,7 @@ Quantity = Literal[
     "averaging",
     "moments",
     "one-step-law",
+    "swap-balance",
     "energy-variance",
     "swap-rate",
     "swap-bound",

@@ -60,6 +60,8 @@ class Exchange(Around):
 
     energies: SwapEnergies
     log_uniforms: Tensor
+    controls: Controls | None
+    period: int
 
     def __init__(self, composite: ReplicaExchange, settings: Settings) -> None:
         self.composite = composite
@@ -93,13 +95,13 @@ class Exchange(Around):
         self.energies = SwapEnergies(stage, self.choice)
         self._uniform_stream = stage.streams("uniform")
         self._temperatures = self._grouped(torch.from_numpy(stage.temperatures)[:, None].to(theta.device))
-        self._refresh = self.energies.period(self.composite.reduced)
-        self._controls: Controls | None = None
+        self.period = self.energies.period(self.composite.reduced)
+        self.controls = None
         controlled = self.composite.reduced and not self.energies.exact
         self._places = torch.arange(self.replicas, device=theta.device)[None, :, None]
         if carried:
             self._variance, self._walkers = carried[:2]
-            self._controls = Controls(*carried[2:5]) if controlled else None
+            self.controls = Controls(*carried[2:5]) if controlled else None
             return
         count = (*theta.shape[:2], 1)
         wide: Any = {"dtype": torch.float64, "device": theta.device}
@@ -109,7 +111,7 @@ class Exchange(Around):
         numbers = torch.tensor([row.replica for row in stage.rows], **wide)
         self._walkers = numbers[:, None, None].expand(count).clone()
         if controlled:
-            self._controls = self.energies.control_at(theta)
+            self.controls = self.energies.control_at(theta)
 
     def prepare(self, first: int, count: int) -> None:
         """See `Around.prepare`."""
@@ -118,21 +120,21 @@ class Exchange(Around):
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         """Measure the noise where that is due, try to swap, then refresh the control variate. See `Around.after`."""
-        due = not self.energies.exact and number % self._refresh == 0
+        due = not self.energies.exact and number % self.period == 0
         if due:
-            self._measure(state[0], number // self._refresh)
+            self._measure(state[0], number // self.period)
         self._recorded = {}
         if number % self.choice.every == 0:
             state = self._swap(place, number, state, steps)
-        if due and self._controls is not None:
+        if due and self.controls is not None:
             # Measured before: at the new control there is no noise.
-            self._controls = self.energies.control_at(state[0], self._controls.coefficient)
+            self.controls = self.energies.control_at(state[0], self.controls.coefficient)
         return state
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
         """The variance of each pair, who started where, and the control variates."""
-        controls = () if self._controls is None else self._controls.tensors
+        controls = () if self.controls is None else self.controls.tensors
         return tuple(by_coordinate(tensor) for tensor in (self._variance, self._walkers, *controls))
 
     def recorded(self) -> Mapping[str, Tensor]:
@@ -142,11 +144,11 @@ class Exchange(Around):
     def _measure(self, theta: Tensor, event: int) -> None:
         """Smooth what is measured now into what was: the variance of each pair's difference, and the coefficient."""
         gamma = self.choice.smoothing
-        found = self.energies.measure(theta, self._controls, event, self.replicas)
-        if self.composite.adaptive and self._controls is not None:
-            now = torch.where(found.coefficient.isfinite(), found.coefficient, self._controls.coefficient)
-            self._controls = self._controls.learnt(
-                exchange_rules.smoothed(self._controls.coefficient, now, gamma=gamma)
+        found = self.energies.measure(theta, self.controls, event, self.replicas)
+        if self.composite.adaptive and self.controls is not None:
+            now = torch.where(found.coefficient.isfinite(), found.coefficient, self.controls.coefficient)
+            self.controls = self.controls.learnt(
+                exchange_rules.smoothed(self.controls.coefficient, now, gamma=gamma)
             )
         known = self._variance.isfinite()
         self._variance = torch.where(
@@ -155,7 +157,7 @@ class Exchange(Around):
 
     def _swap(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         """Try every pair of the present parity, and move what is accepted."""
-        energy = self.energies.at(state[0], self._controls, number)
+        energy = self.energies.at(state[0], self.controls, number)
         T, (E, V) = self._temperatures, (self._grouped(x[..., 0]) for x in (energy, self._variance))
         low = torch.arange(self.replicas - 1, device=E.device)
         low = low[low % 2 == (number // self.choice.every) % min(2, self.replicas - 1)]
@@ -184,8 +186,8 @@ class Exchange(Around):
         if not bool(accepted.any()):
             return state
         self._walkers = self._moved(self._walkers, source)
-        if self._controls is not None:
-            self._controls = Controls(*(self._moved(tensor, source) for tensor in self._controls.tensors))
+        if self.controls is not None:
+            self.controls = Controls(*(self._moved(tensor, source) for tensor in self.controls.tensors))
         return self._exchanged(state, source, T)
 
     def _exchanged(self, state: State, source: Tensor, T: Tensor) -> State:

@@ -165,7 +165,7 @@ class Ensemble:
         noise, around = self._noise(alive), self.around
         own = estimator = self._estimator(alive, self.scheme.census)
         if around is not None:
-            around.enter(self._stage(alive), start, self._carried)
+            around.enter(self.stage(alive), start, self._carried)
             estimator = around.estimator(own)
             own.resume(self._carried[len(around.carried) :])
         else:
@@ -309,7 +309,8 @@ class Ensemble:
         temperatures = None if self.around is None else self.temperatures[list(alive)]
         return parameters_of(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
 
-    def _stage(self, alive: tuple[int, ...]) -> Stage:
+    def stage(self, alive: tuple[int, ...]) -> Stage:
+        """What the rows `alive` are made of, for what happens around their steps."""
         rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
         return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
 

@@ -45,7 +45,10 @@ class Measured:
 
 
 class SwapEnergies:
-    """Energies of all rows on minibatches that the replicas of a chain share, independent of those of the steps."""
+    """Energies of all rows on minibatches that the replicas of a chain share, independent of those of the steps.
+
+    `exact`: of all data. Else `subset` says whether the data of a minibatch all differ, `repeated` how variances are measured.
+    """
 
     def __init__(self, stage: Stage, choice: Any) -> None:
         self._potential, self._choice = stage.potential, choice
@@ -64,9 +67,9 @@ class SwapEnergies:
         self._size, self._batch = size, gradient.batch
         self._swaps = kind(stage.streams("swap"), size, gradient.batch)
         self._variances = kind(stage.streams("swap-variance"), size, gradient.batch)
-        self._subset = kind is WithoutReplacement
-        self._repeated = choice.variance == "repeated" or (choice.variance is None and gradient.batch == 1)
-        if not self._repeated and gradient.batch == 1:
+        self.subset = kind is WithoutReplacement
+        self.repeated = choice.variance == "repeated" or (choice.variance is None and gradient.batch == 1)
+        if not self.repeated and gradient.batch == 1:
             raise ConfigurationError(
                 "exchange.variance='minibatch' with gradient.batch=1: one datum has no spread; expected 'repeated', or a larger "
                 "batch"
@@ -118,11 +121,11 @@ class SwapEnergies:
 
     def spread(self, event: int) -> tuple[Tensor, float]:
         """Minibatches whose energies spread as the estimate does, but for the factor returned. Shape (n, r, S, C)."""
-        if self._repeated:
+        if self.repeated:
             r = self._choice.repeats
             return self._variances.block(event * r, r).movedim(1, 0), 1.0
         # Each datum of one minibatch is a minibatch of its own.
-        left = 1 - self._batch / self._size if self._subset else 1.0
+        left = 1 - self._batch / self._size if self.subset else 1.0
         return self._variances.block(event, 1), left / self._batch
 
     def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
@@ -134,7 +137,16 @@ class SwapEnergies:
 
 def _covariance(a: Tensor, b: Tensor) -> Tensor:
     """The sample covariance along the first axis."""
-    return ((a - a.mean(0)) * (b - b.mean(0))).sum(0) / (len(a) - 1)
+    count = len(a)
+    return _sum((a - _sum(a) / count) * (b - _sum(b) / count)) / (count - 1)
+
+
+def _sum(values: Tensor) -> Tensor:
+    """The sum along the first axis, in its order: how torch would sum depends, in the last bits, on the batch."""
+    total = values[0]
+    for value in values[1:].unbind():
+        total = total + value
+    return total
 
 
 __all__ = ["Controls", "Measured", "SwapEnergies"]

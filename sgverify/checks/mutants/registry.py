@@ -23,6 +23,7 @@ FILES = (
     "precision",
     "potentials",
     "schedules",
+    "swaps",
     "black_boxes",
 )
 """The files of `sgverify.checks.mutants.catalogue`; each holds `MUTANTS`."""

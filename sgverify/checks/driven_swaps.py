@@ -1,0 +1,378 @@
+"""The running code of replica exchange, driven: its states, energies, minibatches and uniform numbers are put in.
+
+Each function returns what is wrong, in words. What is looked at is what the code does, not how: the chance that it swaps
+with is found by bisecting the uniform number, the law that a swap leaves invariant by the density before and after it, the
+energies by what they are over all data. No rule of the sampler is restated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.checks.composite_subject import CompositeSubject
+from sgverify.checks.sampled_rung import run_seed
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.blocks import by_coordinate
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.exchange import Exchange
+from sgverify.samplers.run import Ensemble
+from sgverify.samplers.swap_energies import Measured
+from sgverify.schemes.abstract_value import SCALAR
+from sgverify.schemes.composites import exchange_rules
+
+CHAINS = 64
+"""Chains of a driven swap: as many pairs of energies, every second one the reverse of the one before."""
+
+BISECTIONS = 60
+"""Of a uniform number's logarithm from -50 to 0: 50 / 2^60 is below the rounding of log S."""
+
+_DEEPEST = -50.0
+_UNIFORMS = 32
+_LEVEL = 1e-9
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A composite under a configuration, ready to be driven. Rows S = replicas, of one schedule."""
+
+    subject: CompositeSubject
+    ensemble: Ensemble
+    around: Exchange
+
+    @property
+    def replicas(self) -> int:
+        """R, the length of the ladder."""
+        return self.around.replicas
+
+    @property
+    def temperatures(self) -> np.ndarray:
+        """T of each replica, from the configuration."""
+        return self.ensemble.temperatures
+
+    @property
+    def parities(self) -> Iterator[tuple[int, list[int]]]:
+        """For each set of pairs that are tried together: the number of such a step, and the colder rows."""
+        every, sets = self.around.choice.every, min(2, self.replicas - 1)
+        for parity in range(sets):
+            numbers = [every * (sets * turn + parity) for turn in range(1, 4)]
+            # Where nothing is measured and refreshed, if there is such a step.
+            number = next((number for number in numbers if number % self.around.period), numbers[0])
+            yield number, list(range(parity, self.replicas - 1, 2))
+
+    @property
+    def h(self) -> np.ndarray:
+        """The step size of each replica."""
+        return np.array([row.at(1) for row in self.ensemble.rows])
+
+    def energy(self, theta: Tensor) -> Tensor:
+        """U of the target by its definition, datum by datum. Shape (S, C, d) -> (S, C), float64."""
+        return self.prior(theta) + self.each(theta).sum(0) if self._data is not None else self.prior(theta)
+
+    def prior(self, theta: Tensor) -> Tensor:
+        """The prior's part."""
+        return _number(self.subject.target.prior(Chains(theta.double())), theta.shape[:-1])
+
+    def each(self, theta: Tensor) -> Tensor:
+        """likelihood(theta, x_i) of every datum. Shape (N, S, C)."""
+        assert self._data is not None
+        data = self._data.reshape(len(self._data), *(1,) * (theta.ndim - 1), -1)
+        wide = theta.double().expand(len(data), *theta.shape)
+        likelihood: Any = self.subject.target.likelihood
+        return _number(likelihood(Chains(wide), Chains(data)), wide.shape[:-1])
+
+    @property
+    def _data(self) -> Tensor | None:
+        data = self.subject.target.data
+        return None if data is None else torch.tensor(data, dtype=torch.float64)
+
+    def state(self, stage: str, chains: int, same: bool = False) -> tuple[Tensor, ...]:
+        """A state about the target's location; with `same` every chain has the one of the first."""
+        scheme, c = self.subject.scheme, self.subject.configuration
+        target, made = (
+            self.subject.target,
+            torch.Generator().manual_seed(run_seed(self.subject, "swaps", stage)),
+        )
+        values = []
+        for name, kind in scheme.shapes.items():
+            wide = 1 if kind == SCALAR else target.dim
+            z = torch.randn((self.replicas, 1 if same else chains, wide), generator=made, dtype=torch.float64)
+            if kind == SCALAR:
+                value = c.friction * (1 + z / 4)
+            elif name == "p":
+                value = math.sqrt(c.temperature) * z
+            else:
+                centre, spread = (
+                    torch.tensor(x, dtype=torch.float64)
+                    for x in (target.location_float64(c.temperature), target.spread_float64(c.temperature))
+                )
+                value = centre + spread * z
+            values.append(by_coordinate(value.expand(-1, chains, -1).to(self.ensemble.dtype)))
+        return tuple(values)
+
+    def enter(self, state: tuple[Tensor, ...], carried: tuple[Tensor, ...] = ()) -> None:
+        """Begin at `state`, or go on there with what was carried."""
+        self.around.enter(self.ensemble.stage(tuple(range(self.replicas))), state, carried)
+
+    def step(self, number: int, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """What the code does after step `number`, to a copy of the state."""
+        return self.around.after(0, number, tuple(value.clone() for value in state), self.h)
+
+
+def drive(subject: CompositeSubject, chains: int) -> Drive:
+    """The sampler's own object for the composite, of so many chains; raises what the configuration deserves."""
+    settings = Settings.of(subject.configuration, chains=chains, first_chain=0)
+    ensemble = Ensemble(subject.composite, subject.target, fixed([subject.step], [1]), settings)
+    assert isinstance(ensemble.around, Exchange)
+    driven = Drive(subject, ensemble, ensemble.around)
+    driven.enter(driven.state("begin", chains))
+    return driven
+
+
+def chance_faults(subject: CompositeSubject) -> list[str]:
+    """The chance of a swap at prescribed energies: the rule's, and balanced where these are exact."""
+    found = []
+    driven = drive(subject, CHAINS)
+    T, F = torch.tensor(driven.temperatures), driven.around.choice.correction
+    random = torch.Generator().manual_seed(run_seed(subject, "energies"))
+    for number, low in driven.parities:
+        high = [k + 1 for k in low]
+        gaps = 1 / T[low] - 1 / T[high]
+        # Halves of the gaps' scale, so that S is on both sides of 1.
+        E = torch.randint(-4, 5, (driven.replicas, CHAINS), generator=random).double() / 2 / gaps.max()
+        E[low, 1::2], E[high, 1::2] = E[high, 0::2], E[low, 0::2]
+        for size in (0.0, 1.0):
+            V = torch.full((driven.replicas, CHAINS), size / float(gaps.max()) ** 2, dtype=torch.float64)
+            chance = _log_chance(driven, number, E, V)[low]
+            expected = exchange_rules.log_swap_rate(
+                E[low], E[high], tau_1=T[low, None], tau_2=T[high, None], variance=V[low], F=F
+            ).clamp(max=0.0)
+            r = driven.around.choice.intensity
+            expected = expected + (0.0 if r is None else math.log(r * driven.h[0]))
+            worst = float((chance - expected).abs().max())
+            if not worst <= 1e-12:
+                found.append(
+                    f"a swap at energy differences of {_few(E[low] - E[high])} and a variance of {float(V[0, 0]):.3g} is made "
+                    f"with another chance than min(1, S): its logarithm is off by up to {worst:.3g}"
+                )
+            flow = (chance - gaps[:, None] * (E[low] - E[high]))[:, 0::2] - chance[:, 1::2]
+            unbalanced = float(flow.abs().max())
+            if size == 0 and not unbalanced <= 1e-12:
+                found.append(
+                    "with exact energies the flow between two states and its reverse under exp(-U1/T1 - U2/T2) differ by the "
+                    f"factor exp({unbalanced:.3g})"
+                )
+    return found
+
+
+def _log_chance(driven: Drive, number: int, E: Tensor, V: Tensor) -> Tensor:
+    """log of the chance that each row swaps with the one above, found by bisecting the uniform number. Shape (R, C)."""
+    around, state = driven.around, driven.state("chance", CHAINS)
+    low = torch.full(E.shape, _DEEPEST, dtype=torch.float64)
+    high = torch.zeros_like(low)
+    _enter(driven, state, V)
+    around.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
+    carried = around.carried
+    for _ in range(BISECTIONS):
+        driven.enter(state, carried)
+        _hold(driven, V)
+        around.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
+        middle = (low + high) / 2
+        around.log_uniforms = middle[None]
+        driven.step(number, state)
+        swapped = around.recorded()["swapped"] > 0
+        low, high = torch.where(swapped, middle, low), torch.where(swapped, high, middle)
+    return (low + high) / 2
+
+
+def law_faults(subject: CompositeSubject) -> list[str]:
+    """What an accepted swap does to the state: the joint density changes as S says, and a second swap undoes it."""
+    driven = drive(subject, CHAINS)
+    before, found = driven.state("law", CHAINS), []
+    T, around = torch.tensor(driven.temperatures)[:, None], driven.around
+    eps = 64 * torch.finfo(driven.ensemble.dtype).eps
+    for number, low in driven.parities:
+        state = before
+        for turn in range(2):
+            U = driven.energy(state[0])
+            _enter(driven, state, torch.zeros_like(U))
+            around.energies.at = lambda theta, controls, number, U=U: U[..., None]  # type: ignore
+            around.log_uniforms = torch.full((1, *U.shape), -torch.inf, dtype=torch.float64)
+            after = driven.step(number, state)
+            gained = (_log_density(driven, after, T) - _log_density(driven, state, T)).sum(0)
+            owed = sum(((1 / T[k] - 1 / T[k + 1]) * (U[k] - U[k + 1]) for k in low), torch.zeros(()))
+            scale = float((_log_density(driven, state, T).abs().sum(0) + U.abs().max()).max())
+            worst = float((gained - owed).abs().max())
+            if not worst <= eps * (scale + 1):
+                found.append(
+                    f"an accepted swap changes the logarithm of the joint density of {', '.join(subject.scheme.state)} by up to "
+                    f"{worst:.3g} more than log S"
+                )
+                break
+            if around.controls is not None and turn == 0:
+                apart = (around.controls.at - after[0]).abs().max()
+                if float(apart) != 0:
+                    found.append(
+                        "a swap leaves the control variate behind: the noise of the energies has another law after it"
+                    )
+            state = after
+        else:
+            worst = max(float((a - b).abs().max()) for a, b in zip(state, before, strict=True))
+            if not worst <= eps * max(1.0, max(float(x.abs().max()) for x in before)):
+                found.append(f"two swaps in turn do not give the state back: it is off by up to {worst:.3g}")
+    return found
+
+
+def _log_density(driven: Drive, state: tuple[Tensor, ...], T: Tensor) -> Tensor:
+    """log of the density of each replica: exp(-[U + p.p/2 + dim/2 (xi - D)^2]/T). Shape (R, C)."""
+    scheme, D = driven.subject.scheme, driven.subject.configuration.friction
+    total = driven.energy(state[0])
+    for name, value in zip(scheme.state, state, strict=True):
+        if name == "p":
+            total = total + (value.double() ** 2).sum(-1) / 2
+        elif scheme.shapes[name] == SCALAR:
+            total = total + driven.subject.target.dim / 2 * (value.double()[..., 0] - D) ** 2
+    return -total / T
+
+
+def energy_faults(subject: CompositeSubject) -> list[str]:
+    """Energies on minibatches that hold every datum as often as any other: they average to U; none is left at a control."""
+    size, n = subject.target.size, subject.configuration.gradient.batch
+    chains = 1 if size is None else size // math.gcd(size, n)
+    driven = drive(subject, chains)
+    around, start = driven.around, driven.state("control", chains, same=True)
+    driven.enter(start)
+    theta, found = driven.state("energy", chains, same=True)[0], []
+    if not around.energies.exact:
+        assert size is not None
+        blocks = (torch.arange(chains * n) % size).reshape(chains, n)
+        around.energies.minibatch = lambda number: blocks.T[:, None]  # type: ignore
+    E = around.energies.at(theta, around.controls, 1)[..., 0]
+    U, bound = driven.energy(theta), _rounding(driven, theta) + _rounding(driven, start[0])
+    off = float((E.mean(1) - U[:, 0]).abs().max())
+    if not off <= bound:
+        found.append(
+            f"over all data the energies that a swap compares average to something else than U: {float(E.mean(1)[0]):.9g} for "
+            f"{float(U[0, 0]):.9g}"
+        )
+    if around.controls is not None:
+        there = around.energies.at(start[0], around.controls, 1)[..., 0]
+        left = float((there - driven.energy(start[0])).abs().max())
+        if not left <= 2 * bound:
+            found.append(f"at the control itself energies keep noise: they are off by up to {left:.3g}")
+    if around.energies.exact:
+        return found
+    return found + _variance_faults(subject)
+
+
+def _variance_faults(subject: CompositeSubject) -> list[str]:
+    """What is measured when all data are shown once: the variance of the difference at theta, of the energies in use."""
+    driven = drive(subject, 1)
+    around, size, n = driven.around, subject.target.size or 1, subject.configuration.gradient.batch
+    control, state = driven.state("control", 1), driven.state("energy", 1)
+    driven.enter(control)
+    before, repeated = around.controls, around.energies.repeated
+    # Of a repeated measurement each draw is a minibatch; else a datum, and all of them are one minibatch.
+    if repeated:
+        draws, share = (torch.arange(size // math.gcd(size, n) * n) % size).reshape(-1, n), 1.0
+    else:
+        draws, share = torch.arange(size)[:, None], (1 - n / size if around.energies.subset else 1.0) / n
+    _, own = around.energies.spread(1)
+    around.energies.spread = lambda event: (draws.T[:, :, None, None], own)  # type: ignore
+    around.log_uniforms = torch.zeros((1, driven.replicas, 1), dtype=torch.float64)
+
+    def energies(at: Tensor) -> Tensor:
+        return size / draws.shape[1] * driven.each(at)[draws].sum(1)[..., 0]
+
+    d = energies(state[0])
+    if before is not None:
+        d = d - energies(control[0])
+    differences = d[:, :-1] - d[:, 1:]
+    owed = differences.var(0) * share
+    driven.step(around.period, state)
+    found = around.carried[0][:-1, 0, 0]
+    rounding = 2 * (_rounding(driven, state[0]) + _rounding(driven, control[0]))
+    bound = 4 * rounding * (differences.var(0).sqrt() + rounding)
+    if bool(((found - owed).abs() <= bound).all()):
+        return []
+    return [
+        "the variance that is measured is not that of the difference of the energies in use: "
+        f"{float(found[0]):.9g} for {float(owed[0]):.9g}"
+    ]
+
+
+def stream_faults(subject: CompositeSubject) -> list[str]:
+    """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
+    driven = drive(subject, CHAINS)
+    around, found = driven.around, []
+    driven.enter(driven.state("streams", CHAINS))
+    around.prepare(0, _UNIFORMS)
+    u = around.log_uniforms.exp().double()
+    ordered = np.sort(u.numpy().ravel())
+    places = np.arange(1, ordered.size + 1) / ordered.size
+    apart = max(np.abs(ordered - places).max(), np.abs(ordered - places + 1 / ordered.size).max())
+    # Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
+    if not apart <= math.sqrt(math.log(2 / _LEVEL) / (2 * ordered.size)):
+        found.append(
+            f"the numbers that decide on swaps are not uniform: their distribution is off by {apart:.3g}"
+        )
+    if len(np.unique(u.numpy().reshape(_UNIFORMS, -1), axis=1).T) < driven.replicas * CHAINS:
+        found.append("two chains decide on their swaps by the same random numbers")
+    if len(np.unique(u.numpy().reshape(_UNIFORMS, -1), axis=0)) < _UNIFORMS:
+        found.append("two steps decide on their swaps by the same random numbers")
+    if around.energies.exact:
+        return found
+    size, n = subject.target.size or 1, subject.configuration.gradient.batch
+    bits = math.log2(math.comb(size, n)) if around.energies.subset else n * math.log2(size)
+    if bits < 0.5:
+        return found
+    drawn = torch.stack([around.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
+    if not bool((drawn == drawn[:, :1]).all()):
+        found.append("the replicas of a chain compare energies of different minibatches")
+    if len(np.unique(drawn[:, 0].numpy(), axis=1).T) < CHAINS:
+        found.append("two chains compare energies of the same minibatches")
+    return found
+
+
+def _enter(driven: Drive, state: tuple[Tensor, ...], V: Tensor) -> None:
+    """Begin at `state`, with these variances and every control at its own theta."""
+    around = driven.around
+    driven.enter(state)
+    carried = around.carried
+    driven.enter(state, (V[..., None], *carried[1:]))
+    _hold(driven, V)
+
+
+def _hold(driven: Drive, V: Tensor) -> None:
+    """Whatever is measured from now on is V."""
+    nothing = torch.full((*V.shape, 1), torch.nan, dtype=torch.float64)
+    driven.around.energies.measure = lambda *given: Measured(V[..., None], nothing)  # type: ignore
+
+
+def _rounding(driven: Drive, theta: Tensor) -> float:
+    """How far sums of N terms may be off: N eps times the sum of their sizes, at a few orders of summation."""
+    prior = float(driven.prior(theta).abs().max())
+    size = driven.subject.target.size or 1
+    total = prior if driven._data is None else prior + float(driven.each(theta[:, :1]).abs().sum(0).max())
+    return 64 * (size + 16) * torch.finfo(driven.ensemble.dtype).eps * (total + 1)
+
+
+def _few(values: Tensor) -> str:
+    return ", ".join(f"{value:.3g}" for value in values.flatten()[:3].tolist())
+
+
+def _number(value: Any, front: torch.Size) -> Tensor:
+    return (
+        value.tensor.expand(*front, 1)[..., 0]
+        if isinstance(value, Chains)
+        else torch.full(front, float(value)).double()
+    )
+
+
+__all__ = ["chance_faults", "energy_faults", "law_faults", "stream_faults"]
