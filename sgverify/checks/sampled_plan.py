@@ -116,6 +116,11 @@ def plan_sweep(subject: Subject) -> Plan:
             f"the modes of target.name={c.target.name!r} are apart by a barrier of {barrier:.3g} T, "
             "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
         )
+    if subject.target.rugged and not c.sweep.steps:
+        raise NoSweep(
+            f"target.name={c.target.name!r} has modes between which chains of moderate length hardly move, so no rate is looked "
+            "for in their averages; give sweep.steps to sample at these all the same"
+        )
     truth = truth_of(subject)[0]
     given = sorted(set(c.sweep.steps or ()), reverse=True)
     candidates = given or [first_step(subject) / 2**k for k in range(HALVINGS)]

@@ -71,6 +71,7 @@ class TargetTable(_Table):
     concentration: Finite | list[Finite] | None = None
     phi: Finite | None = None
     sigma: Finite | None = None
+    confinement: Finite | None = None
     averages: dict[str, Finite] | None = None
 
 

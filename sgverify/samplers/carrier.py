@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.constants import EXACT, Constant
-from sgverify.schemes.mathematics import dot, exp, expm1, log, softplus, sqrt
+from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
 # What was made of a potential's constants, which are compared by identity: they are asked for at every gradient.
@@ -134,6 +134,16 @@ def _(value: Chains) -> Chains:
 def _(value: Chains) -> Chains:
     # Not torch's softplus, which is the identity above 20.
     return Chains(-torch.nn.functional.logsigmoid(-value.tensor))
+
+
+@sin.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.sin(value.tensor))
+
+
+@cos.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.cos(value.tensor))
 
 
 @constant.register

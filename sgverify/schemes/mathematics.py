@@ -51,6 +51,18 @@ def softplus(value: Any) -> Any:
     raise _foreign("softplus", value)
 
 
+@singledispatch
+def sin(value: Any) -> Any:
+    """The sine, for potentials."""
+    raise _foreign("sin", value)
+
+
+@singledispatch
+def cos(value: Any) -> Any:
+    """The cosine, for potentials."""
+    raise _foreign("cos", value)
+
+
 def _foreign(name: str, value: Any) -> DefinitionError:
     return DefinitionError(
         f"{name}({type(value).__name__}) was called in a definition; expected a number, the state or an "
@@ -107,3 +119,19 @@ def _(value: Any) -> float | int:
 def _(value: Any) -> float:
     number = float(value)
     return max(number, 0.0) + math.log1p(math.exp(-abs(number)))
+
+
+@sin.register(int)
+@sin.register(Fraction)
+@sin.register(float)
+@sin.register(Irrational)
+def _(value: Any) -> float | int:
+    return 0 if value == 0 else math.sin(float(value))
+
+
+@cos.register(int)
+@cos.register(Fraction)
+@cos.register(float)
+@cos.register(Irrational)
+def _(value: Any) -> float | int:
+    return 1 if value == 0 else math.cos(float(value))

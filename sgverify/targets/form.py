@@ -30,7 +30,8 @@ def read_form(function: Callable[[Vector], Any], variables: int) -> Form:
     context = fmpq_mpoly_ctx.get([f"z{i}" for i in range(variables)], Ordering.lex)
     try:
         value = function(_Polynomials(context.gens()))
-    except (DefinitionError, ArithmeticError) as error:
+    except (DefinitionError, ArithmeticError, TypeError) as error:
+        # Polynomials over the rationals do not meet floats, such as pi.
         reason = str(error).partition(" was called")[0]
         raise DefinitionError(
             f"it is not a polynomial: {reason}; expected sums, products and division by numbers"

@@ -51,8 +51,8 @@ class TargetKind:
     "positive-vector" d numbers above 0 and a "simplex" d + 1 of them. `potential` takes them as keywords, as `Matrix`
     or `Vector` (of one entry for a number) or tuple of these, and returns
     (prior, likelihood or None). `dims`: the dimensions that there are, the first of them the default; all where it is
-    empty. `peaks(data, **constants)`: points near the modes, where they may be far apart. `components`, for a mixture of
-    Gaussians: the share and the potential of each.
+    empty. `sized`: the potential is told `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near the
+    modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
     Averages of a `quadratic` one are exact; of another one they may be stated.
     """
 
@@ -65,6 +65,8 @@ class TargetKind:
     components: Callable[..., list[tuple[Fraction, Potential]]] | None = field(default=None, repr=False)
     quadratic: bool = False
     dims: tuple[int, ...] = ()
+    sized: bool = False
+    rugged: bool = False
     peaks: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)
 
     @property

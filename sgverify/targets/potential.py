@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.mathematics import dot, exp, log, softplus
+from sgverify.schemes.mathematics import cos, dot, exp, log, sin, softplus, sqrt
 from sgverify.schemes.surd import exact
 
 
@@ -213,6 +213,24 @@ def _(value: Any) -> Any:
 @softplus.register(np.floating)
 def _(value: Any) -> Any:
     return np.logaddexp(0.0, value)
+
+
+@sqrt.register(np.ndarray)
+@sqrt.register(np.floating)
+def _(value: Any) -> Any:
+    return np.sqrt(value)
+
+
+@sin.register(np.ndarray)
+@sin.register(np.floating)
+def _(value: Any) -> Any:
+    return np.sin(value)
+
+
+@cos.register(np.ndarray)
+@cos.register(np.floating)
+def _(value: Any) -> Any:
+    return np.cos(value)
 
 
 def _sum_of_products(pairs: Iterable[tuple[Any, Any]]) -> Any:

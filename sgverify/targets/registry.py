@@ -45,6 +45,7 @@ from sgverify.targets.linear_regression import LINEAR_REGRESSION
 from sgverify.targets.log_density import OWN_KEYS, load_log_density, read_averages
 from sgverify.targets.logistic_regression import LOGISTIC_REGRESSION
 from sgverify.targets.mixture import MIXTURE
+from sgverify.targets.multimodal import FUNCTIONS
 from sgverify.targets.quartic import QUARTIC
 from sgverify.targets.target import Target
 from sgverify.targets.tied_means import TIED_MEANS
@@ -61,6 +62,7 @@ _KINDS = (
     BETA_BERNOULLI,
     DIRICHLET_MULTINOMIAL,
     TIED_MEANS,
+    *(function.kind() for function in FUNCTIONS.values()),
 )
 TARGETS: dict[str, TargetKind] = {kind.name: kind for kind in _KINDS}
 DEFAULT_TARGET = GAUSSIAN_MEAN.name
@@ -96,7 +98,7 @@ def build_target(configuration: Any) -> Target:
         key: _READERS[shape](f"target.{key}", given.get(key, default), dim)
         for key, (shape, default) in kind.constants.items()
     }
-    prior, likelihood = kind.potential(**constants)
+    prior, likelihood = kind.potential(**constants, **({"dim": dim} if kind.sized else {}))
     parts = kind.components(**constants) if kind.components is not None else []
     components = tuple((share, Target(f"{kind.name}[{k}]", dim, of)) for k, (share, of) in enumerate(parts))
     averages = read_averages(given.get("averages", {}), dim)
@@ -109,6 +111,7 @@ def build_target(configuration: Any) -> Target:
         components=components,
         averages=averages,
         peaks=() if kind.peaks is None else kind.peaks(data, **constants),
+        rugged=kind.rugged,
         condensable=kind.data is not None and kind.data.condensable,
     )
 
@@ -174,7 +177,7 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
         dim = read_whole("target.dim", given["dim"], 1, MOST_COORDINATES)
         if kind.dims and dim not in kind.dims:
             raise ConfigurationError(
-                f"target.dim={dim}: target.name={kind.name!r} has dimension {' or '.join(map(str, kind.dims))}; "
+                f"target.dim={dim}: target.name={kind.name!r} has dimension {_between(kind.dims)}; "
                 "expected that; leave target.dim out"
             )
         return dim
@@ -196,6 +199,10 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
             )
         lists.append(given[key][1:])
     return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else 1
+
+
+def _between(dims: tuple[int, ...]) -> str:
+    return str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
 
 
 def _data(kind: TargetKind, layout: DataLayout, given: dict[str, Any], dim: int) -> np.ndarray:

@@ -35,6 +35,7 @@ class Target:
     mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: what is
     known of exp(-U/T), by test function and by coordinate. `condensable`: sums over all of many data may be taken over
     few weighted ones (`condensed`). `peaks`: points near the modes of a target on the line whose modes may be far apart.
+    `rugged`: so many modes that no chain of moderate length forgets where it began.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Target:
     stated_spread: np.ndarray | None = field(default=None, repr=False)
     condensable: bool = field(default=False, repr=False)
     peaks: tuple[float, ...] = field(default=(), repr=False)
+    rugged: bool = field(default=False, repr=False)
 
     @property
     def size(self) -> int | None:

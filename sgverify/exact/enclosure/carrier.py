@@ -11,7 +11,7 @@ from typing import Any
 
 from flint import acb, arb, arb_series, fmpq
 
-from sgverify.schemes.mathematics import exp, expm1, log, softplus, sqrt
+from sgverify.schemes.mathematics import cos, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets import Matrix, Vector, constant
 
 
@@ -55,6 +55,20 @@ def _(value: Any) -> Any:
 @expm1.register(arb_series)
 def _(value: Any) -> Any:
     return value.exp() - 1
+
+
+@sin.register(arb)
+@sin.register(acb)
+@sin.register(arb_series)
+def _(value: Any) -> Any:
+    return value.sin()
+
+
+@cos.register(arb)
+@cos.register(acb)
+@cos.register(arb_series)
+def _(value: Any) -> Any:
+    return value.cos()
 
 
 @log.register(arb)

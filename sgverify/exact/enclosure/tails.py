@@ -10,7 +10,9 @@ exact ones (lower = upper) for sums, products and quotients by numbers, and for 
 - so is softplus: softplus(v) >= softplus(l_0) + (l(t) - l_0)/(1 + e^(-l_0)); and its slope is between 0 and 1, so
   softplus(v) <= softplus(u_0) + sum_(j >= 1) max(u_j, 0) t^j, as u(t) - u_0 <= that sum.
 
-Both are sharp at t = 0 in value and slope. So a polynomial's tail is its own Taylor polynomial at c; log(1 + e^v) in
+- the sine and the cosine are between -1 and 1.
+
+The first two are sharp at t = 0 in value and slope. So a polynomial's tail is its own Taylor polynomial at c; log(1 + e^v) in
 a likelihood gives the tangent, a Gaussian prior its parabola, and a mixture, -log sum, the tail of its widest Gaussian.
 Where the lower bound of U/T has l_1 > 0 and l_j >= 0 beyond, U/T >= l_0 + l_1 t on the half-line, and
 
@@ -27,7 +29,7 @@ from flint import arb
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.enclosure.carrier import as_ball
-from sgverify.schemes.mathematics import exp, log, softplus, sqrt
+from sgverify.schemes.mathematics import cos, exp, log, sin, softplus, sqrt
 from sgverify.targets import Matrix, Vector, constant
 
 Polynomial = tuple[arb, ...]
@@ -159,6 +161,12 @@ def _(value: Bounds) -> Bounds:
     if value.upper is None:
         return Bounds(lower, None)
     return Bounds(lower, (softplus(value.upper[0]), *(c.max(arb(0)) for c in value.upper[1:])))
+
+
+@sin.register
+@cos.register
+def _(value: Bounds) -> Bounds:
+    return Bounds((arb(-1),), (arb(1),))
 
 
 @log.register

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.arithmetic import Arithmetic
-from sgverify.schemes.mathematics import dot, exp, expm1, log, softplus, sqrt
+from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets import Target
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -175,6 +175,25 @@ def _(value: Jet) -> Jet:
 
     logistic = _integrated(first, x, slope).c
     return _integrated(np.logaddexp(0.0, x[0]), x, lambda rows: logistic[len(rows) - 1])
+
+
+@sin.register
+def _(value: Jet) -> Jet:
+    return _sine_and_cosine(value.c)[0]
+
+
+@cos.register
+def _(value: Jet) -> Jet:
+    return _sine_and_cosine(value.c)[1]
+
+
+def _sine_and_cosine(x: np.ndarray) -> tuple[Jet, Jet]:
+    """s' = c x' and c' = -s x', together."""
+    sines, cosines = [np.sin(x[0])], [np.cos(x[0])]
+    for k in range(1, len(x)):
+        sines.append(np.asarray(sum(j * x[j] * cosines[k - j] for j in range(1, k + 1)) / k))
+        cosines.append(np.asarray(-sum(j * x[j] * sines[k - j] for j in range(1, k + 1)) / k))
+    return Jet(np.stack(sines)), Jet(np.stack(cosines))
 
 
 @dot.register

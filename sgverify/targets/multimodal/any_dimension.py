@@ -1,0 +1,159 @@
+"""Multimodal functions of any number of coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sgverify.schemes.mathematics import cos, exp, sin, sqrt
+from sgverify.targets.multimodal.function import Function
+
+SOFT = 1e-20
+"""Below a square root: |x| has no slope at 0, sqrt(x^2 + 1e-20) is within 1e-10 of it and has one."""
+_STEEP = 10
+
+
+def griewank(x: Sequence[Any]) -> Any:
+    """1 + sum_i x_i^2/4000 - prod_i cos(x_i/sqrt(i))."""
+    squares, product = 0, 1
+    for i, place in enumerate(x, start=1):
+        squares = squares + place * place / 4000
+        product = product * cos(place / math.sqrt(i))
+    return 1 + squares - product
+
+
+def rastrigin(x: Sequence[Any]) -> Any:
+    """sum_i (x_i^2 + 10 (1 - cos(2 pi x_i)))."""
+    return _summed(x, lambda place: place * place + 10 * (1 - cos(2 * math.pi * place)))
+
+
+def ackley(x: Sequence[Any]) -> Any:
+    """20 (1 - exp(-sqrt(mean x_i^2 + 1e-20)/5)) + e - exp(mean cos(2 pi x_i)); 4e-10 instead of 0 at the minimum."""
+    d = len(x)
+    distance = sqrt(_summed(x, lambda place: place * place) / d + SOFT)
+    waves = _summed(x, lambda place: cos(2 * math.pi * place)) / d
+    return 20 * (1 - exp(-distance / 5)) + (math.e - exp(waves))
+
+
+def levy(x: Sequence[Any]) -> Any:
+    """sin^2(pi w_1) + sum_(i<d) (w_i - 1)^2 (1 + 10 sin^2(pi w_i + 1)) + (w_d - 1)^2 (1 + sin^2(2 pi w_d)), w = 1 + (x - 1)/4."""
+    w = [1 + (place - 1) / 4 for place in x]
+    first, last = sin(math.pi * w[0]), sin(2 * math.pi * w[-1])
+    total = first * first + (w[-1] - 1) * (w[-1] - 1) * (1 + last * last)
+    for place in w[:-1]:
+        wave = sin(math.pi * place + 1)
+        total = total + (place - 1) * (place - 1) * (1 + 10 * wave * wave)
+    return total
+
+
+def rosenbrock(x: Sequence[Any]) -> Any:
+    """sum_(i<d) (100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2): one curved valley."""
+    total = 0
+    for place, following in pairwise(x):
+        bend = following - place * place
+        total = total + 100 * (bend * bend) + (1 - place) * (1 - place)
+    return total
+
+
+def styblinski_tang(x: Sequence[Any]) -> Any:
+    """sum_i (x_i^4 - 16 x_i^2 + 5 x_i)/2."""
+    return _summed(x, lambda place: (place**4 - 16 * (place * place) + 5 * place) / 2)
+
+
+def michalewicz(x: Sequence[Any]) -> Any:
+    """-sum_i sin(x_i) sin(i x_i^2/pi)^20."""
+    total = 0
+    for i, place in enumerate(x, start=1):
+        total = total - sin(place) * sin(i * (place * place) / math.pi) ** (2 * _STEEP)
+    return total
+
+
+def _summed(x: Sequence[Any], function: Callable[[Any], Any]) -> Any:
+    total = 0
+    for place in x:
+        total = total + function(place)
+    return total
+
+
+def _box(low: float, high: float) -> Callable[[int], list[tuple[float, float]]]:
+    return lambda dim: [(low, high)] * dim
+
+
+def _at(value: float) -> Callable[[int], list[list[float]]]:
+    return lambda dim: [[value] * dim]
+
+
+def _near_michalewicz(dim: int) -> list[list[float]]:
+    """Coordinate by coordinate, as the function is a sum: the best of a fine grid."""
+    grid = np.linspace(0, np.pi, 20_001)
+    waves = [np.sin(grid) * np.sin(i * grid**2 / np.pi) ** (2 * _STEEP) for i in range(1, dim + 1)]
+    return [[float(grid[np.argmax(wave)]) for wave in waves]]
+
+
+JAMIL = "Jamil and Yang 2013, Int. J. Math. Model. Numer. Optim. 4 (2)"
+
+ANY_DIMENSION = (
+    Function(
+        "griewank",
+        "U = 1 + sum_i x_i^2/4000 - prod_i cos(x_i/sqrt(i)): many shallow modes on a wide bowl",
+        griewank,
+        _box(-600, 600),
+        _at(0.0),
+        "Griewank 1981, J. Optim. Theory Appl. 34",
+    ),
+    Function(
+        "rastrigin",
+        "U = sum_i (x_i^2 + 10 (1 - cos(2 pi x_i))): a mode at every integer point",
+        rastrigin,
+        _box(-5.12, 5.12),
+        _at(0.0),
+        f"Rastrigin 1974; {JAMIL}",
+    ),
+    Function(
+        "ackley",
+        "U = 20 (1 - exp(-|x|/(5 sqrt(d)))) + e - exp(mean cos(2 pi x_i)), and a wall: a narrow funnel on a plain",
+        ackley,
+        _box(-32.768, 32.768),
+        _at(0.0),
+        f"Ackley 1987; {JAMIL}",
+        bounded=True,
+    ),
+    Function(
+        "levy",
+        "U = Levy's function: a bowl of waves, its minimum at (1, ..., 1)",
+        levy,
+        _box(-10, 10),
+        _at(1.0),
+        f"Levy and Montalvo 1985; {JAMIL}",
+    ),
+    Function(
+        "rosenbrock",
+        "U = sum_i (100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2): one long curved valley; dim from 2 on",
+        rosenbrock,
+        _box(-5, 10),
+        _at(1.0),
+        "Rosenbrock 1960, Comput. J. 3",
+        dims=tuple(range(2, 1001)),
+    ),
+    Function(
+        "styblinski-tang",
+        "U = sum_i (x_i^4 - 16 x_i^2 + 5 x_i)/2: 2^d modes",
+        styblinski_tang,
+        _box(-5, 5),
+        _at(-2.9),
+        f"Styblinski and Tang 1990; {JAMIL}",
+    ),
+    Function(
+        "michalewicz",
+        "U = -sum_i sin(x_i) sin(i x_i^2/pi)^20, and a wall: steep valleys",
+        michalewicz,
+        _box(0, math.pi),
+        _near_michalewicz,
+        f"Michalewicz 1992; {JAMIL}",
+        bounded=True,
+    ),
+)
