@@ -33,6 +33,7 @@ Quantity = Literal[
     "moments",
     "one-step-law",
     "swap-balance",
+    "adaptation",
     "energy-variance",
     "swap-rate",
     "swap-bound",
