@@ -33,6 +33,8 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> dict[st
         "law.moments": why_no_law(subject) is None,
         "schedule.kind": schedule,
         "composite.kind": subject.composite.kind if isinstance(subject, CompositeSubject) else "none",
+        "composite.cumulates": isinstance(subject, CompositeSubject)
+        and getattr(subject.composite, "contour", None) is False,
     }
     if alpha is not None:
         facts["schedule.alpha"] = alpha

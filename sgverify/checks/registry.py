@@ -85,10 +85,33 @@ CHECKS: dict[str, Check] = {
         Check("moments", "moments:check_moments", "what rates cannot see"),
         Check("swap-balance", "swap_balance:check_swap_balance", "deng2021 equation (6)", composite=True),
         Check(
-            "adaptation",
-            "adaptation:check_adaptation",
-            "Deng, Lin, Liang 2022; Deng, Lin, Liang 2020",
+            "fixed-point", "weight_limit:check_fixed_point", "awsgld lemma 5", universal=True, composite=True
+        ),
+        Check(
+            "weight-stability",
+            "weight_limit:check_weight_stability",
+            "awsgld lemma 1",
+            universal=True,
             composite=True,
         ),
+        Check(
+            "piecewise-law",
+            "weight_laws:check_piecewise_law",
+            "awsgld lemma 3",
+            universal=True,
+            composite=True,
+        ),
+        Check(
+            "energy-noise", "weight_laws:check_energy_noise", "awsgld lemma 4", universal=True, composite=True
+        ),
+        Check("weight-mse", "weight_mse:check_weight_mse", "awsgld theorem 1", composite=True),
+        Check(
+            "chain-average",
+            "weight_laws:check_chain_average",
+            "awsgld lemma 6",
+            universal=True,
+            composite=True,
+        ),
+        Check("weighted-average", "weight_laws:check_weighted_average", "awsgld theorem 2", composite=True),
     )
 }

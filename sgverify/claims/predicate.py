@@ -27,6 +27,7 @@ FACTS: dict[str, str] = {
     "gradient.noisy": "the gradient estimate having fresh noise of its own at every step",
     "law.moments": "the moments of the invariant law and of the posterior being known exactly",
     "composite.kind": "what a composite puts around the steps of its scheme",
+    "composite.cumulates": "adaptive weights following the cumulated masses of the energy regions (AWSGLD, not CSGLD)",
     "schedule.kind": "the step-size schedule",
     "schedule.alpha": "the exponent alpha of the step-size schedule",
 }

@@ -20,6 +20,7 @@ ABOBA = {
     "scheme.alphabet": "chen2015", "scheme.alphabet_proved": True, "scheme.positive_shares": True,
     "scheme.dynamics": "kinetic", "scheme.ergodic": True, "scheme.order": 2, "K": 2,
     "gradient.kind": "full", "gradient.unbiased": True, "gradient.noisy": False, "law.moments": True,
+    "composite.kind": "none", "composite.cumulates": False,
 }  # fmt: skip
 SGLD = {
     **ABOBA, "scheme.name": "sgld-euler", "scheme.word": False, "scheme.palindromic": False, "scheme.alphabet": None,

@@ -12,7 +12,7 @@ from flint import acb, arb
 from sgverify.checks.errata.formula import Examination, Formula
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS
-from sgverify.exact.partition.mean_field import AWSGLD
+from sgverify.exact.partition.mean_field import random_field
 from sgverify.exact.partition.piecewise import PlaneEnergies
 from sgverify.schemes.composites import weighting
 
@@ -25,7 +25,7 @@ SPREADS = tuple(Fraction(1, 4**k) for k in range(1, 6))
 
 def field_at(energy: Fraction) -> Fraction:
     """H_1(theta, x) at an energy."""
-    first: Fraction = AWSGLD.field(WEIGHTS, weighting.region_of(energy, (EDGE,)), 1)[0]
+    first: Fraction = random_field(WEIGHTS, weighting.region_of(energy, (EDGE,)))[0]
     return first
 
 

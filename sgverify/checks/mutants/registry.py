@@ -25,7 +25,6 @@ FILES = (
     "schedules",
     "swaps",
     "black_boxes",
-    "adaptive",
 )
 """The files of `sgverify.checks.mutants.catalogue`; each holds `MUTANTS`."""
 

@@ -6,12 +6,15 @@ of the random field over J: sums of finitely many terms, exact in fractions wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import flint
-from flint import acb_mat, arb, arb_series
+import numpy as np
+from flint import arb, arb_series
+from scipy import linalg
 
 import sgverify.exact.enclosure.carrier  # noqa: F401  balls and series of balls learn exp and log
 from sgverify.exact.ball import number
@@ -19,34 +22,54 @@ from sgverify.exact.partition.fixed_point import BITS
 from sgverify.schemes.composites import weighting
 
 
+class Rule(Protocol):
+    """How theta follows the regions: the two parts of its random field that differ between samplers."""
+
+    def indicator(self, i: Any, region: Any) -> Any:
+        """1 where theta(i) grows at a state in `region`."""
+
+    def pull(self, here: Any) -> Any:
+        """What the field is multiplied by, given theta(J)."""
+
+
 @dataclass(frozen=True)
-class Adaptation:
-    """Which random field: the indicator, and what pulls.
+class Cumulating:
+    """AWSGLD: 1{i >= J}, pulled by theta(J) (awsgld (18))."""
 
-    `cumulates`: the indicator of AWSGLD, 1{i >= J}, else that of CSGLD, 1{i = J}. `tempered`: the field is pulled by
-    theta(J)^zeta, as in CSGLD, else by theta(J), as in AWSGLD.
-    """
+    def indicator(self, i: Any, region: Any) -> Any:
+        """1{i >= J}."""
+        return weighting.reached(i, region)
 
-    cumulates: bool = True
-    tempered: bool = False
-
-    def indicator(self, i: int, region: int) -> Any:
-        """The indicator of one region, as it runs."""
-        rule: Callable[[Any, Any], Any] = weighting.reached if self.cumulates else weighting.visited
-        return rule(i, region)
-
-    def field(self, weights: Sequence[Any], region: int, zeta: Any) -> list[Any]:
-        """H(theta, J), J = 1, ..., m. Shape (m,) -> (m,)."""
-        here = weights[region - 1]
-        pull = weighting.importance(here, zeta=zeta) if self.tempered else here
-        return [
-            weighting.random_field(pull, self.indicator(i, region), weight)
-            for i, weight in enumerate(weights, start=1)
-        ]
+    def pull(self, here: Any) -> Any:
+        """theta(J)."""
+        return here
 
 
-AWSGLD = Adaptation()
-CSGLD = Adaptation(cumulates=False, tempered=True)
+@dataclass(frozen=True)
+class Contour:
+    """CSGLD: 1{i = J}, pulled by theta(J)^power; power is zeta in Deng, Lin, Liang 2020, and 1 in later variants."""
+
+    power: Any
+
+    def indicator(self, i: Any, region: Any) -> Any:
+        """1{i = J}."""
+        return weighting.visited(i, region)
+
+    def pull(self, here: Any) -> Any:
+        """theta(J)^power."""
+        return weighting.importance(here, zeta=self.power)
+
+
+AWSGLD = Cumulating()
+
+
+def random_field(weights: Sequence[Any], region: int, rule: Rule = AWSGLD) -> list[Any]:
+    """H(theta, J), J = 1, ..., m. Shape (m,) -> (m,)."""
+    pull = rule.pull(weights[region - 1])
+    return [
+        weighting.random_field(pull, rule.indicator(i, region), weight)
+        for i, weight in enumerate(weights, start=1)
+    ]
 
 
 def region_chances(weights: Sequence[Any], masses: Sequence[Any], zeta: Any) -> list[Any]:
@@ -56,12 +79,10 @@ def region_chances(weights: Sequence[Any], masses: Sequence[Any], zeta: Any) -> 
     return [part / total for part in parts]
 
 
-def mean_field(
-    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, adaptation: Adaptation = AWSGLD
-) -> list[Any]:
+def mean_field(weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: Rule = AWSGLD) -> list[Any]:
     """h(theta) = E H(theta, J) under the piecewise law; exact in the arithmetic of its arguments. Shape (m,) -> (m,)."""
     chances = region_chances(weights, masses, zeta)
-    fields = [adaptation.field(weights, region, zeta) for region in range(1, len(weights) + 1)]
+    fields = [random_field(weights, region, rule) for region in range(1, len(weights) + 1)]
     return [
         sum((c * row[i] for c, row in zip(chances[1:], fields[1:], strict=True)), chances[0] * fields[0][i])
         for i in range(len(weights))
@@ -69,23 +90,43 @@ def mean_field(
 
 
 def jacobian(
-    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, adaptation: Adaptation = AWSGLD
+    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: Rule = AWSGLD
 ) -> list[list[arb]]:
     """d h_i/d theta(j), from the mean field read on power series. Shape (m,) -> (m, m)."""
     with flint.ctx.workprec(BITS):
         columns = []
         for j in range(len(weights)):
             moved = [arb_series([number(w), int(i == j)], 2) for i, w in enumerate(weights)]
-            found = mean_field(moved, [arb_series([number(p)], 2) for p in masses], zeta, adaptation)
+            found = mean_field(moved, [arb_series([number(p)], 2) for p in masses], zeta, rule)
             columns.append([arb(series[1]) for series in found])
         return [list(row) for row in zip(*columns, strict=True)]
 
 
-def slowest_decay(matrix: Sequence[Sequence[arb]]) -> arb:
-    """The largest real part among the eigenvalues, enclosed: below 0 the point is stable."""
-    with flint.ctx.workprec(BITS):
-        found = [value.real for value in acb_mat([list(row) for row in matrix]).eig(multiple=True)]
-        return max(found, key=lambda value: float(value.upper()))
+def slowest_decay(matrix: Sequence[Sequence[arb]]) -> tuple[float, bool]:
+    """The largest real part among the eigenvalues, rounded, and whether all of them are certain to be below 0.
+
+    The certificate is Lyapunov's: P > 0 with A^T P + P A < 0, P solved for at the middles of the balls and the radii counted
+    in. Shape (m, m).
+    """
+    given = np.array([[float(entry.mid()) for entry in row] for row in matrix])
+    radii = np.array([[float(entry.rad()) for entry in row] for row in matrix])
+    # Powers of 2 that even out the rows and columns: similar, and exactly so.
+    _, (scale, _) = linalg.matrix_balance(given, permute=False, separate=True)
+    middle = given * scale[None, :] / scale[:, None]
+    radius = float(np.linalg.norm(radii * scale[None, :] / scale[:, None]))
+    slowest = float(np.linalg.eigvals(middle).real.max())
+    if slowest >= 0:
+        return slowest, False
+    with warnings.catch_warnings():
+        # What is close to singular is told by the certificate, or rather by its absence.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        form = linalg.solve_continuous_lyapunov(middle.T, -np.eye(len(middle)))
+    form = (form + form.T) / 2
+    size, rounding = float(np.linalg.norm(form)), len(middle) * float(np.finfo(np.float64).eps)
+    left = middle.T @ form + form @ middle
+    slack = 2 * size * (radius + 8 * rounding * float(np.linalg.norm(middle)))
+    positive = np.linalg.eigvalsh(form)[0] > 8 * rounding * size
+    return slowest, bool(positive and np.linalg.eigvalsh(left)[-1] + slack < 0)
 
 
 def agreement(weights: Sequence[Any], star: Sequence[Any], field: Sequence[Any]) -> Any:
