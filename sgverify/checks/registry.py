@@ -85,6 +85,11 @@ CHECKS: dict[str, Check] = {
         Check("moments", "moments:check_moments", "what rates cannot see"),
         Check("swap-balance", "swap_balance:check_swap_balance", "deng2021 equation (6)", composite=True),
         Check(
+            "adaptation",
+            "adaptation:check_adaptation",
+            "Deng, Lin, Liang 2022; Deng, Lin, Liang 2020",
+            composite=True,
+        ),
             "fixed-point", "weight_limit:check_fixed_point", "awsgld lemma 5", universal=True, composite=True
         ),
         Check(

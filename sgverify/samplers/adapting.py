@@ -90,13 +90,15 @@ class Adapting(Around):
         """See `Around.carried`: theta, shape (S, C, m)."""
         return (torch.empty(0) if self._weights is None else self._weights.theta,)
 
-    def log_weights(self) -> Tensor:
-        """log of what the present state counts in averages, up to a constant of the run. Shape (S, C)."""
-        return self._log
+    @property
+    def energies(self) -> Energies:
+        """Where the energies come from by which the weights adapt."""
+        assert self._energies is not None
+        return self._energies
 
-    def weights(self) -> Tensor:
-        """See `Around.weights`."""
-        return torch.exp(self._log)
+    def log_weights(self) -> Tensor:
+        """See `Around.log_weights`."""
+        return self._log
 
     def recorded(self) -> Mapping[str, Tensor]:
         """The energy, its region and the log of the weight after the latest step. Shape (S, C) each."""
@@ -127,6 +129,10 @@ class Energies:
         if self._source is None:
             return self._potential.energy(theta)
         return self._potential.energy_over(theta, self._drawn[place])
+
+    def chosen(self, place: int) -> Tensor | None:
+        """The data of the minibatch of that step, shape (n, S, C); None where all are used."""
+        return None if self._source is None else self._drawn[place]
 
 
 @around_of.register

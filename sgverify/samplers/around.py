@@ -76,10 +76,10 @@ class Around:
         return ()
 
     weighted = False
-    """Whether states count differently in averages, by `weights`."""
+    """Whether states count differently in averages, by `log_weights`."""
 
-    def weights(self) -> Tensor:
-        """What the present state counts in averages, times what its schedule says; float64, shape (S, C)."""
+    def log_weights(self) -> Tensor:
+        """log of what the present state counts in averages, times what its schedule says; float64, shape (S, C)."""
         raise NotImplementedError(f"{type(self).__name__} weighs no states")
 
     def recorded(self) -> Mapping[str, Tensor]:

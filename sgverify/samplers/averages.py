@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.around import Around
 from sgverify.samplers.blocks import Block, Divergence, Position, by_coordinate
 from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.observation import Asked, Observation
@@ -132,13 +133,15 @@ class _Book:
         self._asked = Asked(tuple(observables), ensemble.scheme.state)
         self._observe = Observation(self._asked)
         self._open = tuple(range(len(rows)))
-        # What a composite weighs states by is summed as well, after the test functions.
+        # What a composite weighs states by is summed as well, after the test functions; last comes the log of the unit.
         self._around = ensemble.around if ensemble.around is not None and ensemble.around.weighted else None
         self._sums = torch.zeros(
-            (len(observables) + (self._around is not None), len(rows), chains),
+            (len(observables) + 2 * (self._around is not None), len(rows), chains),
             dtype=torch.float64,
             device=ensemble.device,
         )
+        if self._around is not None:
+            self._sums[-1] = -torch.inf
         self._weights = [0.0] * len(rows)
         # Every state of every row counts, and as much as any other.
         self._uniform = not any(row.schedule.weighted for row in rows) and not any(self._burn_in)
@@ -157,20 +160,19 @@ class _Book:
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
         """The same with the test functions' values, float64, shape (S, C) each."""
-        if self._around is not None:
-            own = self._around.weights()
-            values = [*(value * own for value in values), own]
-        if self._uniform:
+        if self._uniform and self._around is None:
             for total, value in zip(self._sums, values, strict=True):
                 total += value
             return
-        kept = [i for i, row in enumerate(rows) if self._counts(row, number)]
+        kept = [i for i, row in enumerate(rows) if self._uniform or self._counts(row, number)]
+        if self._around is not None:
+            values = self._weighed(self._around, values, kept)
         weighted = [self._rows[row].schedule.weighted for row in rows]
         weights = [h if own else 1.0 for own, h in zip(weighted, steps.tolist(), strict=True)]
         if any(weighted):
             factor = torch.tensor(weights, dtype=torch.float64, device=values[0].device)[:, None]
             values = [value * factor for value in values]
-        for total, value in zip(self._sums, values, strict=True):
+        for total, value in zip(self._sums, values, strict=False):
             if len(kept) == len(rows):
                 total += value
             else:
@@ -206,6 +208,18 @@ class _Book:
             still = [self._open.index(row) for row in rows]
             self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
 
+    def _weighed(self, around: Around, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
+        """The values times their weights, and the weights, in units of the largest weight so far, to which sums are brought."""
+        logs, before = around.log_weights(), self._sums[-1]
+        top = before.clone()
+        for i in kept:
+            top[i] = torch.maximum(before[i], logs[i])
+        # -inf where no state has had a weight yet.
+        self._sums[:-1] *= torch.where(top == -torch.inf, 0.0, torch.exp(before - top))
+        self._sums[-1] = top
+        own = torch.where(logs == -torch.inf, 0.0, torch.exp(logs - top))
+        return [*(value * own for value in values), own]
+
     def _counts(self, row: int, number: int) -> bool:
         """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""
         past = number - self._burn_in[row]
@@ -229,7 +243,7 @@ class _Book:
         """The averages of a row, the i-th of those that run, over its first `length` steps. Shape (observables, C)."""
         sums = self._sums[:, i]
         if self._around is not None:
-            return sums[:-1] / sums[-1]
+            return sums[:-2] / sums[-2]
         return sums / (length if self._uniform else self._weights[row])
 
     def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:

@@ -70,6 +70,10 @@ class Estimator:
         """U at theta, estimated on a minibatch of the step where there are any. Shape (S, C, d) -> (S, C)."""
         return self.potential.energy(theta)
 
+    def chosen(self, step: int, minibatch: int) -> Tensor | None:
+        """The data of a minibatch of the block, shape (n, S, C); None where all are used."""
+        return None
+
     def of_step(self, step: int) -> Gradient:
         """The ingredient `grad` of one step of the block."""
         return Gradient(_Asked(self, step))
@@ -110,6 +114,10 @@ class MinibatchEstimator(Estimator):
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
         """prior + N/n sum over the minibatch of likelihood; see `Estimator.energy`."""
         return self.potential.energy_over(theta, self._indices[step * self._per_step + minibatch])
+
+    def chosen(self, step: int, minibatch: int) -> Tensor | None:
+        """See `Estimator.chosen`."""
+        return self._indices[step * self._per_step + minibatch]
 
 
 class SnapshotEstimator(MinibatchEstimator):
@@ -154,6 +162,10 @@ class SnapshotEstimator(MinibatchEstimator):
         if self._cancels:
             return self.potential.energy(theta)
         return super().energy(theta, step, minibatch)
+
+    def chosen(self, step: int, minibatch: int) -> Tensor | None:
+        """See `Estimator.chosen`."""
+        return None if self._cancels else super().chosen(step, minibatch)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""

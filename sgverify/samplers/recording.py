@@ -140,7 +140,9 @@ class Recorder:
         statistics = {} if self._around is None else self._recorded()
         if number not in self._kept or not self._schedule.samples(number):
             return
-        weights = self._around.weights()[0] if self._around is not None and self._around.weighted else None
+        weights = (
+            self._around.log_weights()[0] if self._around is not None and self._around.weighted else None
+        )
         kept = _Kept(
             number,
             float(steps[0]),
@@ -212,7 +214,7 @@ class Recorder:
             own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
             if waiting[0].weights is not None:
                 weights = torch.stack([kept.weights for kept in waiting if kept.weights is not None])
-                own = own + weights.log().cpu().numpy()
+                own = own + weights.cpu().numpy()
             self._weights[place] = own
         self._filled = _Filled(place.stop, [])
 

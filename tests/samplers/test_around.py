@@ -47,8 +47,8 @@ class _Weighing(Around):
     def carried(self):
         return (self.count,)
 
-    def weights(self):
-        return self.count[..., 0].to(torch.float64)
+    def log_weights(self):
+        return self.count[..., 0].to(torch.float64).log()
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,10 @@ def test_a_run_goes_on_to_the_same_bits_wherever_it_was_paused(
     run.pause().save(tmp_path / "run.npz")
     again = Run(COMPOSITES[name], posterior, rows, **keys, checkpoint=tmp_path / "run.npz").advance()
     np.testing.assert_array_equal(again.averages.values, whole.values)
-    assert len(whole.rows) == 4 and np.isfinite(whole.values).all()
+    assert (
+        len(whole.rows) == (4 if COMPOSITES[name].kind == "replica-exchange" else 2)
+        and np.isfinite(whole.values).all()
+    )
 
 
 def test_the_chains_of_a_paused_run_can_be_split(posterior: Target) -> None:

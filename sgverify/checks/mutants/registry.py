@@ -25,6 +25,7 @@ FILES = (
     "schedules",
     "swaps",
     "black_boxes",
+    "adaptive",
 )
 """The files of `sgverify.checks.mutants.catalogue`; each holds `MUTANTS`."""
 

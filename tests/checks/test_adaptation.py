@@ -1,0 +1,60 @@
+"""The check of adaptively weighted runs: correct ones conform, every planted bug violates, others do not apply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sgverify.checks.judging import judge
+from sgverify.checks.mutants.mutant import Mutant
+from sgverify.checks.mutants.planting import planted
+from sgverify.checks.mutants.registry import mutants
+from sgverify.checks.questions import verify
+
+FAMILY = [mutant for mutant in mutants().values() if mutant.family == "adaptive weights"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "settings"),
+    [
+        ("awsgld", {}),
+        (
+            "csgld",
+            {"gradient": {"kind": "iid"}, "target": {"name": "logistic-regression"}, "dtype": "float32"},
+        ),
+        (
+            "awsghmc",
+            {"temperature": 0.5, "partition": {"temperature": 2.0, "weights": "smooth"}, "start": 6.0},
+        ),
+        ("csghmc", {"gradient": {"kind": "svrg"}, "target": {"name": "linear-regression"}}),
+        (
+            "awsgld",
+            {"target": {"name": "mixture"}, "temperature": 20.0, "partition": {"preset": "exploration"}},
+        ),
+    ],
+)
+def test_correct_runs_conform(scheme: str, settings: dict[str, Any]) -> None:
+    (found,) = verify(scheme, settings, checks=["adaptation"])
+    assert found.verdict == "conforms", found.reason
+    assert found.replay.startswith("sgverify verify")
+
+
+@pytest.mark.parametrize("mutant", FAMILY, ids=lambda mutant: mutant.name)
+def test_every_planted_bug_violates(mutant: Mutant) -> None:
+    with planted(mutant) as subject:
+        (found,) = judge(subject, ["adaptation"])
+    assert found.verdict == "violates"
+    assert found.certificate["defects"] and "nan" not in found.reason
+
+
+def test_a_plain_scheme_has_no_weights_to_look_at() -> None:
+    assert [found.verdict for found in verify("sgld-euler", checks=["adaptation"])] == ["not-applicable"]
+
+
+def test_chains_that_escape_at_once_settle_nothing() -> None:
+    (found,) = verify(
+        "awsgld", target={"name": "double-well"}, schedule={"step": 50.0}, start=9000.0, checks=["adaptation"]
+    )
+    assert found.verdict == "inconclusive"
+    assert "diverged" in found.reason
