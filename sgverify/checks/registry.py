@@ -90,6 +90,7 @@ CHECKS: dict[str, Check] = {
             "Deng, Lin, Liang 2022; Deng, Lin, Liang 2020",
             composite=True,
         ),
+        Check(
             "fixed-point", "weight_limit:check_fixed_point", "awsgld lemma 5", universal=True, composite=True
         ),
         Check(
