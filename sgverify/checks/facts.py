@@ -9,6 +9,8 @@ from sgverify.checks.biased_gradient import unbiased
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites.exchange import ReplicaExchange
 
 
 def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> dict[str, Any]:
@@ -35,10 +37,27 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> dict[st
         "composite.kind": subject.composite.kind if isinstance(subject, CompositeSubject) else "none",
         "composite.cumulates": isinstance(subject, CompositeSubject)
         and getattr(subject.composite, "contour", None) is False,
+        "composite.reduced": isinstance(subject, CompositeSubject) and _fixed_control(subject.composite),
+        "energies.noise": _energy_noise(subject),
+        "target.dim": subject.target.dim,
     }
     if alpha is not None:
         facts["schedule.alpha"] = alpha
     return facts
+
+
+def _fixed_control(composite: Composite) -> bool:
+    """Whether its energies have a control variate of the coefficient -1."""
+    return isinstance(composite, ReplicaExchange) and composite.reduced and not composite.adaptive
+
+
+def _energy_noise(subject: Subject) -> str:
+    """`none` where energies are exact, `linear` where their noise is linear in theta, `other` elsewhere."""
+    exchange = subject.configuration.exchange
+    exact = exchange is not None and exchange.energies == "exact"
+    if exact or subject.configuration.gradient.kind in ("full", "additive"):
+        return "none"
+    return "linear" if subject.target.common_curvature else "other"
 
 
 def _shares_sum_to_one(subject: Subject) -> bool:

@@ -119,5 +119,32 @@ CHECKS: dict[str, Check] = {
             composite=True,
         ),
         Check("weighted-average", "weight_laws:check_weighted_average", "awsgld theorem 2", composite=True),
+        Check(
+            "energy-variance", "energy_variance:check_energy_variance", "vr-resgld Lemma 1", composite=True
+        ),
+        Check(
+            "best-coefficient",
+            "best_coefficient:check_best_coefficient",
+            "vr-resgld, below equation (3)",
+            composite=True,
+            universal=True,
+        ),
+        Check("swap-rate", "swap_rate:check_swap_rate", "vr-resgld Lemma 2", composite=True, universal=True),
+        Check(
+            "swap-bound", "swap_rate:check_swap_bound", "vr-resgld Lemma D4", composite=True, universal=True
+        ),
+        Check(
+            "exchange-rate",
+            "exchange_rate:check_exchange_rate",
+            "vr-resgld Theorem 1, equation (2)",
+            composite=True,
+        ),
+        Check(
+            "exchange-bound",
+            "exchange_bound:check_exchange_bound",
+            "vr-resgld Theorems 2 and 3",
+            composite=True,
+            universal=True,
+        ),
     )
 }

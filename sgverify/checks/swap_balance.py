@@ -69,11 +69,8 @@ def imbalances(subject: CompositeSubject) -> dict[str, arb]:
     noisy = c.gradient.kind not in ("full", "additive") and choice.energies != "exact"
     with flint.ctx.workprec(BITS):
         for k, (cold, hot) in enumerate(pairwise(T)):
-            gap = 1 / cold - 1 / hot
             for u, s in product(DIFFERENCES, VARIANCES if noisy else VARIANCES[:1]):
-                there, back = (
-                    swap_chance(sign * u / gap, s / gap**2, F=F, tau_1=cold, tau_2=hot) for sign in (1, -1)
-                )
+                there, back = (swap_chance(sign * u, s, F=F, tau_1=cold, tau_2=hot) for sign in (1, -1))
                 name = f"U1 - U2 = {u}/g, noise of variance {s}/g^2, T{k + 1} and T{k + 2}"
                 found[name] = (there / back).log() - number(u)
     return found

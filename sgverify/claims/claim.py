@@ -42,6 +42,7 @@ Quantity = Literal[
     "chain-average",
     "weighted-average",
     "energy-variance",
+    "best-coefficient",
     "swap-rate",
     "swap-bound",
     "exchange-rate",

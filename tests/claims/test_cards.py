@@ -135,7 +135,7 @@ def test_printed_claims_do_not_look_at_the_noise_of_the_gradient():
 
 
 def test_corrected_claims_agree_with_printed_ones_without_noise():
-    for id, claim in claims().items():
+    for id, claim in PAPERS.items():
         if claim.corrects is not None and claim.applies(ABOBA)[0]:
             for quantity, rate in rates(id, ABOBA).items():
                 assert rate == rates(claim.corrects, ABOBA)[quantity]

@@ -9,7 +9,7 @@ from flint import arb
 
 from sgverify.checks.errata.formula import Examination, Formula
 from sgverify.exact.ball import number
-from sgverify.exact.exchange.acceptance import UNIT, imbalance, swap_chance, unbalanced_terms
+from sgverify.exact.exchange.acceptance import GAP, TAUS, imbalance, swap_chance, unbalanced_terms
 from sgverify.exact.exchange.joint_law import distance_from_gibbs
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
 
@@ -51,8 +51,8 @@ def mean_of_the_rate() -> Examination:
     """E S~ = S: log S~ is normal, so E S~ = exp(mean + variance/2)."""
 
     def excess(F: Fraction) -> Fraction:
-        mean = log_swap_rate(Fraction(0), Fraction(0), **UNIT, variance=Fraction(1), F=F)
-        slope = log_swap_rate(Fraction(1), Fraction(0), **UNIT, variance=Fraction(0), F=F)
+        mean = log_swap_rate(Fraction(0), Fraction(0), **TAUS, variance=1 / GAP**2, F=F)
+        slope = log_swap_rate(1 / GAP, Fraction(0), **TAUS, variance=Fraction(0), F=F)
         left: Fraction = mean + slope**2 / 2
         return left
 

@@ -26,6 +26,7 @@ FILES = (
     "swaps",
     "black_boxes",
     "adaptive",
+    "exchange_rules",
 )
 """The files of `sgverify.checks.mutants.catalogue`; each holds `MUTANTS`."""
 

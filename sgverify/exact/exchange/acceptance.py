@@ -22,8 +22,11 @@ Rule = Callable[..., Any]
 Linear = tuple[Fraction, Fraction]
 """Coefficients of u and of s^2."""
 
-UNIT = {"tau_1": Fraction(1, 2), "tau_2": Fraction(1)}
-"""Temperatures of inverse gap 1: u = L1 - L2 is log S without noise, and s^2 is the variance of its noise."""
+TAUS = {"tau_1": Fraction(1, 3), "tau_2": Fraction(1)}
+"""The temperatures at which the rule is read; only their inverse gap enters."""
+
+GAP = 1 / TAUS["tau_1"] - 1 / TAUS["tau_2"]
+"""Not 1: a rule that loses a power of it is seen. log S without noise is u = GAP (L1 - L2), its noise has GAP^2 Var(L1 - L2)."""
 
 
 def normal_cdf(x: arb) -> arb:
@@ -46,16 +49,19 @@ def swap_chance(
     variance: Any,
     *,
     F: Any,
-    tau_1: Any = UNIT["tau_1"],
-    tau_2: Any = UNIT["tau_2"],
     rule: Rule | None = None,
+    tau_1: Any = TAUS["tau_1"],
+    tau_2: Any = TAUS["tau_2"],
 ) -> arb:
-    """E min(1, S) at the energies u and 0 of the two replicas, whose difference has normal noise of this variance."""
+    """E min(1, S) where log S without noise is u, and has normal noise of this variance, at these temperatures."""
     rule = rule or exchange_rules.log_swap_rate
-    given = {"tau_1": number(tau_1), "tau_2": number(tau_2), "variance": number(variance), "F": number(F)}
-    mean = rule(number(u), arb(0), **given)
-    slope = rule(number(u) + 1, arb(0), **given) - mean
-    return expected_minimum(mean, slope * slope * given["variance"])
+    given = {"tau_1": number(tau_1), "tau_2": number(tau_2), "F": number(F)}
+    # Not the rule's own gap: what the rule makes of the temperatures is under examination.
+    gap = 1 / given["tau_1"] - 1 / given["tau_2"]
+    energy, spread = number(u) / gap, number(variance) / gap**2
+    mean = rule(energy, arb(0), variance=spread, **given)
+    slope = rule(energy + 1, arb(0), variance=spread, **given) - mean
+    return expected_minimum(mean, slope * slope * spread)
 
 
 def imbalance(u: Any, variance: Any, *, F: Any, rule: Rule | None = None) -> arb:
@@ -80,11 +86,11 @@ def _terms(sign: Fraction, F: Fraction, rule: Rule) -> list[tuple[Linear, Linear
     """exp(a) Phi(b/s) for the two summands of the chance at sign * u."""
 
     def mean(u: Fraction, variance: Fraction) -> Fraction:
-        value: Fraction = rule(u, Fraction(0), **UNIT, variance=variance, F=F)
+        value: Fraction = rule(u / GAP, Fraction(0), **TAUS, variance=variance / GAP**2, F=F)
         return value
 
     of_u, of_variance = sign * mean(Fraction(1), Fraction(0)), mean(Fraction(0), Fraction(1))
-    noise = (mean(Fraction(1), Fraction(0))) ** 2
+    noise = mean(Fraction(1), Fraction(0)) ** 2
     zero = Fraction(0)
     return [
         ((zero, zero), (of_u, of_variance)),

@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb, arb_mat
 
 from sgverify.exact.ball import number
-from sgverify.exact.exchange.acceptance import UNIT, Rule, swap_chance
+from sgverify.exact.exchange.acceptance import GAP, TAUS, Rule, swap_chance
 
 ENERGIES = (Fraction(0), Fraction(1), Fraction(5, 2))
 
@@ -21,12 +21,14 @@ def joint_law(
     """The invariant law of (state 1, state 2) and the joint Gibbs law, in the order of the pairs of states.
 
     A step is a local Metropolis move of each replica at its own temperature, uniform among the other states, which keeps
-    the Gibbs law; then a swap with the chance that normal noise of this variance in L1 - L2 leaves.
+    the Gibbs law; then a swap with the chance that normal noise of this variance in log S leaves.
     """
     size = len(energies)
     states = list(itertools.product(range(size), repeat=2))
-    cold, warm = (_metropolis(energies, number(UNIT[name])) for name in ("tau_1", "tau_2"))
-    chance = {(i, j): swap_chance(energies[i] - energies[j], variance, F=F, rule=rule) for i, j in states}
+    cold, warm = (_metropolis(energies, number(TAUS[name])) for name in ("tau_1", "tau_2"))
+    chance = {
+        (i, j): swap_chance(GAP * (energies[i] - energies[j]), variance, F=F, rule=rule) for i, j in states
+    }
     count = len(states)
     local = arb_mat(count, count, [cold[a, c] * warm[b, d] for a, b in states for c, d in states])
     swap = arb_mat(count, count)
@@ -43,7 +45,7 @@ def joint_law(
     right = arb_mat(count, 1, [*[0] * (count - 1), 1])
     found = system.solve(right).entries()
     weights = [
-        (-number(energies[i]) / number(UNIT["tau_1"]) - number(energies[j]) / number(UNIT["tau_2"])).exp()
+        (-number(energies[i]) / number(TAUS["tau_1"]) - number(energies[j]) / number(TAUS["tau_2"])).exp()
         for i, j in states
     ]
     total = sum(weights, arb(0))

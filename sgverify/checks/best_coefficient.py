@@ -1,0 +1,32 @@
+"""Check: the coefficient of a control variate that leaves least, vr-resgld below equation (3)."""
+
+from __future__ import annotations
+
+from sgverify.checks.errata.control_variates import best_coefficient_of_3
+from sgverify.checks.facts import facts_of
+from sgverify.checks.making import make_evidence
+from sgverify.checks.subject import Subject
+from sgverify.claims import Claim
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+
+CHECK = "best-coefficient"
+
+
+def check_best_coefficient(subject: Subject, claim: Claim) -> Evidence:
+    """Var L~ at c* = -Cov/Var is (1 - rho^2) Var L(B | theta) and the least over c, exactly, over all minibatches of small data."""
+    found = best_coefficient_of_3()
+    reason = (
+        f"Var L~ is not (1 - rho^2) Var L(B | theta), or not the least: {found.printed}"
+        if found.printed
+        else "Var L~ at c* is (1 - rho^2) Var L(B | theta) and less than at c* - 1 and c* + 1, between which it is a parabola"
+    )
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="exact",
+        judgement=Judgement("violates" if found.printed else "conforms", not found.printed, reason),
+        prediction=claim.predict(CHECK, facts_of(subject, "fixed", None)),
+        certificate=found.certificate,
+    )

@@ -1,0 +1,156 @@
+"""The claims of vr-resgld: what is found of each, by which rung, and on whom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgverify.checks.exchange_rate import acceleration_left
+from sgverify.checks.mutants.source_text import edited_source
+from sgverify.checks.questions import verify
+from sgverify.claims import claims
+
+IID = {"gradient": {"kind": "iid"}}
+WELL = {"target": {"name": "double-well"}, "exchange": {"ladder": [1.0, 10.0]}}
+SMALL = {"gradient": {"kind": "iid", "batch": 2}}
+CURVED = {"name": "linear-regression", "data": [[1.0, 2.0], [2.0, 1.0], [0.5, 1.0]]}
+MINE = ("energy-variance", "best-coefficient", "swap-rate", "swap-bound", "exchange-rate", "exchange-bound")
+
+
+def found(settings, checks=MINE, scheme="vr-resgld"):
+    return {item.claim: item for item in verify(scheme, settings, checks=checks)}
+
+
+@pytest.fixture(scope="module")
+def gaussian():
+    return found(IID)
+
+
+def test_every_claim_has_its_evidence_and_what_falls_has_its_correction(gaussian):
+    assert {id: (item.verdict, item.refuted) for id, item in gaussian.items()} == {
+        "vr-resgld/best-coefficient": ("conforms", False),
+        "vr-resgld/lemma-1": ("conforms", False),
+        "vr-resgld/lemma-2": ("violates", True),
+        "corrected/vr-resgld-lemma-2": ("conforms", False),
+        "vr-resgld/theorem-1": ("conforms", False),
+        "vr-resgld/theorem-2": ("not-applicable", False),
+        "vr-resgld/theorem-3": ("not-applicable", False),
+        "vr-resgld/lemma-d4": ("violates", True),
+        "corrected/vr-resgld-lemma-d4": ("conforms", False),
+    }
+    assert all(item.method in ("proof", "exact") for item in gaussian.values())
+
+
+def test_all_that_is_not_judged_says_why():
+    mine = [claim for claim in claims().values() if claim.id.startswith("vr-resgld/")]
+    assert {claim.id.partition("/")[2] for claim in mine if claim.left_out} == {
+        "assumption-1", "assumption-2", "assumption-3", "lemma-c1", "lemma-c2", "lemma-d1", "lemma-d2", "lemma-d3",
+        "lemma-d5", "lemma-d6",
+    }  # fmt: skip
+    assert [claim.id for claim in mine if claim.vacuous] == ["vr-resgld/theorem-2", "vr-resgld/theorem-3"]
+
+
+def test_the_variance_of_energies_falls_with_step_and_batch(gaussian):
+    item = gaussian["vr-resgld/lemma-1"]
+    assert item.found.exponent == 1 and item.certificate["exponent in n"] == -1
+    slow = item.certificate["and at a thousandth of it, from the start"]
+    assert 1 <= min(slow[:-1]) and max(slow) <= 2
+
+
+def test_far_from_equilibrium_the_variance_grows_as_m_squared():
+    item = found({**IID, "start": 1e4}, ["energy-variance"])["vr-resgld/lemma-1"]
+    slow = item.certificate["and at a thousandth of it, from the start"]
+    assert item.verdict == "conforms" and 1.9 < slow[0] <= 2
+
+
+def test_underdamped_replicas_fall_faster():
+    item = found(IID, ["energy-variance"], "vr-resghmc")["vr-resgld/lemma-1"]
+    assert item.verdict == "conforms" and item.found.exponent >= 2
+
+
+def test_subsets_fall_faster_than_one_over_n():
+    settings = {
+        "gradient": {"kind": "without-replacement", "batch": 2},
+        "target": {"data": [0.0, 1.0, 5.0, 2.0, 3.0]},
+    }
+    item = found(settings, ["energy-variance"])["vr-resgld/lemma-1"]
+    # (1/2)(5 - 4)/(5 - 2) between n = 2 and n = 4.
+    assert item.certificate["exponent in n"] == pytest.approx(np.log2(1 / 6), rel=1e-9)
+
+
+def test_exact_energies_and_curved_ones_are_not_what_lemma_1_is_settled_on():
+    for settings in ({}, WELL, {**SMALL, "target": CURVED}):
+        assert found(settings, ["vr-resgld/lemma-1"])["vr-resgld/lemma-1"].verdict == "not-applicable"
+    assert "vr-resgld/lemma-1" not in found(IID, [*MINE[1:3]], "resgld")
+
+
+def test_the_loss_of_swaps_is_of_the_order_of_the_deviation_at_log_s_0_alone(gaussian):
+    orders = gaussian["vr-resgld/lemma-2"].certificate["order in sigma~^2 by log S"]
+    assert orders.pop("0") == 0.5
+    assert set(orders.values()) == {"beyond every power"}
+
+
+def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian):
+    flat = gaussian["vr-resgld/theorem-1"].certificate["spectral gap by r"]
+    assert max(flat.values()) == pytest.approx(min(flat.values()), rel=0.02)
+    item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+    gaps = list(item.certificate["spectral gap by r"].values())
+    assert item.verdict == "conforms" and gaps == sorted(gaps) and gaps[-1] > 4 * gaps[0]
+    below, above = zip(
+        *next(v for k, v in item.certificate.items() if k.startswith("W2")).values(), strict=True
+    )
+    assert list(below) == sorted(below, reverse=True) and all(
+        a < b for a, b in zip(below, above, strict=True)
+    )
+
+
+def test_a_ladder_that_no_grid_holds_is_left_open():
+    settings = {"target": {"name": "gaussian"}, "exchange": {"ladder": [1.0, 1e5]}}
+    item = found(settings, ["exchange-rate"])["vr-resgld/theorem-1"]
+    assert item.verdict == "inconclusive" and "too coarse" in item.reason
+
+
+def test_the_dirichlet_form_is_proved_and_a_wrong_factor_is_not():
+    assert acceleration_left() == ""
+    with edited_source(
+        "sgverify.checks.exchange_rate:acceleration_left", (("- rate * (g", "- 2 * rate * (g"),)
+    ):
+        assert acceleration_left()
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [("np.minimum(0.0, log_rate)", "log_rate"), ("np.minimum(0.0, log_rate)", "np.minimum(0.0, -log_rate)")],
+)
+def test_swaps_that_do_not_balance_violate_theorem_1(was, now):
+    with edited_source("sgverify.checks.exchange_rate:Line.replicas", ((was, now),)):
+        item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+    assert item.verdict == "violates" and "balance" in item.reason
+
+
+def test_the_bounds_of_theorems_2_and_3_diverge_at_a_fixed_time(gaussian):
+    item = gaussian["vr-resgld/theorem-2"]
+    assert item.certificate["vacuous"] and item.found.exponent == -0.5 and "says nothing" in item.reason
+    values = next(v for k, v in item.certificate.items() if k.startswith("k^(3/2)"))
+    assert list(values.values()) == sorted(values.values()) and list(values.values())[-1] > 100
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {
+            **IID,
+            "temperature": 0.3,
+            "exchange": {"ladder": [1.0, 1.5, 8.0], "refresh": 7, "step_factors": [1.0, 0.5, 0.1]},
+        },
+        {"gradient": {"kind": "without-replacement", "batch": 999}},
+        {"gradient": {"kind": "reshuffle", "batch": 50}},
+        {**IID, "target": {"dim": 2}, "test_function": "theta[0]"},
+        {"target": {"name": "quartic"}, "exchange": {"ladder": [1.0, 30.0]}},
+        {"target": {"name": "mixture"}},
+    ],
+)
+def test_no_false_alarm(settings):
+    assert not [
+        item.reason for item in found(settings).values() if item.verdict == "violates" and not item.refuted
+    ]
