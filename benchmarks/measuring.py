@@ -48,9 +48,9 @@ class Timing:
 class Row:
     """One line of the table.
 
-    `bar`: the most seconds that the project allows itself, where it names a number. `peer`: who does the same
-    work, or what bounds it from below. `scale`: by how much the peer's time is multiplied to reach the same
-    amount of work (1 where it does all of it). `work`: how many units (`unit`) one call does.
+    `bar`: the most seconds that the project allows itself, `least`: the least ratio, where it names a number. `peer`:
+    who does the same work, or what bounds it from below. `scale`: by how much the peer's time is multiplied to reach
+    the same amount of work (1 where it does all of it). `work`: how many units (`unit`) one call does.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Row:
     work: float | None = None
     unit: str = ""
     note: str = ""
+    least: float | None = None
 
     @property
     def peer_median(self) -> float | None:
@@ -75,7 +76,9 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the median stays below the bar."""
+        """Whether the median stays below the bar and the ratio reaches the least one; None without either."""
+        if self.least is not None and self.ratio is not None:
+            return self.ratio >= self.least and (self.bar is None or self.timing.median < self.bar)
         return None if self.bar is None else self.timing.median < self.bar
 
 

@@ -10,6 +10,7 @@ from benchmarks import (
     epochs,
     local_order,
     mean_square_error,
+    peers,
     plane,
     posterior_averages,
     power_schedule,
@@ -31,6 +32,7 @@ BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "power-schedule": power_schedule.run,
     "posterior-averages": posterior_averages.run,
     "sampler": sampler.run,
+    "peers": peers.run,
     "stationary-bias": stationary_bias.run,
     "report": report.run,
 }
