@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--json FILE] [--markdown FILE] [--repeats N] [--tiny]`."""
+"""`python -m benchmarks [NAME ...] [--json FILE] [--markdown FILE] [--figures FOLDER] [--repeats N] [--tiny]`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every measured time")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page")
+    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="write the figures to this folder")
     parser.add_argument("--repeats", type=int, default=FEWEST, help=f"calls of each, at least {FEWEST}")
     parser.add_argument(
         "--tiny", action="store_true", help="one call on the smallest sizes, to see that all runs"
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{', '.join(unknown)}: expected one of {', '.join(BENCHMARKS)}")
     if given.repeats < FEWEST:
         parser.error(f"--repeats {given.repeats}: expected at least {FEWEST}, or the median says little")
-    setting = Setting(1, tiny=True) if given.tiny else Setting(given.repeats)
+    setting = Setting(1, tiny=True) if given.tiny else Setting(given.repeats, figures=given.figures)
     rows: list[Row] = []
     for name in given.names or BENCHMARKS:
         print(name, file=sys.stderr, flush=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 import sgverify
 
 LIBRARIES = ("torch", "numpy", "scipy", "sympy", "python-flint")
+PEERS = ("jax", "posteriors", "blackjax", "SGMCMCJax")
 
 
 def describe_machine() -> dict[str, str]:
@@ -21,4 +22,13 @@ def describe_machine() -> dict[str, str]:
         "sgverify": sgverify.__version__,
         "python": platform.python_version(),
     }
-    return {**described, **{name: version(name).split("+")[0] for name in LIBRARIES}}
+    peers = {name: found for name in PEERS if (found := _version(name))}
+    return {**described, **{name: version(name).split("+")[0] for name in LIBRARIES}, **peers}
+
+
+def _version(name: str) -> str:
+    """The version of a library, "" where it is not installed."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

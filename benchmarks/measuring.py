@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -16,10 +17,14 @@ class Disagreement(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """How much is measured: `repeats` timed runs of each piece of work, on full sizes or on `tiny` ones."""
+    """How much is measured: `repeats` timed runs of each piece of work, on full sizes or on `tiny` ones.
+
+    `figures`: the folder that figures are written to, None for none.
+    """
 
     repeats: int = 5
     tiny: bool = False
+    figures: Path | None = None
 
 
 @dataclass(frozen=True)

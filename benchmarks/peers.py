@@ -30,9 +30,9 @@ DTYPES = ("float32", "float64")
 
 # Chains, and how many steps each peer takes of them: a fraction of a second or more.
 LENGTHS: dict[int, dict[str, int]] = {
-    4096: {"posteriors": 300, "blackjax": 300, "SGMCMCJax": 300},
-    100: {"posteriors": 2_000, "blackjax": 5_000, "SGMCMCJax": 5_000},
-    1: {"posteriors": 2_000, "blackjax": 100_000, "SGMCMCJax": 100_000},
+    4096: {"posteriors": 200, "blackjax": 200, "SGMCMCJax": 200},
+    100: {"posteriors": 1_000, "blackjax": 5_000, "SGMCMCJax": 5_000},
+    1: {"posteriors": 1_000, "blackjax": 50_000, "SGMCMCJax": 50_000},
 }
 FLOOR_LENGTH = 3_000
 

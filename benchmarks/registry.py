@@ -8,6 +8,7 @@ from benchmarks import (
     commutators,
     dimensions,
     epochs,
+    growth,
     local_order,
     mean_square_error,
     peers,
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "posterior-averages": posterior_averages.run,
     "sampler": sampler.run,
     "peers": peers.run,
+    "growth": growth.run,
     "stationary-bias": stationary_bias.run,
     "report": report.run,
 }

@@ -49,6 +49,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "posterior-averages",
         "sampler",
         "peers",
+        "growth",
         "stationary-bias",
         "report",
     ],
