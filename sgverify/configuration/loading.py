@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from sgverify.configuration.model import Configuration
 from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.targets.files import content_hash
 
 _LEAD = re.compile(r"^(Value error, |Input should be |(List|String) should have )")
 
@@ -36,11 +37,17 @@ def load_configuration(
         _merge(tree, source)
     elif source is not None:
         _merge(tree, _read_file(Path(source)))
+        _settle_file(tree, Path(source).parent)
     for setting in settings:
         key, value = _read_setting(setting)
         _assign(tree, key, value)
     for key, value in overrides.items():
         _assign(tree, key.replace("__", "."), value)
+    _settle_file(tree, Path())
+    configuration = _validate(tree)
+    if configuration.target.file is None or configuration.target.sha256 is not None:
+        return configuration
+    tree["target"]["sha256"] = content_hash(configuration.target.file)
     return _validate(tree)
 
 
@@ -76,6 +83,13 @@ def _flatten(tree: Mapping[str, Any], prefix: str, bare: bool) -> Iterable[tuple
             plain = bare and isinstance(value, str) and _read_value(value) == value
             # JSON numbers, strings and arrays are TOML values too.
             yield f"{prefix}{key}", value if plain else json.dumps(value, ensure_ascii=False)
+
+
+def _settle_file(tree: dict[str, Any], base: Path) -> None:
+    """Make `target.file` absolute."""
+    table = tree.get("target")
+    if isinstance(table, dict) and isinstance(table.get("file"), str):
+        table["file"] = str((base / Path(table["file"]).expanduser()).resolve())
 
 
 def _read_file(path: Path) -> Mapping[str, Any]:

@@ -23,6 +23,11 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _plain(value: Any) -> Any:
+    """An array as the lists that are stored; who has many data gives a file."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def _whole(value: Any) -> Any:
     """1e10 is how people write a length; it is taken as the whole number that it is."""
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
@@ -45,7 +50,12 @@ class _Table(BaseModel):
 
 
 class TargetTable(_Table):
-    """The posterior; which keys apply depends on the name, and its builder checks them."""
+    """The posterior; which keys apply depends on the name, and its builder checks them.
+
+    Data are numbers in `data`, or come from `file`: CSV (with or without a header), npy or npz. A relative path counts from
+    the configuration file that holds it, else from the working directory. `columns` picks columns by name or number, the
+    response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
+    """
 
     name: str = "gaussian-mean"
     dim: Count | None = None
@@ -53,7 +63,11 @@ class TargetTable(_Table):
     mean: Finite | list[Finite] | None = None
     size: Count | None = None
     data_seed: Annotated[int, BeforeValidator(_number), Field(ge=0)] | None = None
-    data: list[Finite] | list[list[Finite]] | None = None
+    data: Annotated[list[Finite] | list[list[Finite]] | None, BeforeValidator(_plain)] = None
+    file: str | None = None
+    columns: list[str | int] | None = None
+    key: str | None = None
+    sha256: str | None = None
     prior_precision: Numbers | None = None
     prior_mean: Finite | list[Finite] | None = None
     noise_precision: Numbers | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.targets.files import FILE_KEYS
 from sgverify.targets.potential import PairPotential, Potential
 
 VECTOR, MATRIX, NUMBER, POSITIVE = "vector", "matrix", "number", "positive"
@@ -77,5 +78,5 @@ class TargetKind:
     @property
     def keys(self) -> tuple[str, ...]:
         """The configuration keys, below `target.`, that belong to this kind."""
-        data = () if self.data is None else ("size", "data_seed", "data", *self.data.truth)
+        data = () if self.data is None else ("size", "data_seed", "data", *FILE_KEYS, *self.data.truth)
         return ("name", "dim", *self.constants, *data, *(() if self.quadratic else ("averages",)))

@@ -26,6 +26,7 @@ from sgverify.targets.constants import (
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
 from sgverify.targets.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
 from sgverify.targets.double_well import DOUBLE_WELL
+from sgverify.targets.files import FILE_KEYS, read_file
 from sgverify.targets.gamma_poisson import GAMMA_POISSON
 from sgverify.targets.gaussian import GAUSSIAN
 from sgverify.targets.gaussian_mean import GAUSSIAN_MEAN
@@ -92,6 +93,7 @@ def build_target(configuration: Any) -> Target:
         return _load(given)
     kind = _find_kind(given.get("name", DEFAULT_TARGET))
     _refuse_foreign_keys(kind, given)
+    given = _with_file(given)
     dim = _dimension(kind, given)
     data = None if kind.data is None else _data(kind, kind.data, given, dim)
     constants = {
@@ -199,6 +201,22 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
             )
         lists.append(given[key][1:])
     return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else 1
+
+
+def _with_file(given: dict[str, Any]) -> dict[str, Any]:
+    """With the content of `file` as the data."""
+    alone = next((key for key in FILE_KEYS if key != "file" and key in given and "file" not in given), None)
+    if alone is not None:
+        raise ConfigurationError(
+            f"target.{alone}={shown(given[alone])} speaks of a file; give target.file, or leave it out"
+        )
+    if "file" not in given:
+        return given
+    if "data" in given:
+        raise ConfigurationError(
+            f"target.file={given['file']!r} and target.data are both given; expected one of the two; leave one out"
+        )
+    return {**given, "data": read_file(given)}
 
 
 def _between(dims: tuple[int, ...]) -> str:
