@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,11 @@ LARGEST = 5000
 """Data that are visited one by one at most; of more, the first ones."""
 
 BLOCKS = ("reshuffle", "symmetric")
+REPLACED = ("iid", "svrg", "saga", "control-variate")
+"""Estimators whose minibatches are drawn with replacement."""
+
+CARRYING = ("svrg", "saga")
+"""Estimators that keep something of the steps before."""
 
 _STATES = (0.7, -1.3)
 """Where gradients are compared: so many standard deviations of the posterior off its mean, the odd coordinates by half of it."""
@@ -95,6 +100,9 @@ def problems(subject: Subject) -> list[Problem]:
     if gradient.kind == "svrg":
         refresh = min(gradient.refresh or 2, 2)
         more, count = {"refresh": refresh}, (refresh + 2) * per_step
+    if gradient.kind == "saga":
+        # Past the step at which the sum of the table is taken anew.
+        count = (-(-size // batch) + 2) * per_step
     count = min(count, MOST_POSITIONS // batch)
     return [problem(size, batch, range(q * batch, (q + 1) * batch), count, [q], **more) for q in range(count)]
 
@@ -130,8 +138,8 @@ def states(subject: Subject) -> list[np.ndarray]:
 
 
 def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
-    """Where the chains are at the start of a step: at one point, but where snapshots are taken on the way."""
-    if gradient.kind != "svrg":
+    """Where the chains are at the start of a step: at one point, but where something is kept of the way."""
+    if gradient.kind not in CARRYING:
         return lambda step: theta
     spread = subject.target.spread_float64(subject.configuration.temperature)
     return lambda step: theta + 0.25 * step * spread
@@ -140,6 +148,35 @@ def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int
 def parts_at(target: Target, theta: np.ndarray, gradient: Any) -> GradientParts:
     """The parts of the gradient that an estimator of this configuration averages."""
     return gradient_parts(target, theta, scale=gradient.scale, clip=gradient.clip)
+
+
+def remembered(
+    target: Target,
+    gradient: Any,
+    where: Callable[[int], np.ndarray],
+    step: int,
+    seen: Sequence[Sequence[int]],
+) -> tuple[list[GradientParts], np.ndarray | None]:
+    """The parts at where(step), then those elsewhere that the estimate uses, and what is subtracted datum by datum.
+
+    The gradients at the snapshot, at the centre, or where each datum was last drawn: `seen` holds the data of the steps
+    0, ..., step - 1. None where nothing is subtracted, else shape (N, d).
+    """
+    parts = [parts_at(target, where(step), gradient)]
+    if gradient.kind == "svrg":
+        refresh = gradient.refresh or -(-len(parts[0].data) // int(gradient.batch))
+        parts.append(parts_at(target, where(step - step % refresh), gradient))
+        return parts, parts[1].data
+    if gradient.kind == "control-variate":
+        parts.append(parts_at(target, target.location_float64(1.0), gradient))
+        return parts, parts[1].data
+    if gradient.kind != "saga":
+        return parts, None
+    parts += [parts_at(target, where(k), gradient) for k in range(max(1, step))]
+    table = parts[1].data.copy()
+    for own, data in zip(parts[1:], seen, strict=False):
+        table[list(data)] = own.data[list(data)]
+    return parts, table
 
 
 def _settings(subject: Subject, gradient: Any, chains: int) -> Settings:

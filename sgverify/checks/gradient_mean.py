@@ -12,12 +12,14 @@ from flint import fmpq
 from sgverify.checks.additive_noise import additive_defect
 from sgverify.checks.gradient_cases import (
     BLOCKS,
+    REPLACED,
     Problem,
     at_step,
     ensemble_of,
     parts_at,
     plain_ensemble,
     problems,
+    remembered,
     states,
     visited,
 )
@@ -36,6 +38,9 @@ from sgverify.rates import Judgement
 from sgverify.samplers.enumeration import estimates, minibatches_of
 
 CHECK = "gradient-mean"
+
+STEPS_OF_TABLES = 3
+"""Steps that a table of gradients is followed on random minibatches."""
 
 COORDINATES = 3
 """Coordinates whose second and third moments are compared."""
@@ -155,17 +160,17 @@ def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta:
     deviations = []
     for number in range(problem.numbers):
         if number not in problem.decided:
-            if np.ptp(values[number], axis=0).any():
+            # What a table keeps of a minibatch, later steps may see.
+            later = number // per_step > problem.decided[0] // per_step
+            may = later and problem.gradient.kind == "saga"
+            if not may and np.ptp(values[number], axis=0).any():
                 return f"minibatch {number + 1} of a run depends on the random numbers of minibatch {problem.decided[0] + 1}"
             continue
         step = number // per_step
-        parts = [parts_at(problem.target, where(step), problem.gradient)]
-        vectors = parts[0].data
-        if problem.gradient.kind == "svrg":
-            parts.append(
-                parts_at(problem.target, where(step - step % problem.gradient.refresh), problem.gradient)
-            )
-            vectors = vectors - parts[1].data
+        # The words before those of this minibatch are 0: so are the data that they stand for.
+        seen = [[0] * per_step * batch] * step
+        parts, kept = remembered(problem.target, problem.gradient, where, step, seen)
+        vectors = parts[0].data if kept is None else parts[0].data - kept
         allowed = _tolerance(subject, parts, size, batch)
         full = parts[0].full
         found = values[number]
@@ -178,7 +183,7 @@ def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta:
                 f"{_shown(full)}"
             )
         exact = [tuple(Fraction(*x.as_integer_ratio()) * size for x in row[:COORDINATES]) for row in vectors]
-        noise = (with_replacement if problem.gradient.kind in ("iid", "svrg") else without_replacement)(
+        noise = (with_replacement if problem.gradient.kind in REPLACED else without_replacement)(
             exact, batch, order=3
         )
         deviation = (found - full)[:, :COORDINATES]
@@ -250,19 +255,20 @@ def _configured_defect(subject: Subject) -> str | None:
             subject, target, gradient, 2, hoist=hoist, seed=run_seed(subject, "estimates")
         )
         where = at_step(subject, states(subject)[0], gradient)
-        numbers = 1 + per_step
+        numbers = (1 if gradient.kind != "saga" else STEPS_OF_TABLES) * per_step + 1
         values = estimates(ensemble, numbers, where)
-        drawn = minibatches_of(ensemble, per_step * 2)
+        drawn = minibatches_of(ensemble, numbers + per_step)
         for number in range(numbers):
             step = number // per_step
-            parts = [parts_at(target, where(step), gradient)]
-            base, vectors = parts[0].prior, parts[0].data
-            if gradient.kind == "svrg":
-                refresh = gradient.refresh or -(-size // batch)
-                parts.append(parts_at(target, where(step - step % refresh), gradient))
-                base, vectors = base + parts[1].data.sum(0), vectors - parts[1].data
-            allowed = _tolerance(subject, parts, size, batch)
             for chain in range(drawn.shape[2]):
+                seen = [
+                    drawn[k * per_step : (k + 1) * per_step, :, chain].ravel().tolist() for k in range(step)
+                ]
+                parts, kept = remembered(target, gradient, where, step, seen)
+                base, vectors = parts[0].prior, parts[0].data
+                if kept is not None:
+                    base, vectors = base + kept.sum(0), vectors - kept
+                allowed = _tolerance(subject, parts, size, batch)
                 expected = base + vectors[drawn[number, :, chain]].sum(0) * size / batch
                 value = values[number][chain]
                 if not np.all(np.abs(value - expected) <= allowed):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.gradient_cases import BLOCKS, plain_ensemble
+from sgverify.checks.gradient_cases import BLOCKS, REPLACED, plain_ensemble
 from sgverify.checks.subject import Subject
 from sgverify.samplers.enumeration import minibatches_of
 
@@ -42,7 +42,7 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
     facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
     if drawn.min() < 0 or drawn.max() >= size:
         return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
-    if kind not in ("iid", "svrg"):
+    if kind not in REPLACED:
         ordered = np.sort(drawn, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
             return f"a minibatch of kind {kind} holds a datum twice", facts

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.checks.gradient_cases import REPLACED
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
@@ -30,7 +31,7 @@ def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int 
     batches: list[list[int]] = []
     if seed is not None and choice.kind not in ("full", "additive") and subject.target.size is not None:
         chosen = torch.Generator().manual_seed(seed)
-        size, replaced = subject.target.size, choice.kind in ("iid", "svrg")
+        size, replaced = subject.target.size, choice.kind in REPLACED
         for _ in range(MOST_MINIBATCHES):
             drawn = (
                 torch.randint(size, (choice.batch,), generator=chosen)

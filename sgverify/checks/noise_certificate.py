@@ -18,6 +18,11 @@ def noise_certificate(subject: Subject) -> dict[str, Any]:
             "none: every datum has the same Hessian, so the minibatch cancels from the change since the snapshot, and SVRG "
             "gradients are full gradients here"
         )
+    if noise.kind == "control-variate" and subject.target.quadratic and noise.minibatch is None:
+        said["gradient_noise"] = (
+            "none: every datum has the same Hessian, so the minibatch cancels from the change since the centre, and its "
+            "gradients are full gradients here"
+        )
     if isinstance(order, NotExpandableError):
         return said
     return {

@@ -51,6 +51,9 @@ RATIO, UNIT = 2.0 ** (BITS - 53), 2.0**-53
 GROWN = 1e6
 """A state that grows so many times in a few steps diverges: any bound of its roundings would be as large as it."""
 
+CARRYING = {"svrg": "a snapshot", "saga": "a table of gradients"}
+"""Estimators whose estimate depends on the steps before, and what they keep of them."""
+
 MOST_WORK = 4_000_000
 """Data times states at most that are visited in long double."""
 
@@ -73,12 +76,13 @@ def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
     their like. Gradients in long double come from Taylor polynomials of the potential, on any target.
     """
     c = subject.configuration
-    if c.gradient.kind == "svrg":
+    if c.gradient.kind in CARRYING:
         return unsettled(
             subject,
             claim,
             CHECK,
-            "gradient.kind='svrg' carries a snapshot from step to step, so that a step has no law of its own",
+            f"gradient.kind={c.gradient.kind!r} carries {CARRYING[c.gradient.kind]} from step to step, so that a step has no "
+            "law of its own",
             "not-applicable",
         )
     plan = _plan(subject)
@@ -177,7 +181,11 @@ def _definition(
         [draw[few] for draw in plan.draws[number - 1]],
         h=plan.h if h is None else h,
         gradient=LongDoubleGradient(
-            subject.target, plan.minibatches, scale=c.gradient.scale, clip=c.gradient.clip
+            subject.target,
+            plan.minibatches,
+            scale=c.gradient.scale,
+            clip=c.gradient.clip,
+            centre=subject.target.location_float64(1.0) if c.gradient.kind == "control-variate" else None,
         ),
         parameters={"T": c.temperature, "D": c.friction},
         dim=subject.target.dim,
@@ -200,7 +208,9 @@ def _rounding(
     no number is known better than to its own roundoff.
     """
     gradient = LongDoubleGradient(subject.target, scale=subject.configuration.gradient.scale)
-    summed = plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
+    # A control variate sums at two places more.
+    sums = 3 if subject.configuration.gradient.kind == "control-variate" else 1
+    summed = sums * plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
     # Draws of the second step: the nodes of the first are 0 in most places.
     later = replace(plan, draws=plan.draws[1:])
     rough = [np.zeros(len(plan.state))]

@@ -279,6 +279,8 @@ class Subject:
         """Why one step is not affine in the state on this target, as words for a reader; None where it is."""
         if not self.target.quadratic:
             return f"the potential of target.name={self.configuration.target.name!r} is not quadratic"
+        if self.configuration.gradient.kind == "saga":
+            return "gradient.kind='saga': no exact engine takes its table of N gradients along"
         if self.configuration.gradient.clip is not None:
             return f"gradient.clip={self.configuration.gradient.clip!r}: a clipped gradient is not affine in the state"
         try:

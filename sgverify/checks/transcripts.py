@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sgverify.checks.gradient_cases import REPLACED
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.gradient_noise import BLOCKS
@@ -141,7 +142,7 @@ def minibatches_of(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
     if parts[0] is None or subject.target.size == 1:
         return None
     c = subject.configuration.gradient
-    if c.kind != "iid" and c.kind != "svrg" and c.batch == subject.target.size:
+    if c.kind not in REPLACED and c.batch == subject.target.size:
         return None
     return np.concatenate([part[:, :, row] for part in parts if part is not None], axis=-1)
 

@@ -98,10 +98,22 @@ class GradientTable(_Table):
     is added afterwards. `reshuffle` consumes a random permutation of the data in blocks, and then takes another one;
     `symmetric` goes over the blocks forward and backward first (arXiv 2410.19780). `svrg` takes a snapshot s of theta at
     the start of every `refresh`-th step (by default N/n, rounded up), and estimates by the full gradient at s plus
-    N/n sum_{i in B} (grad likelihood(x_i) at theta less that at s), B as in `iid` (arXiv 2511.04413).
+    N/n sum_{i in B} (grad likelihood(x_i) at theta less that at s), B as in `iid` (arXiv 2511.04413). `saga` keeps a table
+    of every datum's gradient where it was last drawn in the place of that at s, and `control-variate` the gradients at one
+    centre, the target's location (Defazio et al. 2014; Baker et al. 2019).
     """
 
-    kind: Literal["full", "iid", "without-replacement", "reshuffle", "symmetric", "svrg", "additive"] = "full"
+    kind: Literal[
+        "full",
+        "iid",
+        "without-replacement",
+        "reshuffle",
+        "symmetric",
+        "svrg",
+        "saga",
+        "control-variate",
+        "additive",
+    ] = "full"
     batch: Count = 10
     covariance: Numbers = 1.0
     scale: Positive = 1.0

@@ -65,7 +65,8 @@ class LongDoubleGradient:
     """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
 
     By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
-    multiplies the likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration.
+    multiplies the likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration. With a
+    `centre`, shape (d,), what the minibatch says there is taken away, and what all data say there is added.
     """
 
     def __init__(
@@ -75,16 +76,23 @@ class LongDoubleGradient:
         *,
         scale: float = 1.0,
         clip: float | None = None,
+        centre: np.ndarray | None = None,
         named: list[int] | None = None,
     ) -> None:
         self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip
+        self._centre = centre
         self._named = [0] if named is None else named
         self._number = -1
 
     def fresh(self) -> LongDoubleGradient:
         """The gradient on another minibatch of the same step."""
         return LongDoubleGradient(
-            self._target, self._minibatches, scale=self._scale, clip=self._clip, named=self._named
+            self._target,
+            self._minibatches,
+            scale=self._scale,
+            clip=self._clip,
+            centre=self._centre,
+            named=self._named,
         )
 
     def __call__(self, theta: LongDouble) -> LongDouble:
@@ -92,7 +100,15 @@ class LongDoubleGradient:
         if self._number < 0:
             self._number = self._named[0]
             self._named[0] += 1
-        return type(theta)(self._at(theta.value))
+        value = self._at(theta.value, self._chosen)
+        if self._centre is not None:
+            there = np.asarray(self._centre, dtype=EXTENDED)[None]
+            value = value + (self._at(there, None) - self._at(there, self._chosen))
+        return type(theta)(value)
+
+    @property
+    def _chosen(self) -> list[int] | None:
+        return list(self._minibatches[self._number]) if self._minibatches else None
 
     def size(self, theta: np.ndarray) -> float:
         """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
@@ -111,15 +127,15 @@ class LongDoubleGradient:
             largest = max(largest, *(float(np.abs(slope).max()) for slope in slopes))
         return total + self._scale * len(target.data) * largest
 
-    def _at(self, theta: np.ndarray) -> np.ndarray:
+    def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
         target = self._target
         starts = [_along(theta, i) for i in range(theta.shape[-1])]
         total = np.stack([_slope(target.prior(start)) for start in starts], axis=-1)
         if target.data is None or target.likelihood is None:
             return total
         data, factor = target.data, EXTENDED(self._scale)
-        if self._minibatches:
-            data = data[list(self._minibatches[self._number])]
+        if chosen is not None:
+            data = data[chosen]
             factor = factor * len(target.data) / len(data)
         for first in range(0, len(data), _PIECE):
             piece = data[first : first + _PIECE]

@@ -31,6 +31,8 @@ _GRADIENTS = {
     "reshuffle": "reshuffled minibatches of {batch}",
     "symmetric": "minibatches of {batch} swept forward and backward",
     "svrg": "SVRG gradients on minibatches of {batch}",
+    "saga": "SAGA gradients on minibatches of {batch}",
+    "control-variate": "control-variate gradients on minibatches of {batch}",
     "additive": "additive gradient noise",
 }
 

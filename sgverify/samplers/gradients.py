@@ -7,7 +7,6 @@ likelihood's part scaled or clipped where the choice says so (`biased`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError, UnknownNameError
-from sgverify.samplers.biased import felt_potential
+from sgverify.errors import ConfigurationError
 from sgverify.samplers.carrier import Chains, product
 from sgverify.samplers.differentiation import Potential
-from sgverify.samplers.minibatches import SOURCES, Iid, Minibatches, check_minibatches
+from sgverify.samplers.minibatches import Minibatches
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.variates import normals
-
-KINDS = ("full", *SOURCES, "svrg", "additive")
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,7 @@ class GradientChoice:
 
     `scale` multiplies the likelihood's part, `clip` bounds the norm of every datum's gradient, as in the
     configuration. `refresh`: the steps from snapshot to snapshot of `svrg`, N/n rounded up where it is left open.
+    The kinds are those of `gradient_kinds`.
     """
 
     kind: str = "full"
@@ -233,47 +230,6 @@ class _Asked:
     def __init__(self, estimator: Estimator, step: int) -> None:
         self.estimator, self.step = estimator, step
         self.minibatches = self.evaluations = 0
-
-
-def make_estimator(
-    choice: Any, potential: Potential, stream: Callable[[str], Stream], *, minibatches: int, evaluations: int
-) -> Estimator:
-    """The estimator that `choice` (a `GradientChoice` or what has its fields) names, for steps that ask so many times.
-
-    `stream` gives the random stream of a kind. Raises `UnknownNameError` or `ConfigurationError` for a choice
-    that the target cannot have.
-    """
-    if choice.kind not in KINDS:
-        raise UnknownNameError("gradient.kind", str(choice.kind), KINDS)
-    potential = felt_potential(potential, choice)
-    if choice.kind == "full":
-        return Estimator(potential)
-    if choice.kind == "additive":
-        return AdditiveEstimator(
-            potential, stream("additive"), covariance=choice.covariance, per_step=evaluations
-        )
-    size = check_minibatches(choice.kind, potential.target, choice.batch)
-    if choice.kind == "svrg":
-        return SnapshotEstimator(
-            potential,
-            Iid(stream(choice.kind), size, choice.batch),
-            batch=choice.batch,
-            per_step=minibatches,
-            refresh=_refresh(choice, size),
-        )
-    source = SOURCES[choice.kind](stream(choice.kind), size, choice.batch)
-    return MinibatchEstimator(potential, source, batch=choice.batch, per_step=minibatches)
-
-
-def _refresh(choice: Any, size: int) -> int:
-    """The steps from snapshot to snapshot."""
-    if choice.refresh is None:
-        return -(-size // int(choice.batch))
-    if isinstance(choice.refresh, bool) or not isinstance(choice.refresh, int) or choice.refresh < 1:
-        raise ConfigurationError(
-            f"gradient.refresh={choice.refresh!r}: expected a positive whole number of steps from snapshot to snapshot"
-        )
-    return choice.refresh
 
 
 def _root(covariance: Any, dim: int) -> np.ndarray:

@@ -31,7 +31,8 @@ from sgverify.samplers.compiling import together
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.fused.driver import fused
-from sgverify.samplers.gradients import Estimator, make_estimator
+from sgverify.samplers.gradient_kinds import make_estimator
+from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.motion import Motion
 from sgverify.samplers.naming import parameters_of
 from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys

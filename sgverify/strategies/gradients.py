@@ -14,8 +14,18 @@ from sgverify.strategies.precisions import precisions
 from sgverify.strategies.scalars import decimals
 from sgverify.strategies.targets import dimension_of, size_of
 
-KINDS = ("full", "additive", "iid", "without-replacement", "reshuffle", "symmetric", "svrg")
-NEED_DATA = ("iid", "without-replacement", "reshuffle", "symmetric", "svrg")
+KINDS = (
+    "full",
+    "additive",
+    "iid",
+    "without-replacement",
+    "reshuffle",
+    "symmetric",
+    "svrg",
+    "saga",
+    "control-variate",
+)
+NEED_DATA = tuple(kind for kind in KINDS if kind not in ("full", "additive"))
 BLOCKS = ("reshuffle", "symmetric")
 
 

@@ -14,7 +14,8 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.biased import felt_potential
 from sgverify.samplers.differentiation import Potential
-from sgverify.samplers.gradients import Estimator, GradientChoice, MinibatchEstimator, make_estimator
+from sgverify.samplers.gradient_kinds import make_estimator
+from sgverify.samplers.gradients import Estimator, GradientChoice, MinibatchEstimator
 from sgverify.samplers.philox import Stream
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, build_target

@@ -12,7 +12,8 @@ import torch
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.differentiation import Potential
-from sgverify.samplers.gradients import Estimator, GradientChoice, MinibatchEstimator, _root, make_estimator
+from sgverify.samplers.gradient_kinds import make_estimator
+from sgverify.samplers.gradients import Estimator, GradientChoice, MinibatchEstimator, _root
 from sgverify.samplers.philox import Stream
 from sgverify.targets import Target
 

@@ -15,7 +15,8 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.samplers import Settings, fixed, horizon, sample
 from sgverify.samplers.differentiation import Potential
-from sgverify.samplers.gradients import GradientChoice, SnapshotEstimator, make_estimator
+from sgverify.samplers.gradient_kinds import make_estimator
+from sgverify.samplers.gradients import GradientChoice, SnapshotEstimator
 from sgverify.samplers.philox import Stream
 from sgverify.schemes.loading import load_scheme
 from sgverify.targets import Target

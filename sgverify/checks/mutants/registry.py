@@ -17,6 +17,7 @@ FILES = (
     "riemannian",
     "estimators",
     "gradients",
+    "control_variates",
     "random_numbers",
     "averages",
     "starts",

@@ -87,11 +87,15 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
         scalar = {2: covariance[0, 0]} if target.dim == 1 else {}
         return GradientNoise("additive", covariance, each_evaluation=True, scalar_cumulants=scalar)
     check_minibatch(table, target)
+    if table.kind == "saga":
+        return GradientNoise("saga", known=False)
     if not target.quadratic and table.kind != "svrg":
         whole = table.kind == "without-replacement" and table.batch == target.size
         return GradientNoise(table.kind, exchangeable=table.kind in BLOCKS, known=whole)
     if table.kind == "svrg":
         return _with_snapshot(table, target)
+    if table.kind == "control-variate":
+        return _from_centre(table, target)
     if not target.common_curvature:
         return _multiplicative(table, target)
     vectors = target.data_gradients()
@@ -143,6 +147,14 @@ def _with_snapshot(table: GradientTable, target: Target) -> GradientNoise:
         return GradientNoise("svrg", refresh=refresh)
     law = MinibatchLaw.of(target, table.batch, replaced=True)
     return GradientNoise("svrg", minibatch=law, refresh=refresh)
+
+
+def _from_centre(table: GradientTable, target: Target) -> GradientNoise:
+    """Nothing where all data have one Hessian; else the minibatches of data whose gradients agree at the centre."""
+    if target.common_curvature:
+        return GradientNoise(table.kind)
+    law = MinibatchLaw.of(target, table.batch, replaced=True).centred(target.mean)
+    return GradientNoise(table.kind, law.noise_at(target.mean), minibatch=law)
 
 
 def refresh_interval(table: GradientTable, target: Target) -> int:

@@ -64,6 +64,30 @@ class MinibatchLaw:
             dim, vectors, [total - mean for total, mean in zip(whole, means, strict=True)], batch, replaced
         )
 
+    def centred(self, point: Sequence[Fraction]) -> MinibatchLaw:
+        """The law of H_B v + g_B less what B says at a point c, plus what all data say there: H_i (v - c) + mean(H c + g)."""
+        at = [
+            [
+                sum((row[self.entry(i, j)] * c for j, c in enumerate(point)), Fraction(0))
+                for i in range(self.dim)
+            ]
+            for row in self.vectors
+        ]
+        count = len(self.vectors)
+        whole = [
+            sum(
+                (moved[i] + row[self.slope(i)] for moved, row in zip(at, self.vectors, strict=True)),
+                Fraction(0),
+            )
+            / count
+            for i in range(self.dim)
+        ]
+        vectors = [
+            [*row[: self.slope(0)], *(total - own for total, own in zip(whole, moved, strict=True))]
+            for row, moved in zip(self.vectors, at, strict=True)
+        ]
+        return MinibatchLaw(self.dim, vectors, self.offset, self.batch, self.replaced)
+
     def noise_at(self, point: Sequence[Fraction]) -> fmpq_mat:
         """The covariance of the minibatch gradient H_B v + g_B at a point v. Shape (d, d)."""
         values = [

@@ -31,6 +31,9 @@ class Slope:
         potential = Potential(target, dtype=dtype, device="cpu")
         self.potential: Any = potential if choice is None else felt_potential(potential, choice)
         self.dtype = dtype
+        self._centre: Tensor | None = None
+        if choice is not None and choice.kind == "control-variate":
+            self._centre = torch.tensor(target.location_float64(1.0), dtype=dtype)[None]
         self.minibatches = [torch.tensor(list(batch), dtype=torch.int64) for batch in minibatches]
 
     def __call__(self, theta: Tensor, minibatch: int) -> Tensor:
@@ -42,7 +45,11 @@ class Slope:
             data = self.potential.data
             chosen = data[self.minibatches[minibatch % len(self.minibatches)]][:, None, :]
             total = self.potential.sum_over(at, chosen)
+            if self._centre is not None:
+                total = total - self.potential.sum_over(self._centre.expand_as(at), chosen)
             value = self.potential.prior(at) + (len(data) / len(chosen)) * total
+            if self._centre is not None:
+                value = value + (self.potential.full(self._centre) - self.potential.prior(self._centre))
         return value.reshape(theta.shape).to(theta.dtype).clone()
 
 
