@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.judging import judge_pair, pairs_of
-from sgverify.claims import find_claim
+from sgverify.checks.suites import find_suite
+from sgverify.claims import claims, find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.schemes import find_scheme
@@ -98,6 +99,15 @@ def test_the_claims_speak_of_no_plain_scheme() -> None:
     assert not {quantity for _, quantity in pairs_of(plain)} & set(QUANTITIES)
     flat = {claim.id for claim, quantity in pairs_of(subject(*WELL, contour=True)) if quantity in QUANTITIES}
     assert flat == {"csgld/fixed-point"}
+
+
+def test_the_suite_asks_every_claim_that_is_judged() -> None:
+    asked = {check for case in find_suite("awsgld")("default") for check in case.checks}
+    judgeable = {
+        q for id, card in claims().items() if id.split("/")[0] in ("awsgld", "csgld") for q in card.quantities
+    }
+    assert asked == judgeable == set(QUANTITIES)
+    assert len(find_suite("awsgld")("quick")) < len(find_suite("awsgld")("full"))
 
 
 BUGS: dict[str, tuple[str, Callable[..., Any], str]] = {
