@@ -10,7 +10,8 @@ import flint
 from flint import arb
 
 from sgverify.checks.composite_subject import CompositeSubject
-from sgverify.checks.driven_swaps import chance_faults, energy_faults, law_faults, stream_faults
+from sgverify.checks.driven_energies import energy_faults, stream_faults
+from sgverify.checks.driven_swaps import chance_faults, law_faults
 from sgverify.checks.making import make_evidence
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim

@@ -11,7 +11,7 @@ MUTANTS = (
         family="starts",
         scheme="sghmc-aboba",
         place="sgverify.samplers.run:Ensemble._begin",
-        was="(drawn * math.sqrt(self.settings.temperature))",
+        was="(drawn * self._root_temperature(alive))",
         now="drawn",
         reason="the momentum starts from N(0, I) at any temperature; nothing is wrong at T = 1",
         source="blackjax, sghmc",
