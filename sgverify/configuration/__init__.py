@@ -3,6 +3,7 @@
 from sgverify.configuration.loading import known_keys, load_configuration, settings_of, toml_of, tree_of
 from sgverify.configuration.model import (
     Configuration,
+    ExchangeTable,
     GradientTable,
     ScheduleTable,
     SweepTable,
@@ -11,6 +12,7 @@ from sgverify.configuration.model import (
 
 __all__ = [
     "Configuration",
+    "ExchangeTable",
     "GradientTable",
     "ScheduleTable",
     "SweepTable",

@@ -8,6 +8,7 @@ shows what a strategy shrinks to.
 """
 
 from sgverify.strategies.configurations import configurations
+from sgverify.strategies.exchanges import exchanges
 from sgverify.strategies.gradients import gradients
 from sgverify.strategies.observables import observables
 from sgverify.strategies.precisions import eigenvalues, precisions
@@ -23,6 +24,7 @@ __all__ = [
     "datasets",
     "decimals",
     "eigenvalues",
+    "exchanges",
     "exponents",
     "frictions",
     "gradients",
