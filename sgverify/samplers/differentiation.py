@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sgverify.samplers import black_box as _black_box  # noqa: F401 - teaches a user's log density to read tensors
 from sgverify.samplers.carrier import Chains, product
+from sgverify.samplers.summation import RUN, add_up
 from sgverify.schemes.mathematics import dot
 from sgverify.targets import Target
 
@@ -63,8 +64,7 @@ class Potential:
         total = torch.zeros_like(theta)
         for data, weights in self._pieces(theta, None):
             gradients = self.likelihoods(theta, data)
-            for gradient in gradients if weights is None else gradients * weights[..., None]:
-                total = total + gradient
+            total = add_up(total, gradients if weights is None else gradients * weights[..., None])
         return prior + total
 
     def prior(self, theta: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class Potential:
         return self._felt(_both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1])
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
-        """sum_i grad likelihood(theta, x_i) in the order of the data. Shapes (*batch, d), (n, *, d) -> (*batch, d).
+        """sum_i grad likelihood(theta, x_i), as `add_up` sums. Shapes (*batch, d), (n, *, d) -> (*batch, d).
 
         The data are visited in pieces, so that memory does not grow with their number. Each has its own
         gradient: how autograd would sum them depends, in the last bits, on the batch.
@@ -87,8 +87,7 @@ class Potential:
             if self._summed is not None:
                 total = total + _both(_of_batch(self._summed, data[start : start + size]), theta)[1]
                 continue
-            for gradient in self.likelihoods(theta, data[start : start + size]).unbind():
-                total = total + gradient
+            total = add_up(total, self.likelihoods(theta, data[start : start + size]))
         return total
 
     def energy(self, theta: Tensor) -> Tensor:
@@ -129,8 +128,7 @@ class Potential:
             each, gradients = each.double(), self._felt(gradients)
             if weights is not None:
                 each, gradients = each * weights, gradients * weights[..., None]
-            for height, gradient in zip(each, gradients, strict=True):
-                heights, slopes = heights + height, slopes + gradient
+            heights, slopes = add_up(heights, each), add_up(slopes, gradients)
         if chosen is None:
             return energy + heights, slope + slopes
         scale = len(self.data) / len(chosen)
@@ -159,8 +157,7 @@ class Potential:
                 total = total + _value(_of_batch(self._summed, data), theta)
                 continue
             each = _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
-            for height in each if weights is None else each * weights:
-                total = total + height
+            total = add_up(total, each if weights is None else each * weights)
         return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
 
     def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
@@ -184,9 +181,9 @@ class Potential:
         return None if alone else getattr(self.target.likelihood, "of_batch", None)
 
     def _at_once(self, theta: Tensor) -> int:
-        """The number of data that a pass over them visits at once."""
+        """The number of data that a pass over them visits at once, in whole runs of a sum."""
         numbers = theta.numel() if self._summed is None else theta.numel() // theta.shape[-1] * _WIDTH
-        return max(1, _PIECE // numbers)
+        return RUN * max(1, _PIECE // (RUN * numbers))
 
     def _deviation(self, chosen: Tensor) -> Tensor:
         """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""

@@ -82,7 +82,13 @@ def test_the_form_of_the_hessian(line: Target, space: Target) -> None:
 def bare(prior: Any, likelihood: Any = None, data: Any = None) -> Any:
     # `quadratic` even where it is not: autograd has to find that out by itself.
     return SimpleNamespace(
-        dim=2, prior=prior, likelihood=likelihood, data=data, mean_float64=lambda: np.zeros(2), quadratic=True
+        dim=2,
+        prior=prior,
+        likelihood=likelihood,
+        data=data,
+        mean_float64=lambda: np.zeros(2),
+        quadratic=True,
+        weighted=(data, None),
     )
 
 
