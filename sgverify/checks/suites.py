@@ -59,6 +59,20 @@ SAMPLED = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab")
 """The schemes whose exact curves are overlaid with sampled points."""
 
 
+OF_EXCHANGE = (
+    "energy-variance",
+    "best-coefficient",
+    "swap-balance",
+    "swap-rate",
+    "swap-bound",
+    "exchange-rate",
+    "exchange-bound",
+)
+"""Checks of the rules that replica exchange puts around a scheme."""
+
+LADDERS = ("exchange.ladder=[1, 4]", "exchange.ladder=[1, 20]")
+
+
 @dataclass(frozen=True)
 class Case:
     """One scheme under one configuration, with the checks that are run and how many chains are sampled."""
@@ -129,13 +143,37 @@ def awsgld(effort: str) -> list[Case]:
     ]
 
 
+def vr_resgld(effort: str) -> list[Case]:
+    """The claims of Deng et al. 2021: energies on the Gaussian model, where their noise is linear, swaps on a double well."""
+    composites = ("resgld", "vr-resgld", "avr-resgld", "vr-resghmc")
+    cases = [Case(name, ("gradient.kind=iid",), OF_EXCHANGE) for name in composites]
+    cases += [
+        Case("vr-resgld", ("target.name=double-well", f"temperature={warmth}", ladder), ("exchange-rate",))
+        for warmth in (1, 0.2)
+        for ladder in (LADDERS[:1] if effort == "quick" else LADDERS)
+    ]
+    cases += [
+        Case(
+            "vr-resgld",
+            ("gradient.kind=iid", f"exchange.refresh={period}", "start=1000"),
+            ("energy-variance",),
+        )
+        for period in (2, 40)
+    ]
+    return cases
+
+
 def _proved(kind: str, word: bool) -> tuple[str, ...]:
     if kind == "full":
         return PROVED_OF_WORDS if word else PROVED
     return PROVED_OF_MINIBATCHES if word else ()
 
 
-SUITES: dict[str, Callable[[str], list[Case]]] = {"awsgld": awsgld, "chen2015": chen2015}
+SUITES: dict[str, Callable[[str], list[Case]]] = {
+    "awsgld": awsgld,
+    "chen2015": chen2015,
+    "vr-resgld": vr_resgld,
+}
 
 
 def find_suite(name: str) -> Callable[[str], list[Case]]:

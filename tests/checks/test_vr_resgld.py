@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sgverify.checks.errata import check_errata
 from sgverify.checks.exchange_rate import acceleration_left
 from sgverify.checks.mutants.source_text import edited_source
 from sgverify.checks.questions import verify
+from sgverify.checks.suites import find_suite
 from sgverify.claims import claims
+from sgverify.evidence import Provenance, decode_errata
+from sgverify.evidence.erratum import encode_errata
 
 IID = {"gradient": {"kind": "iid"}}
 WELL = {"target": {"name": "double-well"}, "exchange": {"ladder": [1.0, 10.0]}}
@@ -154,3 +158,17 @@ def test_no_false_alarm(settings):
     assert not [
         item.reason for item in found(settings).values() if item.verdict == "violates" and not item.refuted
     ]
+
+
+def test_the_suite_judges_every_claim_and_its_errata_can_be_stored():
+    cases = find_suite("vr-resgld")("quick")
+    asked = {check for case in cases for check in case.checks}
+    wanted = {q for claim in claims().values() if claim.id.startswith("vr-resgld/") for q in claim.quantities}
+    assert wanted <= asked and {case.scheme for case in cases} >= {"resgld", "vr-resgld", "vr-resghmc"}
+    wells = [case for case in cases if "target.name=double-well" in case.settings]
+    (item,) = wells[-1].run()
+    assert item.verdict == "conforms" and "raise" in item.reason
+    document = encode_errata(
+        check_errata(["vr-resgld/equation-13"]), Provenance.gather(command="sgverify errata", seconds=0.0)
+    )
+    assert decode_errata(document)[0].id == "vr-resgld/equation-13"
