@@ -63,7 +63,7 @@ def test_the_scores_are_those_that_are_committed_up_to_what_chains_differ_by(run
 def test_the_prose_about_permuted_pixels_holds(name: str) -> None:
     row, point = table(COMMITTED)[name], table(COMMITTED)[POINT]
     assert row["entropy, permuted"][2] > point["entropy, permuted"][2]
-    assert row["share above 1.5"][2] >= 2 * point["share above 1.5"][2]
+    assert row["share above 1.5"][2] > point["share above 1.5"][2] + 0.3
     single, spread, _ = row["entropy, permuted"]
     alone, own, _ = point["entropy, permuted"]
     assert abs(single - alone) < 2 * max(spread, own)
@@ -72,8 +72,8 @@ def test_the_prose_about_permuted_pixels_holds(name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_the_prose_about_digits_holds(name: str) -> None:
     row, point = table(COMMITTED)[name], table(COMMITTED)[POINT]
-    score, spread, _ = row["Brier score"]
-    assert abs(score - point["Brier score"][0]) < 2 * max(spread, point["Brier score"][1])
+    assert row["Brier score"][0] >= point["Brier score"][0]
+    assert row["Brier score"][2] >= point["Brier score"][2]
     assert row["calibration error"][2] > point["calibration error"][2]
 
 
