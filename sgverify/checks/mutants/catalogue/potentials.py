@@ -62,8 +62,8 @@ MUTANTS = (
     bug(
         "sum-over-data-misses-last",
         "Potential.sum_over",
-        "in self.likelihoods(theta, data[start : start + size]).unbind():",
-        "in self.likelihoods(theta, data[start : start + size]).unbind()[:-1]:",
+        "self.likelihoods(theta, data[start : start + size]))",
+        "self.likelihoods(theta, data[start : start + size])[:-1])",
         settings=drawn("iid", **REGRESSION),
         reason="a range that ends one early",
     ),
