@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from sgverify.errors import DefinitionError, UnknownNameError
-from sgverify.schemes.catalogue import chen, euler, molecular, noisy_gradient, riemannian, thermostat, ubu
+from sgverify.schemes.catalogue import (
+    chen,
+    euler,
+    molecular,
+    momentum,
+    noisy_gradient,
+    riemannian,
+    thermostat,
+    ubu,
+)
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.words import Alphabet
 
@@ -18,6 +27,7 @@ NAMED: dict[str, Scheme] = {
     item.name: item
     for item in (
         *euler.SCHEMES,
+        *momentum.SCHEMES,
         *chen.SCHEMES,
         *molecular.SCHEMES,
         *ubu.SCHEMES,

@@ -18,6 +18,13 @@ def sgnht_euler(theta, p, xi, *, h, grad, noise, dim, D, T):
     return theta + h * p, p, xi + h * (dot(p, p) / dim - T)
 
 
+@scheme(thermostat, order=1)
+def sgnht_euler_explicit(theta, p, xi, *, h, grad, noise, dim, D, T):
+    """SGNHT, explicit Euler: theta and xi with the old p, as the library posteriors has it."""
+    kicked = p - h * xi * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
+    return theta + h * p, kicked, xi + h * (dot(p, p) / dim - T)
+
+
 def drift(theta, p, xi, *, t, dim, T):
     """A: d theta = p dt, d xi = (p.p/dim - T) dt."""
     return theta + t * p, p, xi + t * (dot(p, p) / dim - T)
@@ -37,6 +44,7 @@ ALPHABET = Alphabet("chen2015-thermostat", thermostat, A=drift, B=friction, O=no
 
 SCHEMES = (
     sgnht_euler.named("sgnht-euler", source="chen2015 Algorithm 3"),
+    sgnht_euler_explicit.named("sgnht-euler-explicit", source="posteriors, sgmcmc.sgnht"),
     ALPHABET.word("ABOBA", order=2).named(
         "sgnht-aboba", summary="SGNHT, symmetric splitting ABOBA of chen2015 section 4.", source=SOURCE
     ),

@@ -6,6 +6,22 @@ from sgverify.checks.mutants.mutant import Mutant
 
 MUTANTS = (
     Mutant(
+        name="momentum-noise-without-2",
+        family="Euler schemes",
+        scheme="sghmc-momentum",
+        was="sqrt(2*x1*(x2*T))",
+        now="sqrt(x1*(x2*T))",
+        reason="(46) of awsgld's appendix with the variance eps (alpha - beta) for 2 eps (alpha - beta)",
+    ),
+    Mutant(
+        name="momentum-noise-by-rate",
+        family="Euler schemes",
+        scheme="sghmc-momentum",
+        was="sqrt(2*x1*(x2*T))",
+        now="x1*sqrt(2*x2*T)",
+        reason="the learning rate multiplies the noise, and not its variance",
+    ),
+    Mutant(
         name="baoab-temperature-missing",
         family="underdamped splittings",
         scheme="sghmc-baoab",
