@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import Configuration, ScheduleTable, TargetTable, load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Scheme
-from sgverify.strategies.gradients import KINDS, NEED_DATA, gradients
+from sgverify.strategies.gradients import KINDS, NEED_DATA, UNASKED, gradients
 from sgverify.strategies.observables import observables
 from sgverify.strategies.scalars import decimals, frictions, temperatures
 from sgverify.strategies.targets import DIMENSIONS, GAUSSIAN, SIZES, WITH_DATA, dimension_of, targets
@@ -78,10 +78,10 @@ def _targets_for(
     """A kind of gradient, and a target that can have it: the kind comes first, so that each is as likely as the next."""
     bare = targets(**options)
     with_data = any(name in WITH_DATA for name in options["names"])
-    possible = [kind for kind in kinds or KINDS if with_data or kind not in NEED_DATA]
+    possible = [kind for kind in kinds or UNASKED if with_data or kind not in NEED_DATA]
     if not possible:
         raise ConfigurationError(
-            f"kinds={list(kinds or KINDS)!r}, names={list(options['names'])!r}: these gradients need data; expected a name "
+            f"kinds={list(kinds or UNASKED)!r}, names={list(options['names'])!r}: these gradients need data; expected a name "
             f"among {', '.join(WITH_DATA)}"
         )
     full = targets(**options, data=True) if with_data else bare

@@ -25,6 +25,10 @@ KINDS = (
     "saga",
     "control-variate",
 )
+UNASKED = tuple(kind for kind in KINDS if kind not in ("saga", "control-variate"))
+"""What is drawn where no kinds are asked for: a table of gradients is in no exact engine, and a fixed centre without noise
+where all data have one Hessian."""
+
 NEED_DATA = tuple(kind for kind in KINDS if kind not in ("full", "additive"))
 BLOCKS = ("reshuffle", "symmetric")
 
@@ -32,7 +36,7 @@ BLOCKS = ("reshuffle", "symmetric")
 def gradients(
     *, target: TargetTable, kinds: Sequence[str] | None = None, biased: bool = False
 ) -> SearchStrategy[GradientTable]:
-    """Gradient tables for `target`, of all kinds or of `kinds`, in the order in which they shrink.
+    """Gradient tables for `target`, of `kinds` or of all but `saga` and `control-variate`, in the order in which they shrink.
 
     A batch is smaller than the data, so that there is noise, and a divisor of their number for `reshuffle` and `symmetric`; a
     covariance of `additive` is a number, a diagonal (that may have a 0) or a matrix. `biased=True` scales the
@@ -49,7 +53,7 @@ def gradients(
     Raises `ConfigurationError` where none of the kinds applies to the target.
     """
     size, dim = size_of(target), dimension_of(target)
-    wanted = KINDS if kinds is None else tuple(kinds)
+    wanted = UNASKED if kinds is None else tuple(kinds)
     for kind in wanted:
         if kind not in KINDS:
             raise ConfigurationError(f"kinds={list(wanted)!r}: expected kinds among {', '.join(KINDS)}")

@@ -16,7 +16,7 @@ from sgverify.configuration import GradientTable, TargetTable
 from sgverify.schemes import NoiseLaw, Scheme, exact
 from sgverify.schemes.noise import Noise
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
-from sgverify.strategies.gradients import KINDS, NEED_DATA
+from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target
 from sgverify.testing.reference import DOUBLE, Number, Numbers, as_ball
 
@@ -158,7 +158,7 @@ def cases(
     with_data = True if kinds is not None and set(kinds) <= set(NEED_DATA) else None
     table = draw(targets(dims=dims, data=with_data, sizes=(3, 4, 6)))
     # A table of gradients is carried from step to step, and is no part of one.
-    possible = [kind for kind in kinds or KINDS if kind != "saga"]
+    possible = [kind for kind in kinds or UNASKED if kind != "saga"]
     gradient = draw(gradients(target=table, kinds=possible))
     target = build_target(table)
     vectors = st.lists(_dyadics(), min_size=target.dim, max_size=target.dim)
