@@ -110,11 +110,12 @@ class MinibatchEstimator(Estimator):
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
         """prior + N/n sum over the minibatch of likelihood; see `Estimator.energy`."""
-        return self.potential.energy_over(theta, self._indices[step * self._per_step + minibatch])
+        chosen = self.chosen(step, minibatch)
+        return self.potential.energy(theta) if chosen is None else self.potential.energy_over(theta, chosen)
 
     def chosen(self, step: int, minibatch: int) -> Tensor | None:
-        """See `Estimator.chosen`."""
-        return self._indices[step * self._per_step + minibatch]
+        """See `Estimator.chosen`; where minibatches cancel from the gradient none is drawn."""
+        return self._indices[step * self._per_step + minibatch] if self._indices.numel() else None
 
 
 class SnapshotEstimator(MinibatchEstimator):

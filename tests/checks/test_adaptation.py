@@ -27,6 +27,8 @@ FAMILY = [mutant for mutant in mutants().values() if mutant.family == "adaptive 
             "awsghmc",
             {"temperature": 0.5, "partition": {"temperature": 2.0, "weights": "smooth"}, "start": 6.0},
         ),
+        ("csgld", {"gradient": {"kind": "control-variate"}}),
+        ("awsgld", {"gradient": {"kind": "saga"}, "target": {"name": "gaussian-mean", "size": 20}}),
         ("csghmc", {"gradient": {"kind": "svrg"}, "target": {"name": "linear-regression"}}),
         (
             "awsgld",
