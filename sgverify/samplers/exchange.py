@@ -137,6 +137,11 @@ class Exchange(Around):
         controls = () if self.controls is None else self.controls.tensors
         return tuple(by_coordinate(tensor) for tensor in (self._variance, self._walkers, *controls))
 
+    @property
+    def variance(self) -> Tensor:
+        """sigma^2 of each row's energy less that of the one above, as it is known now; infinite before. Shape (S, C)."""
+        return self._variance[..., 0]
+
     def recorded(self) -> Mapping[str, Tensor]:
         """`energy`; `swap_probability` of each row with the one above; `swapped`: rows that the state has come down; `walker`."""
         return {**self._recorded, "walker": self._walkers[..., 0]}

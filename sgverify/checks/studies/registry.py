@@ -32,6 +32,8 @@ STUDIES: dict[str, Builder] = {
     "chen2015/figure-6": _at("comparison:figure_6"),
     "chen2015/figure-8": _at("comparison:figure_8"),
     "chen2015/equal-cost": _at("equal_cost:equal_cost"),
+    "vr-resgld/figure-2": _at("exchange.figures:figure_2"),
+    "vr-resgld/figure-6": _at("exchange.figures:figure_6"),
 }
 
 

@@ -1,0 +1,241 @@
+"""Figures 2 and 6 of vr-resgld: who crosses between the modes, how often replicas swap, and how noisy energies are."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import torch
+
+from sgverify.checks.studies.exchange.runs import Trail, run
+from sgverify.checks.studies.exchange.settings import (
+    APPENDIX_G,
+    REFRESH,
+    SECTION_5_1,
+    TARGET,
+    Effort,
+    Printed,
+    find_effort,
+)
+from sgverify.checks.studies.exchange.variances import over_batches, paths
+from sgverify.configuration import load_configuration
+from sgverify.evidence import Panel, Series, Study, Table
+from sgverify.samplers.differentiation import Potential
+from sgverify.targets import Target, build_target
+
+RATIO = 10.0
+"""Neighbours on the ladder have temperatures of at most this ratio."""
+
+HOTTEST = 0.5
+"""The ladder ends at this share of the barrier."""
+
+
+def figure_2(effort: str) -> Study:
+    """Traces, swaps and variances at the settings of section 5.1, vr-resgld Figure 2."""
+    found = find_effort(effort)
+    return _study(
+        SECTION_5_1,
+        found,
+        id="vr-resgld/figure-2",
+        title="Figure 2: traces, swaps and variances at tau = 10, 1000",
+        source="Deng et al. 2021, section 5.1 and Figure 2",
+        further=(paths(SECTION_5_1, found), over_batches(SECTION_5_1, found)),
+    )
+
+
+def figure_6(effort: str) -> Study:
+    """Traces at the settings of appendix G, vr-resgld Figure 6."""
+    return _study(
+        APPENDIX_G,
+        find_effort(effort),
+        id="vr-resgld/figure-6",
+        title="Figure 6: traces and swaps at tau = 1, 500",
+        source="Deng et al. 2021, appendix G and Figure 6",
+        further=(),
+    )
+
+
+def _study(
+    printed: Printed,
+    effort: Effort,
+    *,
+    id: str,
+    title: str,
+    source: str,
+    further: tuple[tuple[Panel, Table], ...],
+) -> Study:
+    barrier = barrier_height()
+    rungs = _ladder(printed, barrier)
+    hottest = printed.tau_1 * rungs[-1]
+    at_printed = {
+        "SGLD": _alone(printed, effort),
+        "reSGLD": _exchanged("resgld", printed, effort, printed.correction_plain),
+        "VR-reSGLD": _exchanged("vr-resgld", printed, effort, printed.correction_reduced),
+    }
+    with_ladder = {
+        name: _on_ladder(scheme, printed, effort, rungs)
+        for name, scheme in (("reSGLD", "resgld"), ("VR-reSGLD", "vr-resgld"))
+    }
+    return Study(
+        id=id,
+        title=title,
+        source=source,
+        summary=(
+            f"Chains that start at 30 on the posterior of two equal modes at -5 and 25. Between the modes the potential rises by "
+            f"{barrier:.4g}: {barrier / printed.tau_2:.3g} times the temperature of the warmer replica, so that at the printed "
+            "temperatures a crossing has a chance of about exp of minus that, per relaxation time. A second pair of runs climbs "
+            f"a ladder of {len(rungs)} temperatures, of which the barrier is {barrier / hottest:.2g} times the highest."
+        ),
+        panels=(
+            _traces("At the printed temperatures", at_printed),
+            _traces(f"On a ladder of {len(rungs)} temperatures", with_ladder),
+            *(panel for panel, _ in further),
+        ),
+        tables=(
+            _swaps("At the printed temperatures", at_printed),
+            _swaps("On the ladder", with_ladder),
+            *(table for _, table in further),
+        ),
+        notes=(
+            f"Not printed, and ours: minibatches of {effort.batch} data, {effort.length} steps (on the ladder "
+            f"{effort.ladder_length}), {effort.chains} chains. The data are the toolkit's own, data_seed 0.",
+            f"The ladder is geometric, from tau_1 to half the barrier; the coldest step is {SECTION_5_1.step:g}, others grow with "
+            "the square root of the temperature, and F = 2.",
+            "Energies of a swap are estimated on a minibatch of their own, and variances measured before the control variate is "
+            "refreshed, not after as printed (there they are 0).",
+        ),
+    )
+
+
+@cache
+def barrier_height() -> float:
+    """U between the modes, at phi/2, less U at a mode; all data, float64."""
+    target = mixture()
+    potential = Potential(target, dtype=torch.float64, device=torch.device("cpu"))
+    middle = float(target.location_float64(1.0)[0])
+    at = torch.tensor([[middle], *([float(m)] for m in modes())], dtype=torch.float64)
+    heights = potential.energy(at)
+    return float(heights[0] - heights[1:].min())
+
+
+@cache
+def mixture() -> Target:
+    """The posterior of section 5.1."""
+    return build_target(load_configuration(None, target=TARGET).target)
+
+
+@cache
+def modes() -> tuple[float, float]:
+    """The two peaks of the posterior."""
+    low, high = mixture().peaks
+    return float(low), float(high)
+
+
+def _alone(printed: Printed, effort: Effort) -> Trail:
+    return run(
+        "sgld-euler",
+        temperature=printed.tau_1,
+        step=printed.step,
+        length=effort.length,
+        batch=effort.batch,
+        chains=effort.chains,
+        middle=sum(modes()) / 2,
+    )
+
+
+def _exchanged(scheme: str, printed: Printed, effort: Effort, correction: float) -> Trail:
+    exchange = {
+        "ladder": [1.0, printed.tau_2 / printed.tau_1],
+        "correction": correction,
+        "refresh": REFRESH,
+    }
+    return run(
+        scheme,
+        temperature=printed.tau_1,
+        step=printed.step,
+        length=effort.length,
+        batch=effort.batch,
+        chains=effort.chains,
+        middle=sum(modes()) / 2,
+        exchange=exchange,
+    )
+
+
+def _ladder(printed: Printed, barrier: float) -> tuple[float, ...]:
+    """Temperatures over tau_1, from 1 to HOTTEST of the barrier in equal ratios of at most RATIO."""
+    top = HOTTEST * barrier / printed.tau_1
+    rungs = math.ceil(math.log(top, RATIO))
+    return tuple(top ** (k / rungs) for k in range(rungs + 1))
+
+
+def _on_ladder(scheme: str, printed: Printed, effort: Effort, rungs: tuple[float, ...]) -> Trail:
+    exchange = {
+        "ladder": list(rungs),
+        "step_factors": [rung**0.5 for rung in rungs],
+        "refresh": REFRESH,
+    }
+    return run(
+        scheme,
+        temperature=printed.tau_1,
+        step=SECTION_5_1.step,
+        length=effort.ladder_length,
+        batch=effort.batch,
+        chains=effort.chains,
+        middle=sum(modes()) / 2,
+        exchange=exchange,
+    )
+
+
+def _traces(title: str, trails: dict[str, Trail]) -> Panel:
+    return Panel(
+        title,
+        "step",
+        "theta of the coldest replica, first chain",
+        tuple(
+            Series(name, "sampled", tuple(trail.numbers), tuple(float(theta[0, 0]) for theta in trail.theta))
+            for name, trail in trails.items()
+        ),
+        x_scale="linear",
+        y_scale="linear",
+    )
+
+
+def _swaps(title: str, trails: dict[str, Trail]) -> Table:
+    middle = sum(modes()) / 2
+    rows = []
+    for name, trail in trails.items():
+        upper = np.array([theta[0] > middle for theta in trail.theta[len(trail.theta) // 2 :]])
+        share = upper.mean(axis=0)
+        both = np.array([theta[0] > middle for theta in trail.theta])
+        seen = int((both.any(axis=0) & ~both.all(axis=0)).sum())
+        error = share.std(ddof=1) / len(share) ** 0.5
+        rows.append(
+            (
+                name,
+                None
+                if np.ndim(trail.tried) == 0
+                else " ".join(str(int(n)) for n in np.atleast_1d(trail.tried)),
+                None
+                if np.ndim(trail.accepted) == 0
+                else " ".join(str(int(n)) for n in np.atleast_1d(trail.accepted)),
+                trail.crossed,
+                f"{seen} of {len(share)}",
+                f"{share.mean():.3f} +- {error:.3f}",
+            )
+        )
+    return Table(
+        title,
+        (
+            "sampler",
+            "swaps tried, each pair",
+            "accepted",
+            "changes of the mode",
+            "chains that saw both modes",
+            "share of the upper mode, second half",
+        ),
+        tuple(rows),
+    )
+
+
+__all__ = ["barrier_height", "figure_2", "figure_6"]

@@ -1,0 +1,93 @@
+"""One run of SGLD or of replica exchange on the mixture: the coldest trace, swaps and variances along it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.checks.studies.exchange.settings import configured
+from sgverify.samplers import Settings, fixed, one_thread
+from sgverify.samplers.exchange import Exchange
+from sgverify.samplers.run import Ensemble
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites import Composite
+from sgverify.schemes.loading import load_step
+from sgverify.targets import build_target
+
+POINTS = 400
+"""Of a trace, so many states are kept."""
+
+
+@dataclass
+class Trail:
+    """A watch that keeps every n-th state and counts every swap.
+
+    `theta` of every replica, shape (K, R, C); `variance` of the energies' difference between the two coldest, shape (K, C);
+    `tried` and `accepted` swaps of each pair, shape (R - 1,); `crossed`: swaps of the coldest that change the mode.
+    """
+
+    ensemble: Ensemble
+    every: int
+    middle: float
+    numbers: list[int] = field(default_factory=list)
+    theta: list[np.ndarray] = field(default_factory=list)
+    variance: list[np.ndarray] = field(default_factory=list)
+    tried: np.ndarray | int = 0
+    accepted: np.ndarray | int = 0
+    side: np.ndarray | None = None
+    crossed: int = 0
+    tape: None = None
+
+    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
+        """See `Watch.show`."""
+        theta = state[0][..., 0]
+        side = (theta[0] > self.middle).numpy()
+        if self.side is not None:
+            self.crossed += int((side != self.side).sum())
+        self.side = side.copy()
+        around = self.ensemble.around
+        if isinstance(around, Exchange):
+            recorded = around.recorded()
+            if "swapped" in recorded:
+                chance = recorded["swap_probability"][:-1]
+                self.tried = self.tried + chance.isfinite().sum(1).numpy()
+                self.accepted = self.accepted + (recorded["swapped"][:-1] > 0).sum(1).numpy()
+        if number % self.every == 0:
+            self.numbers.append(number)
+            self.theta.append(theta.clone().numpy())
+            if isinstance(around, Exchange):
+                self.variance.append(around.variance[0].clone().numpy())
+
+    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
+        """Never called: this watch has no tape."""
+        raise NotImplementedError
+
+
+def run(
+    name: str,
+    *,
+    temperature: float,
+    step: float,
+    length: int,
+    batch: int,
+    chains: int,
+    middle: float,
+    exchange: dict[str, Any] | None = None,
+    every: int | None = None,
+) -> Trail:
+    """Move a scheme or composite of the catalogue from 30, and keep what `Trail` keeps."""
+    c = configured(temperature=temperature, step=step, batch=batch, chains=chains, exchange=exchange)
+    scheme = load_step(name)
+    assert isinstance(scheme, (Scheme, Composite))
+    ensemble = Ensemble(scheme, build_target(c.target), fixed([step], [length]), Settings.of(c))
+    trail = Trail(ensemble, every or max(1, length // POINTS), middle)
+    with one_thread(), torch.no_grad():
+        for block in ensemble.blocks(trail):
+            if block.diverged:
+                raise ArithmeticError(str(next(iter(block.diverged.values()))))
+    return trail

@@ -1,0 +1,86 @@
+"""What vr-resgld prints about its simulations, section 5.1 and appendix G, and what it leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import UnknownNameError
+from sgverify.targets import build_target
+
+TARGET = {"name": "tied-means-mixture"}
+"""N = 1e5, phi = 20, sigma = 5, beta = -5: the catalogue's defaults."""
+
+START = 30.0
+REFRESH = 40
+PERIODS = (20, 40, 80, 160)
+"""The refresh periods of the variance's paths; which ones the paper drew is not printed."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The settings of one figure: temperatures of the two replicas, the step size, and F for each way to swap."""
+
+    tau_1: float
+    tau_2: float
+    step: float
+    correction_reduced: float
+    correction_plain: float
+
+
+SECTION_5_1 = Printed(tau_1=10, tau_2=1000, step=1e-7, correction_reduced=1, correction_plain=100)
+APPENDIX_G = Printed(tau_1=1, tau_2=500, step=1e-5, correction_reduced=1, correction_plain=500)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Steps and chains of a trace, the minibatch, and the steps and chains over which a variance is averaged.
+
+    The paper prints neither the minibatch nor the number of steps. It averages variances over 10 realisations.
+    """
+
+    length: int
+    ladder_length: int
+    chains: int
+    batch: int
+    settling: int
+    realisations: int
+    batches: tuple[int, ...]
+    factors: tuple[float, ...]
+
+
+EFFORTS = {
+    "quick": Effort(120, 120, 2, 100, 80, 4, (100, 200), (1.0, 4.0)),
+    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0)),
+    "full": Effort(10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0)),
+}
+
+
+def find_effort(name: str) -> Effort:
+    """The effort of that name; raises `UnknownNameError` with the nearest one."""
+    if name not in EFFORTS:
+        raise UnknownNameError("effort", name, EFFORTS)
+    return EFFORTS[name]
+
+
+def configured(
+    *, temperature: float, step: float, batch: int, chains: int, exchange: dict[str, Any] | None
+) -> Configuration:
+    """The mixture at a temperature, chains that start at 30."""
+    given: dict[str, Any] = {
+        "target": TARGET,
+        "temperature": temperature,
+        "gradient": {"kind": "iid", "batch": batch},
+        "chains": chains,
+        "schedule": {"step": step},
+    }
+    if exchange is not None:
+        given["exchange"] = exchange
+    return load_configuration({**given, "start": _start(given, temperature)})
+
+
+def _start(given: dict[str, Any], temperature: float) -> float:
+    """30 in standard deviations of exp(-U/T) from its mean, as the configuration wants it."""
+    target = build_target(load_configuration(given).target)
+    return float((START - target.location_float64(temperature)[0]) / target.spread_float64(temperature)[0])
