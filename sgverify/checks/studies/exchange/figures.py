@@ -13,16 +13,14 @@ from sgverify.checks.studies.exchange.settings import (
     APPENDIX_G,
     REFRESH,
     SECTION_5_1,
-    TARGET,
     Effort,
     Printed,
     find_effort,
+    mixture,
 )
 from sgverify.checks.studies.exchange.variances import over_batches, paths
-from sgverify.configuration import load_configuration
 from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.samplers.differentiation import Potential
-from sgverify.targets import Target, build_target
 
 RATIO = 10.0
 """Neighbours on the ladder have temperatures of at most this ratio."""
@@ -117,12 +115,6 @@ def barrier_height() -> float:
     at = torch.tensor([[middle], *([float(m)] for m in modes())], dtype=torch.float64)
     heights = potential.energy(at)
     return float(heights[0] - heights[1:].min())
-
-
-@cache
-def mixture() -> Target:
-    """The posterior of section 5.1."""
-    return build_target(load_configuration(None, target=TARGET).target)
 
 
 @cache

@@ -10,14 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.studies.exchange.settings import configured
+from sgverify.checks.studies.exchange.settings import configured, mixture
 from sgverify.samplers import Settings, fixed, one_thread
 from sgverify.samplers.exchange import Exchange
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
-from sgverify.targets import build_target
 
 POINTS = 400
 """Of a trace, so many states are kept."""
@@ -84,7 +83,7 @@ def run(
     c = configured(temperature=temperature, step=step, batch=batch, chains=chains, exchange=exchange)
     scheme = load_step(name)
     assert isinstance(scheme, (Scheme, Composite))
-    ensemble = Ensemble(scheme, build_target(c.target), fixed([step], [length]), Settings.of(c))
+    ensemble = Ensemble(scheme, mixture(), fixed([step], [length]), Settings.of(c))
     trail = Trail(ensemble, every or max(1, length // POINTS), middle)
     with one_thread(), torch.no_grad():
         for block in ensemble.blocks(trail):

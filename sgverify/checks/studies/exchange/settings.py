@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError
-from sgverify.targets import build_target
+from sgverify.targets import Target, build_target
 
 TARGET = {"name": "tied-means-mixture"}
 """N = 1e5, phi = 20, sigma = 5, beta = -5: the catalogue's defaults."""
 
 START = 30.0
 REFRESH = 40
-PERIODS = (20, 40, 80, 160)
-"""The refresh periods of the variance's paths; which ones the paper drew is not printed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,8 @@ APPENDIX_G = Printed(tau_1=1, tau_2=500, step=1e-5, correction_reduced=1, correc
 class Effort:
     """Steps and chains of a trace, the minibatch, and the steps and chains over which a variance is averaged.
 
-    The paper prints neither the minibatch nor the number of steps. It averages variances over 10 realisations.
+    The paper prints neither the minibatch nor the number of steps, nor which periods m its paths of variances have. It averages
+    variances over 10 realisations.
     """
 
     length: int
@@ -48,12 +48,15 @@ class Effort:
     realisations: int
     batches: tuple[int, ...]
     factors: tuple[float, ...]
+    periods: tuple[int, ...]
 
 
 EFFORTS = {
-    "quick": Effort(120, 120, 2, 100, 80, 4, (100, 200), (1.0, 4.0)),
-    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0)),
-    "full": Effort(10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0)),
+    "quick": Effort(60, 40, 2, 50, 20, 4, (50, 100), (1.0, 4.0), (10, 20)),
+    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0), (20, 40, 80)),
+    "full": Effort(
+        10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0), (20, 40, 80, 160)
+    ),
 }
 
 
@@ -77,10 +80,16 @@ def configured(
     }
     if exchange is not None:
         given["exchange"] = exchange
-    return load_configuration({**given, "start": _start(given, temperature)})
+    return load_configuration({**given, "start": _start(temperature)})
 
 
-def _start(given: dict[str, Any], temperature: float) -> float:
+def _start(temperature: float) -> float:
     """30 in standard deviations of exp(-U/T) from its mean, as the configuration wants it."""
-    target = build_target(load_configuration(given).target)
+    target = mixture()
     return float((START - target.location_float64(temperature)[0]) / target.spread_float64(temperature)[0])
+
+
+@cache
+def mixture() -> Target:
+    """The posterior of section 5.1."""
+    return build_target(load_configuration(None, target=TARGET).target)

@@ -8,7 +8,7 @@ import numpy as np
 import statsmodels.api as sm
 
 from sgverify.checks.studies.exchange.runs import run
-from sgverify.checks.studies.exchange.settings import PERIODS, REFRESH, Effort, Printed
+from sgverify.checks.studies.exchange.settings import REFRESH, Effort, Printed
 from sgverify.evidence import Panel, Series, Table
 
 SIZE = 100_000
@@ -19,7 +19,7 @@ def paths(printed: Printed, effort: Effort) -> tuple[Panel, Table]:
     length = effort.settling * 4
     series, rows = [], []
     for label, scheme, period in (
-        *((f"m = {m}", "vr-resgld", m) for m in PERIODS),
+        *((f"m = {m}", "vr-resgld", m) for m in effort.periods),
         ("plain energies", "resgld", REFRESH),
     ):
         numbers, mean, error = _measured(scheme, printed, effort, effort.batch, period, printed.step, length)
