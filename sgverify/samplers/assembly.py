@@ -1,0 +1,191 @@
+"""What the chains of a sweep are made of: where they start, and what their steps draw and are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
+from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
+from sgverify.samplers.around import Around, Stage, around_of, check_settings
+from sgverify.samplers.blocks import FAR, by_coordinate
+from sgverify.samplers.carrier import Chains
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradient_kinds import make_estimator
+from sgverify.samplers.naming import parameters_of
+from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
+from sgverify.samplers.philox import Stream
+from sgverify.samplers.schedules import Row
+from sgverify.samplers.settings import Settings
+from sgverify.samplers.variates import normals
+from sgverify.schemes import Scheme
+from sgverify.schemes.abstract import Census
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.noise import Noise as Ingredient
+from sgverify.targets import Target
+
+
+class Assembly:
+    """A scheme bound to a target, the rows of a sweep and settings.
+
+    Of a composite `scheme` is the scheme that it is made around, `around` what happens around the steps, and `rows` are
+    those of all its replicas.
+
+    Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
+    over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps drawn at
+    once: none changes what is computed.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme | Composite,
+        target: Target,
+        rows: Sequence[Row],
+        settings: Settings,
+        *,
+        hoist: bool = True,
+        block: int | None = None,
+        tape: bool = True,
+    ) -> None:
+        settings.check()
+        self.around: Around | None = None
+        if isinstance(scheme, Composite):
+            check_settings(scheme, settings)
+            self.around = around_of(scheme, settings)
+            scheme, rows = scheme.scheme, self.around.rows(rows) if rows else rows
+        if not rows:
+            raise ConfigurationError(
+                "rows=[]: expected at least one schedule; make some with fixed, horizon, power or cyclical"
+            )
+        self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
+        self.dtype, self.device = settings.torch_dtype, settings.torch_device
+        self.potential = Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
+        self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
+        self._steps_at_once, self._tape = block, tape
+        self._clock = Clock()
+        self._native: Native | None = None
+        self._carried: tuple[Tensor, ...] = ()
+        if settings.coupled == "brownian":
+            check_path(scheme)
+        self._spans = spans(self.rows) if settings.coupled == "brownian" else ()
+        self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
+        if self.around is not None:
+            self.temperatures = self.around.temperatures(self.rows, settings)
+        self._parameters = self._parameters_of(tuple(range(len(self.rows))))
+        if settings.compiled is True and (settings.gradient.kind != "full" or self.potential.affine is None):
+            raise ConfigurationError(
+                f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
+                "full gradients of a quadratic potential are compiled; leave compiled=False"
+            )
+        # Made once here so that a choice which the target cannot have is refused before anything runs.
+        self._estimator((0,), scheme.census)
+        centre = target.location_float64(settings.temperature)
+        self._spread = target.spread_float64(settings.temperature)
+        self._start = centre + settings.start * self._spread
+        scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
+        self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start])))
+
+    def stage(self, alive: tuple[int, ...]) -> Stage:
+        """What the rows `alive` are made of, for what happens around their steps."""
+        rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
+        return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
+
+    def _root_temperature(self, alive: tuple[int, ...]) -> Any:
+        """sqrt(T), one for each row where they differ."""
+        if self.around is None:
+            return math.sqrt(self.settings.temperature)
+        roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
+        return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
+
+    def _parameters_of(self, alive: tuple[int, ...]) -> dict[str, Any]:
+        temperatures = None if self.around is None else self.temperatures[list(alive)]
+        return parameters_of(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
+
+    def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
+        settings, rows = self.settings, [self.rows[row] for row in alive]
+        return lambda kind: Stream.of(
+            kind,
+            seed=settings.seed,
+            runs=stream_keys(settings.coupled, kind, rows),
+            chains=self.chains,
+            device=self.device,
+        )
+
+    def _estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
+        streams = self._streams(alive)
+        return make_estimator(
+            self.settings.gradient,
+            self.potential,
+            lambda kind: streams(purpose + kind),
+            minibatches=max(1, asked.minibatches),
+            evaluations=max(1, asked.gradients),
+        )
+
+    def _noise(self, alive: tuple[int, ...]) -> Noise:
+        if self._native is not None:
+            return self._native
+        streams, laws = self._streams(alive), self.scheme.laws
+        if self._spans:
+            spanned = [self._spans[row] for row in alive]
+            return Brownian(streams("noise"), spanned, draws=len(laws), **self._drawn())
+        return Mixed(streams, "noise", laws, **self._drawn())
+
+    def _make_native(self) -> Native:
+        runs = stream_keys(self.settings.coupled, "noise", self.rows)
+        return Native(
+            runs,
+            seed=self.settings.seed,
+            chains=self.chains,
+            device=self.device,
+            laws=self.scheme.laws,
+            **self._drawn(),
+        )
+
+    def _drawn(self) -> dict[str, Any]:
+        return {"dim": self.target.dim, "dtype": self.dtype}
+
+    def _draws(self, noise: Noise, done: int, count: int) -> Iterator[Tensor]:
+        """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
+        return noise.take(done, count) if self.scheme.draws else iter(())
+
+    def _begin(self, alive: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """X_0: theta off its mean, the momentum zero or stationary, a thermostat's friction at D."""
+        shape = (len(alive), self.settings.chains)
+        values: list[Tensor] = []
+        for place, (name, kind) in enumerate(self.scheme.dynamics.shapes.items()):
+            if place == 0:
+                value = torch.tensor(self._start, dtype=torch.float64, device=self.device).expand(*shape, -1)
+            elif kind == "scalar":
+                value = torch.full(
+                    (*shape, 1), self.settings.friction, dtype=torch.float64, device=self.device
+                )
+            elif name == "p" and self.settings.start_momentum == "stationary":
+                drawn = normals(self._streams(alive)("momentum"), 0, self.target.dim).movedim(0, -1)
+                value = (drawn * self._root_temperature(alive)).expand(*shape, -1)
+            else:
+                value = torch.zeros((*shape, self.target.dim), dtype=torch.float64, device=self.device)
+            values.append(by_coordinate(value.to(self.dtype)))
+        if not self.scheme.memory:
+            return tuple(values)
+        estimator = self._estimator(alive, self.scheme.starts, "memory-")
+        estimator.prepare(0, 1)
+        estimator.begin(0, values[0])
+        h = Constant(np.array([[self.rows[row].at(1) for row in alive]]), self._clock)
+        draw = Mixed(self._streams(alive), "memory-noise", self.scheme.starts.laws, **self._drawn()).take(
+            0, 1
+        )
+        whole = self.scheme.start_memory(
+            tuple(Chains(value) for value in values),
+            h=h,
+            grad=estimator.of_step(0),
+            noise=Ingredient(lambda law: Chains(next(draw).expand(*shape, -1))),
+            **self._parameters,
+        )
+        return tuple(value.tensor for value in whole)
