@@ -16,7 +16,7 @@ BLOCKS = FENCE.findall(README)
 CONSOLE = [line[2:] for language, text in BLOCKS if language == "console" for line in text.splitlines()]
 SHELL = [text.strip() for language, text in BLOCKS if language == "sh"]
 PYTHON = [text for language, text in BLOCKS if language == "python"]
-SCHEME, FROM_PYTHON, TORCH, DENSITY, SUITE = PYTHON
+SCHEME, FROM_PYTHON, TORCH, MODULE, DENSITY, SUITE = PYTHON
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -68,6 +68,12 @@ def test_the_loop_from_python_prints_a_verdict_a_line(capsys: pytest.CaptureFixt
     exec(compile(FROM_PYTHON, "README.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("chen2015/theorem-4 violates 1") for line in lines)
+
+
+def test_the_module_is_sampled(capsys: pytest.CaptureFixture[str]):
+    exec(compile(MODULE, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "0.weight" in out and "chain" in out
 
 
 def test_the_density_is_a_target(folder: Path):
