@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.averages import Averages, _Book, check_observables
+from sgverify.samplers.averages import Averages, check_observables
 from sgverify.samplers.blocks import Position
+from sgverify.samplers.book import Book
 from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.identity import identity_of
 from sgverify.samplers.run import Ensemble
@@ -49,7 +50,7 @@ class Run:
         settings = settings or Settings()
         check_observables(observables, rows)
         self._ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
-        self._book = _Book(self._ensemble, observables)
+        self._book = Book(self._ensemble, observables)
         self._identity = identity_of(
             self._ensemble.scheme, target, self._ensemble.rows, settings, observables
         )

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.averages import as_float64
 from sgverify.samplers.blocks import Divergence
+from sgverify.samplers.book import as_float64
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread

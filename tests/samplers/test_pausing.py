@@ -26,11 +26,11 @@ from sgverify.samplers import (
     GradientChoice,
     Run,
     Settings,
-    averages,
     fixed,
     power,
     sample,
 )
+from sgverify.samplers.book import Book
 from sgverify.samplers.schedules import Row
 from sgverify.schemes.loading import load_scheme
 from sgverify.targets import Target, parse_observable
@@ -209,8 +209,8 @@ def question(**changes: Any) -> st.SearchStrategy[Question]:
 
 @contextmanager
 def taking_up(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Checkpoint], Checkpoint]) -> Iterator[None]:
-    right = averages._Book.take_up
-    monkeypatch.setattr(averages._Book, "take_up", lambda book, checkpoint: right(book, wrong(checkpoint)))
+    right = Book.take_up
+    monkeypatch.setattr(Book, "take_up", lambda book, checkpoint: right(book, wrong(checkpoint)))
     yield
 
 
@@ -248,7 +248,7 @@ def test_a_checkpoint_that_forgets_is_caught(bug: str, monkeypatch: pytest.Monke
 
 def test_sums_in_another_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums before the pause are added last: the same numbers, rounded otherwise."""
-    right = averages._Book.take_up
+    right = Book.take_up
 
     def apart(book: Any, checkpoint: Checkpoint) -> Any:
         position = right(book, replace(checkpoint, sums=0 * checkpoint.sums))
@@ -262,7 +262,7 @@ def test_sums_in_another_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> No
         book.enter = late
         return position
 
-    monkeypatch.setattr(averages._Book, "take_up", apart)
+    monkeypatch.setattr(Book, "take_up", apart)
     with pytest.raises(AssertionError):
         explore(question(), 20, **UNSHRUNK)
 
@@ -338,7 +338,7 @@ def test_a_run_that_was_ended_in_the_middle_is_refused(monkeypatch: pytest.Monke
     def ended(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(averages._Book, "enter", ended)
+    monkeypatch.setattr(Book, "enter", ended)
     with pytest.raises(KeyboardInterrupt):
         run.advance()
     with pytest.raises(ConfigurationError, match="take up the last checkpoint"):
