@@ -1,4 +1,4 @@
-"""A user's log density on torch: tensors reach it raw, and what it returns is checked."""
+"""A user's own functions on torch: tensors reach them raw, and what they return is checked."""
 
 from __future__ import annotations
 
@@ -10,58 +10,75 @@ from torch import Tensor
 
 from sgverify.errors import DefinitionError
 from sgverify.samplers.carrier import Chains
-from sgverify.targets.log_density import LogDensity, evaluate
+from sgverify.samplers.own_calls import call_together, called, is_batched
+from sgverify.targets.own_function import OwnFunction, OwnPotential, evaluate
 from sgverify.targets.target import Target
 
-
-@evaluate.register
-def _(theta: Chains, density: LogDensity) -> Chains:
-    return Chains(_checked(theta.tensor, density)[..., None])
+_MOST_DATA = 4096
+"""Data whose likelihood is looked at before a run."""
 
 
 @evaluate.register
-def _(theta: np.ndarray, density: LogDensity) -> np.ndarray:
+def _(theta: Chains, own: OwnFunction, *rows: Chains) -> Chains:
+    return Chains(_checked(own, theta.tensor, *(row.tensor for row in rows))[..., None])
+
+
+@evaluate.register
+def _(theta: np.ndarray, own: OwnFunction, *rows: np.ndarray) -> np.ndarray:
     with torch.no_grad():
-        value = _checked(torch.tensor(theta, dtype=torch.float64), density)
+        value = _checked(own, *(torch.tensor(item, dtype=torch.float64) for item in (theta, *rows)))
     return value.numpy()
 
 
 def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> None:
     """Refuse a potential whose value or gradient is not finite a spread away from its location. Shapes (d,), (d,).
 
-    Not at the location itself, where a mode may have a kink. Raises `DefinitionError`.
+    Not at the location itself, where a mode may have a kink. Of a likelihood of one's own, every datum by itself.
+    Raises `DefinitionError`.
     """
-    shifts = np.stack([spread, -spread])
-    with torch.enable_grad():
-        at = torch.tensor((location + shifts)[None], dtype=torch.float64, requires_grad=True)
-        value: Any = target.prior(Chains(at))
-        (slope,) = torch.autograd.grad(value.tensor.sum(), at)
-    for what, found in (("value", value.tensor), ("gradient", slope)):
-        bad = ~torch.isfinite(found.detach()).all(-1)[0]
-        if bad.any():
-            place = at.detach()[0, int(bad.nonzero()[0])].tolist()
+    at = torch.tensor((location + np.stack([spread, -spread]))[None], dtype=torch.float64)
+    _check_finite(target, target.prior(Chains(at.requires_grad_())).tensor, at, None)
+    likelihood: Any = target.likelihood
+    if isinstance(likelihood, OwnPotential) and target.data is not None:
+        rows = torch.tensor(target.data[:_MOST_DATA])
+        at = at.detach().expand(len(rows), *at.shape[1:]).clone().requires_grad_()
+        _check_finite(target, likelihood(Chains(at), Chains(rows[:, None])).tensor, at, likelihood.own)
+
+
+def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """grad prior, and the gradient of each datum's likelihood, by autograd, each evaluated alone. Shapes (d,) -> (d,), (N, d)."""
+    likelihood: Any = target.likelihood
+
+    def slope(potential: Any, *row: Chains) -> np.ndarray:
+        at = torch.tensor(theta[None], dtype=torch.float64, requires_grad=True)
+        with torch.enable_grad():
+            (found,) = torch.autograd.grad(potential(Chains(at), *row).tensor.sum(), at)
+        return found[0].numpy()
+
+    data = [] if target.data is None else [Chains(torch.tensor(row[None])) for row in target.data]
+    each = [slope(likelihood, row) for row in data]
+    return slope(target.prior), np.array(each).reshape(len(data), len(theta))
+
+
+def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | None) -> None:
+    (slope,) = torch.autograd.grad(value.sum(), at)
+    for what, found in (("value", value), ("gradient", slope)):
+        bad = (~torch.isfinite(found.detach()).all(-1)).nonzero()
+        if len(bad):
+            place = at.detach()[tuple(bad[0])].tolist()
+            which = "the log density" if own is None else f"{own} at datum {int(bad[0][0])} (from 0)"
             raise DefinitionError(
-                f"target.name={target.name!r}: the {what} of the log density is not finite at theta={place}; expected a finite "
+                f"target.name={target.name!r}: the {what} of {which} is not finite at theta={place}; expected a finite "
                 "one within a standard deviation of its location; mend the density, or state its location and spread"
             )
 
 
-def _checked(theta: Tensor, density: LogDensity) -> Tensor:
-    value = density(theta)
-    expected = tuple(theta.shape[:-1])
-    if not isinstance(value, Tensor) or tuple(value.shape) != expected or value.dtype != theta.dtype:
-        found = (
-            f"{value.dtype} of shape {tuple(value.shape)}"
-            if isinstance(value, Tensor)
-            else type(value).__name__
-        )
-        raise DefinitionError(
-            f"log density {density.name!r} returned {found} for theta of shape {tuple(theta.shape)}; expected a tensor of "
-            f"{theta.dtype} and shape {expected}, one number for each chain; sum over the last axis alone, .sum(-1)"
-        )
+def _checked(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
+    call = call_together if is_batched(own, theta, *rows) else called
+    value = call(own, theta, *rows)
     if theta.requires_grad and torch.is_grad_enabled() and not value.requires_grad:
         raise DefinitionError(
-            f"log density {density.name!r} has no gradient in theta; expected torch functions throughout; leave out detach, "
+            f"{own} has no gradient in theta; expected torch functions throughout; leave out detach, "
             "item, numpy and torch.no_grad"
         )
     return value

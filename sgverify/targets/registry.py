@@ -43,7 +43,7 @@ from sgverify.targets.kind import (
     TargetKind,
 )
 from sgverify.targets.linear_regression import LINEAR_REGRESSION
-from sgverify.targets.log_density import OWN_KEYS, load_log_density, read_averages
+from sgverify.targets.log_density import DATA_KEYS, OWN_KEYS, load_log_density, read_averages
 from sgverify.targets.logistic_regression import LOGISTIC_REGRESSION
 from sgverify.targets.mixture import MIXTURE
 from sgverify.targets.multimodal import FUNCTIONS
@@ -125,12 +125,15 @@ def _load(given: dict[str, Any]) -> Target:
     if isinstance(found, Target):
         return _made(found, given)
     density = found
+    keys = (*OWN_KEYS, *DATA_KEYS) if density.wanting else OWN_KEYS
     for key, value in given.items():
-        if key not in OWN_KEYS:
+        if key not in keys:
             raise ConfigurationError(
                 f"target.{key}={shown(value)} does not belong to target.name={name!r}, a log density of your own; expected "
-                f"keys among {', '.join(OWN_KEYS)}; leave it out, or write it into the density"
+                f"keys among {', '.join(keys)}; leave it out, or write it into the density"
             )
+    if density.wanting and ("data" in given or "file" in given):
+        density = density.with_data(given)
     if given.get("dim", density.dim) != density.dim:
         raise ConfigurationError(
             f"target.dim={given['dim']}: the log density {name!r} has dim={density.dim}; leave target.dim out"

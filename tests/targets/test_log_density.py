@@ -58,8 +58,20 @@ TEXT = """
         return -theta**2/2
 
     @sgverify.log_density(dim=2)
-    def summed_over_chains(theta):
-        return -(theta**2).sum()/2
+    def coupled(theta):
+        return -((theta - theta.mean((0, 1) if theta.ndim > 2 else 0))**2).sum(-1)/2
+
+    @sgverify.log_density(dim=2)
+    def random(theta):
+        return -((theta - torch.randn_like(theta))**2).sum(-1)/2
+
+    @sgverify.log_density(dim=2)
+    def single_precision(theta):
+        return -(theta.float()**2).sum(-1)/2
+
+    @sgverify.log_density(dim=2)
+    def of_one(theta):
+        return -torch.dot(theta, theta)/2 - theta[0]**4
 
     @sgverify.log_density(dim=2)
     def detached(theta):
@@ -123,6 +135,13 @@ def test_it_is_the_target_that_the_same_potential_makes(file: Path) -> None:
     assert abs(float(mine) - float(theirs)) <= mine.error_bound + theirs.error_bound
 
 
+def test_a_function_of_one_theta_is_mapped_over_chains(file: Path) -> None:
+    potential = Potential(build(file, "of_one"), dtype=torch.float64, device="cpu")
+    theta = torch.randn((3, 2, 2), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    expected = theta + 4 * theta**3 * torch.tensor([1.0, 0.0])
+    assert torch.allclose(potential.full(theta), expected, rtol=1e-14, atol=1e-14)
+
+
 def test_a_sign_that_is_lost_would_be_seen(file: Path) -> None:
     own, points = build(file, "well"), np.array([[0.5], [1.5]])
     assert not np.allclose(own.energy_float64(points), build(file, "well").energy_float64(-points))
@@ -180,12 +199,18 @@ MISTAKES: dict[str, tuple[str, type[UserError], str]] = {
     "a value for each coordinate": (
         "not_summed",
         DefinitionError,
-        r"'not_summed' returned torch.float64 of shape \(\d+, 2\).*sum\(-1\)",
+        r"'not_summed' returned torch.float64 of shape \(\d+, \d+, 2\).*sum\(-1\)",
     ),
-    "one value for all chains": (
-        "summed_over_chains",
+    "chains that know of each other": (
+        "coupled",
         DefinitionError,
-        r"returned torch.float64 of shape \(\).*one number for each chain",
+        "for a chain among others and .* for the same chain alone; .*batched=False",
+    ),
+    "random numbers": ("random", DefinitionError, "two calls at the same theta gave"),
+    "constants of another dtype": (
+        "single_precision",
+        DefinitionError,
+        r"returned torch.float32 .*constant.to\(theta\)",
     ),
     "detach": ("detached", DefinitionError, "'detached' has no gradient in theta.*leave out detach"),
     "numpy": ("in_numpy", UserError, "returned ndarray|Can't call numpy"),
