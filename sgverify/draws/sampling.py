@@ -24,6 +24,7 @@ from sgverify.samplers.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
+from sgverify.targets.log_density import LogDensity
 
 Source = Configuration | Mapping[str, Any] | str | Path | None
 
@@ -32,7 +33,7 @@ def sample(
     scheme: Scheme | TorchStep | Composite | str,
     config: Source = None,
     *,
-    target: Target | Mapping[str, Any] | None = None,
+    target: Target | LogDensity | Mapping[str, Any] | None = None,
     energy: bool = True,
     progress: Callable[[int, int], None] | None = None,
     **overrides: Any,
@@ -41,7 +42,8 @@ def sample(
 
     `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
     `seed` and the rest are configuration keys, and the same ones give the same draws. `target` may also be a `Target`
-    made in Python, such as `sgverify.module_target` returns. `energy=False` leaves out U(theta), a pass over all data
+    made in Python, such as `sgverify.module_target` returns, or a function under `sgverify.log_density`.
+    `energy=False` leaves out U(theta), a pass over all data
     for every draw. `progress` is told the steps that are done and those that are asked for.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a chain that diverges,
     which the attribute `diverged` and the sample statistic `diverging` name.
@@ -51,8 +53,8 @@ def sample(
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
     """
-    made: Target | None = None
-    if isinstance(target, Target):
+    made: Target | LogDensity | None = None
+    if isinstance(target, Target | LogDensity):
         made = target
     elif target is not None:
         overrides["target"] = target
@@ -74,10 +76,12 @@ class Sampling:
         scheme: Scheme | TorchStep | Composite | str,
         configuration: Configuration,
         *,
-        target: Target | None = None,
+        target: Target | LogDensity | None = None,
         energy: bool = True,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does."""
+        if isinstance(target, LogDensity):
+            target = target.target()
         given = target
         subject = make_subject(scheme, configuration)
         if isinstance(subject, TorchSubject):

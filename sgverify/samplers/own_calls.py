@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -34,15 +35,16 @@ def is_batched(own: OwnFunction, theta: Tensor, *rows: Tensor) -> bool:
 
 
 def call_together(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
-    """All chains and data in one call. Shapes (*batch, d), (*, w) -> (*batch). Raises `DefinitionError`."""
-    return _one_number(own, own(theta, *_arguments(own, rows)), theta, tuple(theta.shape[:-1]))
+    """All chains and data in one call. Shapes (*batch, d), (*batch, w) -> (*batch). Raises `DefinitionError`."""
+    lead = _lead(theta, rows)
+    theta, *data = (item.expand(*lead, item.shape[-1]) for item in (theta, *rows))
+    return _one_number(own, own(theta, *_arguments(own, data)), theta, lead)
 
 
 def called(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
-    """The function of one theta, and one datum, mapped over all of them. Shapes (*batch, d), (*, w) -> (*batch)."""
-    lead = theta.shape[:-1]
-    flat = theta.reshape(-1, theta.shape[-1])
-    each = [row.expand(*lead, row.shape[-1]).reshape(len(flat), row.shape[-1]) for row in rows]
+    """The function of one theta, and one datum, mapped over all of them. Shapes (*batch, d), (*batch, w) -> (*batch)."""
+    lead = _lead(theta, rows)
+    flat, *each = (item.expand(*lead, item.shape[-1]).reshape(-1, item.shape[-1]) for item in (theta, *rows))
 
     def one(at: Tensor, *row: Tensor) -> Tensor:
         return _one_number(own, own(at, *_arguments(own, row)), at, ())
@@ -50,7 +52,11 @@ def called(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
     return torch.func.vmap(one)(flat, *each).reshape(lead)
 
 
-def _arguments(own: OwnFunction, rows: tuple[Tensor, ...]) -> list[Any]:
+def _lead(theta: Tensor, rows: tuple[Tensor, ...]) -> tuple[int, ...]:
+    return tuple(torch.broadcast_shapes(*(item.shape[:-1] for item in (theta, *rows))))
+
+
+def _arguments(own: OwnFunction, rows: Sequence[Tensor]) -> list[Any]:
     if own.layout is None or not rows:
         return []
     split = own.layout.split(rows[0])

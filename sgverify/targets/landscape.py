@@ -26,6 +26,8 @@ _DIFFERENCE = 1e-4
 """Of a spread: the step of second differences; their error is about 1e-8 of the fourth derivative."""
 _REACH = 2.0
 """Curvature is looked for within 2 standard deviations of a mode along every axis."""
+_FIRST = 10_000
+"""Data among which one that is to blame is looked for."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
     else:
         origin = np.zeros(target.dim) if location is None else location
         starts = [part.mean_float64() for _, part in target.components] or [origin]
-        found = survey(target.energy_float64, temperature, starts)
+        found = survey(target.energy_float64, temperature, starts, lambda point: _to_blame(target, point))
         if target.components:
             found = _of_components(found, target, temperature)
     return Landscape(
@@ -103,12 +105,15 @@ def survey_line(
 
 
 def survey(
-    energy: Callable[[np.ndarray], np.ndarray], temperature: float, starts: Sequence[np.ndarray]
+    energy: Callable[[np.ndarray], np.ndarray],
+    temperature: float,
+    starts: Sequence[np.ndarray],
+    why: Callable[[np.ndarray], str] = lambda point: "",
 ) -> Landscape:
     """The landscape of U from the modes that are found from `starts`: Laplace's approximation at the lowest.
 
     The curvature is the largest eigenvalue of the Hessian at every mode and 2 standard deviations from it along each
-    axis of its Gaussian. `energy` is U; shape (n, d) -> (n,).
+    axis of its Gaussian. `energy` is U; shape (n, d) -> (n,). `why`: what is said of a point where it is not finite.
     """
 
     def value(x: np.ndarray) -> float:
@@ -121,8 +126,8 @@ def survey(
     lowest = min(modes, key=value)
     if value(lowest) >= 1e300:
         raise ConfigurationError(
-            f"the log density is NaN or minus infinity at theta={lowest.tolist()}, from where its mode was looked for; expected "
-            "a finite one there; state its location and spread"
+            f"the log density is NaN or minus infinity at theta={lowest.tolist()}{why(lowest)}, from where its mode was looked "
+            "for; expected a finite one there; state its location and spread"
         )
     modes = [mode for mode in modes if value(mode) < 1e300]
     curvature, spread = 0.0, np.ones_like(lowest)
@@ -152,6 +157,15 @@ def descended(energy: Callable[[np.ndarray], np.ndarray], location: np.ndarray, 
     with np.errstate(all="ignore"):
         descent = optimize.minimize(value, best, method="L-BFGS-B")
     return min(float(values.min()), float(descent.fun))
+
+
+def _to_blame(target: Target, theta: np.ndarray) -> str:
+    """Which datum makes U infinite or NaN at a point, shape (d,); empty where none is found."""
+    if target.data is None or target.likelihood is None:
+        return ""
+    with np.errstate(all="ignore"):
+        bad = ~np.isfinite(target.likelihood(theta, target.data[:_FIRST]))
+    return f" (datum {int(np.argmax(bad))}, from 0)" if np.any(bad) else ""
 
 
 def _around(mode: np.ndarray, axes: np.ndarray) -> list[np.ndarray]:

@@ -35,7 +35,7 @@ class DatumLayout:
         found, first = [], 0
         for shape in self.shapes:
             last = first + math.prod(shape)
-            found.append(rows[..., first:last].reshape(*rows.shape[:-1], *shape))
+            found.append(rows[..., first:last].reshape((*rows.shape[:-1], *shape)))
             first = last
         return found
 
