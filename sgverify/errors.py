@@ -33,10 +33,12 @@ class UnknownNameError(UserError):
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(set(known))
-        near = known if len(known) == 1 else difflib.get_close_matches(given, known, n=1, cutoff=0.5)
+        # What goes on where the given name ends is meant sooner than what differs in a letter: sgld-euler, not csgld.
+        longer = [name for name in known if name.startswith(f"{given}-")]
+        near = known if len(known) == 1 else difflib.get_close_matches(given, longer or known, n=1, cutoff=0.5)
         mend = f"did you mean {near[0]!r}?" if near else _listed(given, known)
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
-        self.nearest = near[0] if near else None
+        self.kind, self.nearest = kind, near[0] if near else None
 
 
 def _listed(given: str, known: list[str]) -> str:

@@ -87,8 +87,9 @@ def _named(name: str, wanted: Wanted) -> Scheme | Composite:
         return COMPOSITES[name]
     try:
         return find_scheme(name)
-    except UnknownNameError:
-        if wanted is not _STEP:
+    except UnknownNameError as error:
+        # A letter of a word may be what is unknown.
+        if wanted is not _STEP or error.kind != "scheme":
             raise
         raise UnknownNameError(
             "scheme",

@@ -67,6 +67,17 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
 def test_a_kernel_has_the_bits_of_the_definition(
     many_data: Target, subject: Any, how: dict[str, Any]
 ) -> None:
+    same_bits(many_data, subject, how)
+
+
+@pytest.mark.parametrize(("subject", "how"), [CASES[1], CASES[-1]])
+def test_a_kernel_as_shipped_has_the_bits_of_the_definition(
+    many_data: Target, subject: Any, how: dict[str, Any], as_shipped: None
+) -> None:
+    same_bits(many_data, subject, how)
+
+
+def same_bits(many_data: Target, subject: Any, how: dict[str, Any]) -> None:
     for rows in ([Row(Fixed(0.0005), (9,)), Row(Fixed(0.001), (70,))], power([0.001, 0.002], 0.4, [10, 70])):
         plain = run(subject, many_data, rows, False, **how)
         assert np.array_equal(run(subject, many_data, rows, **how), plain)
