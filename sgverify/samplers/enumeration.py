@@ -18,7 +18,7 @@ from torch import Tensor
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.minibatches import SOURCES, Iid
-from sgverify.samplers.philox import LANES, ROWS, Stream
+from sgverify.samplers.philox import ROWS, Stream
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
@@ -44,16 +44,13 @@ class Scripted(Stream):
             keys, range(table.shape[1]), torch.device("cpu"), np.random.Philox(key=keys[0]), table
         )
 
-    def words(self, cell: int, runs: range, groups: range) -> Tensor:
+    def words(self, cells: range, runs: range, chains: range) -> Tensor:
         """See `Stream.words`; the number of a row is the upper half of its word."""
-        width = len(groups) * LANES
-        halves = np.zeros((ROWS, width), dtype=np.uint64)
-        if cell == 0:
-            first = groups.start * LANES
-            part = self.table[:, first : first + width]
-            halves[: len(part), : part.shape[1]] = part
-        words = torch.from_numpy((halves << np.uint64(32)).view(np.int64).copy())
-        return words.unflatten(1, (1, len(groups), LANES)).expand(-1, len(runs), -1, -1)
+        halves = np.zeros((len(cells), ROWS, 1, len(chains)), dtype=np.uint64)
+        if 0 in cells:
+            halves[cells.index(0), : len(self.table), 0] = self.table[:, chains.start : chains.stop]
+        words = torch.from_numpy((halves << np.uint64(32)).view(np.int64))
+        return words.expand(-1, -1, len(runs), -1)
 
 
 def every_sequence(resolution: int, scripted: Sequence[int], positions: int) -> np.ndarray:

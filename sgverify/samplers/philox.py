@@ -59,17 +59,22 @@ class Stream:
         """S * C, the number of generators that run side by side."""
         return self.runs * len(self.chains)
 
-    @property
-    def groups(self) -> range:
-        """The groups of LANES chains that the chains lie in."""
-        return range(self.chains.start // LANES, -(-self.chains.stop // LANES))
+    def words(self, cells: range, runs: range, chains: range) -> Tensor:
+        """The words of several cells, of these chains alone, as int64. Shape (cells, ROWS, runs, chains).
 
-    def words(self, cell: int, runs: range, groups: range) -> Tensor:
-        """The words of a cell as int64, shape (ROWS, runs, groups * LANES); strided, and not yet cut to the chains."""
-        made = [self._raw(run, cell, groups) for run in runs]
-        raw = made[0][None] if len(made) == 1 else np.stack(made)
-        shaped = torch.from_numpy(raw.view(np.int64)).unflatten(1, (len(groups), ROWS, LANES))
-        return shaped.to(self.device).permute(2, 0, 1, 3)
+        Of few chains the other lanes are dropped at once, so that many cells fit in a core's cache.
+        """
+        groups = range(chains.start // LANES, -(-chains.stop // LANES))
+        skip = chains.start - groups.start * LANES
+        lanes = slice(skip, skip + len(chains)) if len(groups) == 1 else slice(None)
+        wide = len(chains) if len(groups) == 1 else LANES
+        made = np.empty((len(cells), ROWS, len(runs), len(groups), wide), dtype=np.uint64)
+        for k, cell in enumerate(cells):
+            for i, run in enumerate(runs):
+                raw = self._raw(run, cell, groups).reshape(len(groups), ROWS, LANES)
+                made[k, :, i] = raw[..., lanes].swapaxes(0, 1)
+        words = torch.from_numpy(made.view(np.int64)).to(self.device).flatten(3)
+        return words if len(groups) == 1 else words[..., skip : skip + len(chains)]
 
     def _raw(self, run: int, cell: int, groups: range) -> np.ndarray:
         counter = np.array([groups.start * _BLOCKS, 0, cell, 0], dtype=np.uint64)

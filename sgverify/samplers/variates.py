@@ -78,14 +78,16 @@ class Variates:
         """The draws first, ..., first + count - 1; shape (count, S, C)."""
         per_cell = 2 * ROWS
         pieces = []
-        while count:
+        cell, place = divmod(first, per_cell)
+        if cell == self._cell:
+            pieces.append(self._kept[place : place + count])
+            first, count = first + len(pieces[0]), count - len(pieces[0])
             cell, place = divmod(first, per_cell)
-            taken = min(count, per_cell - place)
-            if cell != self._cell:
-                self._cell = cell
-                self._kept = self._made(cell * per_cell, per_cell)
-            pieces.append(self._kept[place : place + taken])
-            first, count = first + taken, count - taken
+        if count:
+            cells = -(-(place + count) // per_cell)
+            made = self._made(cell * per_cell, cells * per_cell)
+            pieces.append(made[place : place + count])
+            self._cell, self._kept = cell + cells - 1, made[-per_cell:]
         return pieces[0] if len(pieces) == 1 else torch.cat(pieces)
 
     def _made(self, first: int, count: int) -> Tensor:
@@ -146,39 +148,37 @@ def _stretch(
 ) -> Tensor:
     """The variates first, ..., first + count - 1, two made of each word of the cells that hold them."""
     cells = range(first // per_cell, -(-(first + count) // per_cell))
-    made = [_cell(stream, cell, make) for cell in cells]
-    joined = made[0] if len(made) == 1 else torch.cat(made)
-    skip = first - cells.start * per_cell
-    return joined[skip : skip + count]
-
-
-def _cell(stream: Stream, cell: int, make: Callable[[Tensor], tuple[Tensor, Tensor]]) -> Tensor:
-    """The variates of one cell. Shape (2 ROWS, S, C)."""
     whole: Tensor | None = None
-    skip = stream.chains.start - stream.groups.start * LANES
-    for runs, groups in _pieces(stream):
-        words = stream.words(cell, runs, groups)
+    for some, runs, chains in _pieces(stream, cells):
+        pair = make(stream.words(some, runs, chains))
         if whole is None:
-            columns = len(stream.groups) * LANES
-        pair = make(words)
-        if whole is None:
-            whole = torch.empty((2, ROWS, stream.runs, columns), dtype=pair[0].dtype, device=pair[0].device)
-        start = (groups.start - stream.groups.start) * LANES
-        for half, values in zip(whole, pair, strict=True):
-            half[:, runs.start : runs.stop, start : start + len(groups) * LANES] = values.flatten(2)
+            shape = (len(cells), 2, ROWS, stream.runs, len(stream.chains))
+            whole = torch.empty(shape, dtype=pair[0].dtype, device=pair[0].device)
+        place = slice(some.start - cells.start, some.stop - cells.start)
+        columns = slice(chains.start - stream.chains.start, chains.stop - stream.chains.start)
+        for half, values in enumerate(pair):
+            whole[place, half, :, runs.start : runs.stop, columns] = values
     assert whole is not None
-    return whole.flatten(0, 1)[..., skip : skip + len(stream.chains)]
+    skip = first - cells.start * per_cell
+    return whole.flatten(0, 2)[skip : skip + count]
 
 
-def _pieces(stream: Stream) -> Iterator[tuple[range, range]]:
-    """Runs and groups of chains whose words are made at once."""
-    most = max(1, _CACHED // (ROWS * LANES))
-    groups = stream.groups
-    if len(groups) >= most:
-        for run in range(stream.runs):
-            for start in range(groups.start, groups.stop, most):
-                yield range(run, run + 1), range(start, min(start + most, groups.stop))
-    else:
-        at_once = most // len(groups)
-        for run in range(0, stream.runs, at_once):
-            yield range(run, min(run + at_once, stream.runs)), groups
+def _pieces(stream: Stream, cells: range) -> Iterator[tuple[range, range, range]]:
+    """The cells, runs and chains whose words are made at once: as many as a core's cache holds."""
+    chains = stream.chains
+    most = max(LANES, _CACHED // ROWS // LANES * LANES)
+    across = [
+        range(max(chains.start, at), min(chains.stop, at + most))
+        for at in range(chains.start // LANES * LANES, chains.stop, most)
+    ]
+    wide = max(map(len, across))
+    runs = max(1, _CACHED // (ROWS * wide))
+    deep = max(1, _CACHED // (ROWS * wide * min(runs, stream.runs)))
+    for cell in range(cells.start, cells.stop, deep):
+        for run in range(0, stream.runs, runs):
+            for part in across:
+                yield (
+                    range(cell, min(cell + deep, cells.stop)),
+                    range(run, min(run + runs, stream.runs)),
+                    part,
+                )
