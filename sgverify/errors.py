@@ -35,7 +35,9 @@ class UnknownNameError(UserError):
         known = sorted(set(known))
         # What goes on where the given name ends is meant sooner than what differs in a letter: sgld-euler, not csgld.
         longer = [name for name in known if name.startswith(f"{given}-")]
-        near = known if len(known) == 1 else difflib.get_close_matches(given, longer or known, n=1, cutoff=0.5)
+        near = (
+            known if len(known) == 1 else difflib.get_close_matches(given, longer or known, n=1, cutoff=0.5)
+        )
         mend = f"did you mean {near[0]!r}?" if near else _listed(given, known)
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
         self.kind, self.nearest = kind, near[0] if near else None
