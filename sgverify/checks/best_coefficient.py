@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sgverify.checks.errata.control_variates import best_coefficient_of_3
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
+from sgverify.checks.making import settled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
@@ -21,12 +20,10 @@ def check_best_coefficient(subject: Subject, claim: Claim) -> Evidence:
         if found.printed
         else "Var L~ at c* is (1 - rho^2) Var L(B | theta) and less than at c* - 1 and c* + 1, between which it is a parabola"
     )
-    return make_evidence(
+    return settled(
         subject,
         claim,
         CHECK,
-        method="exact",
-        judgement=Judgement("violates" if found.printed else "conforms", not found.printed, reason),
-        prediction=claim.predict(CHECK, facts_of(subject, "fixed", None)),
+        Judgement("violates" if found.printed else "conforms", not found.printed, reason),
         certificate=found.certificate,
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
+from sgverify.checks.making import settled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
@@ -42,13 +41,12 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
         if vacuous
         else "the printed bound stays finite at a fixed time: hold the laws against it, which is not done here"
     )
-    return make_evidence(
+    return settled(
         subject,
         claim,
         CHECK,
+        Judgement("not-applicable" if vacuous else "inconclusive", False, reason),
         method="proof",
-        judgement=Judgement("not-applicable" if vacuous else "inconclusive", False, reason),
-        prediction=claim.predict(CHECK, facts_of(subject, "fixed", None)),
         found=min(powers.values()),
         certificate={
             "vacuous": vacuous,

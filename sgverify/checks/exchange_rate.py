@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 from flint import Ordering, fmpq_mpoly_ctx
 
-from sgverify.checks.facts import facts_of
 from sgverify.checks.ladder import Ladder
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.making import settled, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError
@@ -88,13 +87,11 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
     if judgement is None:
         reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
         return unsettled(subject, claim, CHECK, reason)
-    return make_evidence(
+    return settled(
         subject,
         claim,
         CHECK,
-        method="exact",
-        judgement=judgement,
-        prediction=claim.predict(CHECK, facts_of(subject, "fixed", None)),
+        judgement,
         certificate={
             "Gamma_S - vanilla - (r S/2)(f(x2, x1) - f(x1, x2))^2, for every smooth f and U": identity
             or "0 (proof)",

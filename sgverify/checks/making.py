@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.facts import facts_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.evidence import Evidence, Found, Point, Predicted
@@ -41,6 +42,29 @@ def make_evidence(
         reason=judgement.reason,
         certificate=certificate or {},
         replay=subject.command("verify", "--checks", _selecting(subject, claim, check)),
+    )
+
+
+def settled(
+    subject: Subject,
+    claim: Claim,
+    check: str,
+    judgement: Judgement,
+    *,
+    method: str = "exact",
+    found: Rate | Decision | Fraction | None = None,
+    certificate: dict[str, Any] | None = None,
+) -> Evidence:
+    """Evidence on what the claim predicts of fixed step sizes."""
+    return make_evidence(
+        subject,
+        claim,
+        check,
+        method=method,
+        judgement=judgement,
+        prediction=claim.predict(check, facts_of(subject, "fixed", None)),
+        found=found,
+        certificate=certificate,
     )
 
 

@@ -15,8 +15,7 @@ from typing import Any
 import flint
 from flint import arb
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
+from sgverify.checks.making import settled
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing, text
 from sgverify.claims import Claim
@@ -66,13 +65,13 @@ def check_piecewise_law(subject: Subject, claim: Claim) -> Evidence:
         )
     else:
         verdict = _of_rate(within, slow, "the laws at theta* are apart by at most the increments of theta*")
-    return _evidence(
+    return settled(
         subject,
         claim,
         LAW,
         verdict,
-        Fraction(int(not stays)) if claim.corrects is None else _order(rate),
-        certificate,
+        found=Fraction(int(not stays)) if claim.corrects is None else _order(rate),
+        certificate=certificate,
     )
 
 
@@ -118,7 +117,7 @@ def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
             f"averaged over x, |E H~_1 - H_1| is {text(averaged[-1])} times Var, and growing",
         )
     found = Fraction(int(not stays)) if claim.corrects is None else _order(bounded)
-    return _evidence(subject, claim, NOISE, verdict, found, certificate)
+    return settled(subject, claim, NOISE, verdict, found=found, certificate=certificate)
 
 
 def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
@@ -137,13 +136,13 @@ def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
         )
     else:
         verdict = _partly(_of_rate(True, left, "the limit of the average is off the piecewise law by O(1/m)"))
-    return _evidence(
+    return settled(
         subject,
         claim,
         CHAIN,
         verdict,
-        Fraction(0) if claim.corrects is None and remains else _order(_growth(left) < _SETTLED),
-        certificate,
+        found=Fraction(0) if claim.corrects is None and remains else _order(_growth(left) < _SETTLED),
+        certificate=certificate,
     )
 
 
@@ -156,7 +155,8 @@ def check_weighted_average(subject: Subject, claim: Claim) -> Evidence:
         "weighed by Psi^zeta(U)": "0: Psi^zeta varpi_Psi ~ pi_tau (partition.weights = smooth)",
     }
     verdict = _partly(_of_rate(True, left, "the limit of the weighted average is off int f pi_tau by O(1/m)"))
-    return _evidence(subject, claim, WEIGHTED, verdict, _order(_growth(left) < _SETTLED), certificate)
+    order = _order(_growth(left) < _SETTLED)
+    return settled(subject, claim, WEIGHTED, verdict, found=order, certificate=certificate)
 
 
 def _left(zeta: Fraction, *, weighted: bool) -> list[arb]:
@@ -220,23 +220,3 @@ def _order(settled: bool) -> Fraction:
 
 def _rows(values: Sequence[arb]) -> dict[str, str]:
     return {f"m = {m}": text(value) for m, value in zip(REGIONS, values, strict=True)}
-
-
-def _evidence(
-    subject: Subject,
-    claim: Claim,
-    check: str,
-    verdict: Judgement,
-    found: Fraction,
-    certificate: dict[str, Any],
-) -> Evidence:
-    return make_evidence(
-        subject,
-        claim,
-        check,
-        method="exact",
-        judgement=verdict,
-        prediction=claim.predict(check, facts_of(subject, "fixed", None)),
-        found=found,
-        certificate=certificate,
-    )

@@ -11,8 +11,7 @@ import flint
 import numpy as np
 from flint import arb, arb_series
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.making import settled, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing, text
 from sgverify.claims import Claim
@@ -68,13 +67,12 @@ def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
                 True,
                 f"the mean field of the rules that run vanishes at {name} theta*, of {len(star)} regions",
             )
-    return make_evidence(
+    return settled(
         subject,
         claim,
         REST,
+        verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
-        judgement=verdict,
-        prediction=claim.predict(REST, facts_of(subject, "fixed", None)),
         certificate=certificate,
     )
 
@@ -106,13 +104,12 @@ def check_weight_stability(subject: Subject, claim: Claim) -> Evidence:
         certificate["largest eigenvalue of its symmetric part"] = symmetric
         certificate[f"of {_POINTS} increasing theta, <h, theta - theta*> > 0 at"] = _against(weighing)
         verdict = _local(claim, (slowest, stable), symmetric, slack)
-    return make_evidence(
+    return settled(
         subject,
         claim,
         STABILITY,
+        verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
-        judgement=verdict,
-        prediction=claim.predict(STABILITY, facts_of(subject, "fixed", None)),
         certificate=certificate,
     )
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.making import settled, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing
 from sgverify.claims import Claim
@@ -69,13 +68,11 @@ def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
         "-h'(theta*)": chain.decay,
         "limit by Lyapunov's equation": limit if chain.decay > 0 else "none: theta* is not stable",
     }
-    return make_evidence(
+    return settled(
         subject,
         claim,
         CHECK,
-        method="exact",
-        judgement=_judgement(ratios, off, limit),
-        prediction=claim.predict(CHECK, facts_of(subject, "fixed", None)),
+        _judgement(ratios, off, limit),
         found=Fraction(1) if off <= _MOST else None,
         certificate=certificate,
     )

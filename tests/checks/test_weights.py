@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.judging import judge_pair, pairs_of
-from sgverify.checks.suites import find_suite
+from sgverify.checks.suites import OF_WEIGHTS, find_suite
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -20,10 +20,6 @@ from sgverify.schemes.composites import adaptation, weighting
 from sgverify.schemes.composites.weighted import AdaptivelyWeighted
 from sgverify.schemes.mathematics import log
 
-QUANTITIES = (
-    "fixed-point", "weight-stability", "piecewise-law", "energy-noise", "weight-mse", "chain-average", "weighted-average",
-)  # fmt: skip
-
 
 def subject(*given: str, contour: bool = False) -> CompositeSubject:
     name = "csgld" if contour else "awsgld"
@@ -31,13 +27,13 @@ def subject(*given: str, contour: bool = False) -> CompositeSubject:
     return CompositeSubject(composite.scheme, load_configuration(None, given), name, composite=composite)
 
 
-def judged(about: CompositeSubject, quantities: tuple[str, ...] = QUANTITIES) -> Iterator[Evidence]:
+def judged(about: CompositeSubject, quantities: tuple[str, ...] = OF_WEIGHTS) -> Iterator[Evidence]:
     for claim, quantity in pairs_of(about):
         if quantity in quantities:
             yield from judge_pair(about, claim, quantity)
 
 
-def against(about: CompositeSubject, quantities: tuple[str, ...] = QUANTITIES) -> set[str]:
+def against(about: CompositeSubject, quantities: tuple[str, ...] = OF_WEIGHTS) -> set[str]:
     """The checks that find fault with the sampler, not with the paper."""
     return {e.check for e in judged(about, quantities) if e.verdict == "violates" and not e.refuted}
 
@@ -96,8 +92,8 @@ def test_the_claims_speak_of_no_plain_scheme() -> None:
     from sgverify.checks import make_subject
 
     plain = make_subject("sgld-euler", load_configuration(None, ()))
-    assert not {quantity for _, quantity in pairs_of(plain)} & set(QUANTITIES)
-    flat = {claim.id for claim, quantity in pairs_of(subject(*WELL, contour=True)) if quantity in QUANTITIES}
+    assert not {quantity for _, quantity in pairs_of(plain)} & set(OF_WEIGHTS)
+    flat = {claim.id for claim, quantity in pairs_of(subject(*WELL, contour=True)) if quantity in OF_WEIGHTS}
     assert flat == {"csgld/fixed-point"}
 
 
@@ -106,7 +102,7 @@ def test_the_suite_asks_every_claim_that_is_judged() -> None:
     judgeable = {
         q for id, card in claims().items() if id.split("/")[0] in ("awsgld", "csgld") for q in card.quantities
     }
-    assert asked == judgeable == set(QUANTITIES)
+    assert asked == judgeable == set(OF_WEIGHTS)
     assert len(find_suite("awsgld")("quick")) < len(find_suite("awsgld")("full"))
 
 
