@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.constants import EXACT, Constant
+from sgverify.samplers.rounding import root
 from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -122,7 +123,7 @@ def _(value: Chains) -> Chains:
 
 @sqrt.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.sqrt(value.tensor))
+    return Chains(root(value.tensor))
 
 
 @log.register

@@ -17,12 +17,13 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.rounding import root
 
 # What an operation is called where its result goes to a tensor that is there already.
 _INTO: dict[Any, Callable[..., Any]] = {
     getattr(torch.Tensor, name): getattr(torch, name)
-    for name in ("add", "sub", "mul", "div", "neg", "exp", "expm1", "sqrt")
-}
+    for name in ("add", "sub", "mul", "div", "neg", "exp", "expm1")
+} | {root: root}
 
 
 class NotRecordable(Exception):

@@ -2,8 +2,7 @@
 
 The normal variates use +, -, *, / and square roots only, each of which IEEE 754 rounds in one way. They are
 therefore the same bits on every processor and device, at every position in a tensor; a library's log and cos
-promise neither. Nor does torch's square root on a processor where it is that of MKL, which is one unit in the last
-place off for one float32 number in six: numpy's is taken there.
+promise neither; nor does torch's square root (`rounding`).
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from sgverify.samplers.philox import LANES, ROWS, Stream
+from sgverify.samplers.rounding import root
 from sgverify.schemes.noise import NORMAL, NoiseLaw
 
 # Words handled at once, so that the working set of a few tensors stays in a core's cache.
@@ -100,7 +99,8 @@ def box_muller(words: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Two independent standard normals of each word; both of the shape of `words`, contiguous."""
     log_terms, sin_terms = _TERMS[dtype]
     signed = (words >> _ANGLE_BITS).to(dtype).add_(0.5)
-    radius = _root(_minus_two_log(signed.abs(), log_terms)).copysign_(signed)
+    radius = _minus_two_log(signed.abs(), log_terms)
+    radius = root(radius, out=radius).copysign_(signed)
     # With the sign in the radius, phi = pi (t - 1/2) for an odd multiple t of 2^-23; y = phi / 2.
     y = (words & ((1 << _ANGLE_BITS) - 1)).to(dtype)
     y.sub_((1 << (_ANGLE_BITS - 1)) - 0.5).mul_(math.pi * 2.0 ** -(_ANGLE_BITS + 1))
@@ -108,7 +108,8 @@ def box_muller(words: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     sine = _horner(_SIN[:sin_terms], square)
     sine.mul_(y)
     torch.mul(sine, sine, out=square)
-    cosine = _root(1.0 - square)
+    cosine = 1.0 - square
+    root(cosine, out=cosine)
     return square.mul_(-2.0).add_(1.0).mul_(radius), sine.mul_(2.0).mul_(cosine).mul_(radius)
 
 
@@ -121,15 +122,6 @@ def _minus_two_log(u: Tensor, terms: int) -> Tensor:
     s = (u - 1.0).div_(u.add_(1.0))
     series = _horner(_LOG[:terms], s * s).mul_(s)
     return series.add_(exponent.sub_(_RADIUS_BITS).to(u.dtype).mul_(-2 * math.log(2.0)))
-
-
-def _root(x: Tensor) -> Tensor:
-    """The square root as IEEE 754 rounds it; overwrites x."""
-    if x.device.type != "cpu":
-        return x.sqrt_()
-    entries = x.numpy()
-    np.sqrt(entries, out=entries)
-    return x
 
 
 def _horner(coefficients: tuple[float, ...], x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ definition works on coordinates one by one, and each loop holds as many of them 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,8 @@ from sgverify.samplers.tape import Line, Tape
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
 _REVERSED = {"rsub": "-", "__rsub__": "-"}
+# A number over a tensor, which torch takes as the number times 1 / tensor.
+_INVERTED = ("__rdiv__", "__rtruediv__")
 
 LONGEST = 2_000
 """Operations of a step that are translated: a dense matrix takes two for each of its entries."""
@@ -134,6 +136,14 @@ class _Writer:
             self._assign(line, (left, right), _INFIX.get(operation) or _REVERSED[operation])
         elif operation == "neg" and len(line.given) == 1:
             self._assign(line, (self._value(line.given[0]),), "-")
+        elif operation in _INVERTED:
+            value, number = self._pair(line)
+            inverse = replace(line, name=f"{line.name}_inverse")
+            self._assign(inverse, (value,), "1 / ")
+            self._assign(line, (self.values[inverse.name], number), "*")
+        elif operation == "root" and len(line.given) == 1:
+            precision = "f" if line.result.dtype == torch.float32 else ""
+            self._assign(line, (self._value(line.given[0]),), f"__builtin_sqrt{precision}")
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
             self._assign(line, (self.values[line.given[0]],), "")
         else:
