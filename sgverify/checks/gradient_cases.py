@@ -11,9 +11,11 @@ import numpy as np
 from sgverify.checks.subject import Subject
 from sgverify.exact.gradient_parts import GradientParts, gradient_parts
 from sgverify.samplers import Settings, fixed
+from sgverify.samplers.black_box import gradients_by_datum
 from sgverify.samplers.enumeration import MOST_POSITIONS, Enumeration, every_sequence, resolution_of
 from sgverify.samplers.run import Ensemble
 from sgverify.targets import Target
+from sgverify.targets.own_function import OwnPotential
 
 FEW = 4
 """Data of an enumerated problem at most."""
@@ -147,7 +149,13 @@ def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int
 
 def parts_at(target: Target, theta: np.ndarray, gradient: Any) -> GradientParts:
     """The parts of the gradient that an estimator of this configuration averages."""
-    return gradient_parts(target, theta, scale=gradient.scale, clip=gradient.clip)
+    derive = gradients_by_datum if own_code(target) else None
+    return gradient_parts(target, theta, scale=gradient.scale, clip=gradient.clip, derive=derive)
+
+
+def own_code(target: Target) -> bool:
+    """Whether the potential is a user's torch code, which nothing but autograd differentiates."""
+    return isinstance(target.prior, OwnPotential)
 
 
 def remembered(

@@ -6,6 +6,7 @@ clip are applied as the configuration says them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,9 @@ _PIECE = 256
 
 _PROBE = 2.0**-18
 """Relative change of the state and of the data by which their conditioning is read: small, and far above rounding."""
+
+
+Derive = Callable[[Target, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +50,21 @@ class GradientParts:
 
 
 def gradient_parts(
-    target: Target, theta: np.ndarray, *, scale: float = 1.0, clip: float | None = None
+    target: Target,
+    theta: np.ndarray,
+    *,
+    scale: float = 1.0,
+    clip: float | None = None,
+    derive: Derive | None = None,
 ) -> GradientParts:
     """The parts at a point theta, shape (d,): scale g_i min(1, clip/|g_i|) for each datum.
 
-    Raises `DefinitionError` where the potential is made of what has no derivative here.
+    `derive(target, theta)` gives grad prior (d,) and g_i (N, d) of a potential that cannot be read here. Raises
+    `DefinitionError` where the potential is made of what has no derivative here.
     """
 
     def parts(at: np.ndarray, of: Target) -> tuple[np.ndarray, np.ndarray]:
-        prior, data = _parts(of, at)
+        prior, data = (derive or _parts)(of, at)
         if clip is not None:
             norms = np.sqrt((data**2).sum(1, keepdims=True))
             data = data * np.minimum(1, clip / np.maximum(norms, np.finfo(np.float64).tiny))

@@ -46,18 +46,20 @@ def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> 
 
 
 def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """grad prior, and the gradient of each datum's likelihood, by autograd, each evaluated alone. Shapes (d,) -> (d,), (N, d)."""
+    """grad prior, and the gradient of each datum's likelihood, by autograd. Shapes (d,), (N, d)."""
     likelihood: Any = target.likelihood
+    prior = _slopes(target.prior, theta)[0]
+    if target.data is None:
+        return prior, np.zeros((0, len(theta)))
+    return prior, _slopes(likelihood, theta, Chains(torch.tensor(target.data)))
 
-    def slope(potential: Any, *row: Chains) -> np.ndarray:
-        at = torch.tensor(theta[None], dtype=torch.float64, requires_grad=True)
-        with torch.enable_grad():
-            (found,) = torch.autograd.grad(potential(Chains(at), *row).tensor.sum(), at)
-        return found[0].numpy()
 
-    data = [] if target.data is None else [Chains(torch.tensor(row[None])) for row in target.data]
-    each = [slope(likelihood, row) for row in data]
-    return slope(target.prior), np.array(each).reshape(len(data), len(theta))
+def _slopes(potential: Any, theta: np.ndarray, *rows: Chains) -> np.ndarray:
+    count = len(rows[0].tensor) if rows else 1
+    at = torch.tensor(np.asarray(theta, dtype=np.float64)).expand(count, -1).clone().requires_grad_()
+    with torch.enable_grad():
+        (found,) = torch.autograd.grad(potential(Chains(at), *rows).tensor.sum(), at)
+    return found.numpy()
 
 
 def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | None) -> None:

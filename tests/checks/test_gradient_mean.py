@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,14 +132,6 @@ def test_a_scheme_that_asks_for_no_gradient_has_none_to_compare() -> None:
         return theta + sqrt(2 * T * h) * noise()
 
     assert evidence_of(make_subject(walk, load_configuration(None))).verdict == "not-applicable"
-
-
-def test_a_log_density_of_one_s_own_has_no_second_derivation(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from sgverify import log_density\n@log_density(dim=1)\ndef quartic(theta):\n    return -(theta**4).sum(-1)\n"
-    )
-    found = evidence_of(subject_of("sgld-euler", f"target.name={tmp_path}/mine.py:quartic"))
-    assert found.verdict == "not-applicable" and "torch code" in found.reason
 
 
 def test_scripted_words_meet_every_outcome_equally_often() -> None:
