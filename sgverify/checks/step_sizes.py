@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from sgverify.errors import InstabilityError
+from flint import arb
+
+from sgverify.errors import DefinitionError, InstabilityError
+from sgverify.exact.affine.carrier import read_affine
+from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.stability import (
     BITS,
     NEAR,
@@ -17,7 +21,7 @@ from sgverify.exact.affine.stability import (
     stability_of,
 )
 from sgverify.exact.multiplicative.stability import FOURTH, SECOND, MomentStability
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, exact
 
 HALVINGS = 60
 """How often the stability limit is halved in search of a default step."""
@@ -79,6 +83,20 @@ class StepSizes:
         for step in steps:
             if moments is not None and moments.independent and not moments.contracts(step, SECOND):
                 raise InstabilityError(f"{key}={step:.6g}: {self._mean_square_instability(step)}")
+
+    def check_finite(self) -> None:
+        """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
+        step = exact(1e-3 / max(self.eigenvalues))
+        given = {"h": step, **{name: self.parameters[name] for name in self.scheme.parameters}}
+        read = read_affine(
+            self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
+        )
+        blocks = (polynomial for row in read.rows.values() for polynomial in row.values())
+        if not all(arb(c).is_finite() for polynomial in blocks for c in polynomial if isinstance(c, arb)):
+            raise DefinitionError(
+                f"scheme={self.reference!r}: one step of size {float(step):.3g} on this target has coefficients that are not "
+                "finite numbers; expected finite ones; look for a division by zero or the root of a negative number"
+            )
 
     def _instability(self, step: float, radius: float, verdict: Stability) -> str:
         if self.limit == 0.0:

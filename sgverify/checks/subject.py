@@ -8,19 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import arb
-
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import typical_step
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.errors import (
     ConfigurationError,
-    DefinitionError,
     NotAffineError,
     NotExpandableError,
 )
-from sgverify.exact.affine.carrier import read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
@@ -248,26 +243,12 @@ class Subject:
             )
         if not self.affine:
             return
-        self._check_finite()
+        self.step_sizes.check_finite()
         schedule, sweep = self.configuration.schedule, self.configuration.sweep
         if schedule.kind == "fixed" and schedule.step is not None:
             self.check_stable([schedule.step], "schedule.step")
         if sweep.steps:
             self.check_stable(sweep.steps, "sweep.steps")
-
-    def _check_finite(self) -> None:
-        """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
-        step = exact(1e-3 / max(self.step_sizes.eigenvalues))
-        given = {"h": step, **{name: self.model.parameters[name] for name in self.scheme.parameters}}
-        read = read_affine(
-            self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
-        )
-        blocks = (polynomial for row in read.rows.values() for polynomial in row.values())
-        if not all(arb(c).is_finite() for polynomial in blocks for c in polynomial if isinstance(c, arb)):
-            raise DefinitionError(
-                f"scheme={self.reference!r}: one step of size {float(step):.3g} on this target has coefficients that are not "
-                "finite numbers; expected finite ones; look for a division by zero or the root of a negative number"
-            )
 
     @property
     def affine(self) -> bool:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from sgverify.samplers import black_box as _black_box  # noqa: F401 - teaches a user's log density to read tensors
-from sgverify.samplers.carrier import Chains, product
-from sgverify.samplers.summation import RUN, add_up
-from sgverify.schemes.mathematics import dot
+from sgverify.samplers.autograd import inner, linearise, of_batch, of_pair, value_and_gradient, value_of
+from sgverify.samplers.carrier import product
+from sgverify.samplers.summation import RUN, add_up, in_order
 from sgverify.targets import Target
 
 # Entries of the largest tensor that a pass over the data makes at once.
@@ -69,11 +67,13 @@ class Potential:
 
     def prior(self, theta: Tensor) -> Tensor:
         """grad prior(theta). Shape (*batch, d) -> (*batch, d)."""
-        return _both(self.target.prior, theta)[1]
+        return value_and_gradient(self.target.prior, theta)[1]
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data, in theta. Shapes (*batch, d), (n, *, d) -> (n, *batch, d)."""
-        return self._felt(_both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1])
+        return self._felt(
+            value_and_gradient(of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1]
+        )
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
         """sum_i grad likelihood(theta, x_i), as `add_up` sums. Shapes (*batch, d), (n, *, d) -> (*batch, d).
@@ -85,7 +85,9 @@ class Potential:
         size = self._at_once(theta)
         for start in range(0, len(data), size):
             if self._summed is not None:
-                total = total + _both(_of_batch(self._summed, data[start : start + size]), theta)[1]
+                total = (
+                    total + value_and_gradient(of_batch(self._summed, data[start : start + size]), theta)[1]
+                )
                 continue
             total = add_up(total, self.likelihoods(theta, data[start : start + size]))
         return total
@@ -114,17 +116,19 @@ class Potential:
                 return energy, self.full(theta)
             added = self._deviation(chosen).to(theta.dtype) + self.affine.offset
             return energy, self.affine.linear(theta) + added
-        energy, slope = _both(self.target.prior, theta)
+        energy, slope = value_and_gradient(self.target.prior, theta)
         energy = energy.double()
         if self.data is None:
             return energy, slope
         heights, slopes = torch.zeros_like(energy), torch.zeros_like(slope)
         for data, weights in self._pieces(theta, chosen):
             if self._summed is not None:
-                height, gradient = _both(_of_batch(self._summed, data), theta)
+                height, gradient = value_and_gradient(of_batch(self._summed, data), theta)
                 heights, slopes = heights + height.double(), slopes + gradient
                 continue
-            each, gradients = _both(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+            each, gradients = value_and_gradient(
+                of_pair(self.target, data), theta.expand(len(data), *theta.shape)
+            )
             each, gradients = each.double(), self._felt(gradients)
             if weights is not None:
                 each, gradients = each * weights, gradients * weights[..., None]
@@ -142,21 +146,21 @@ class Potential:
         affine = self._exact
         if affine is not None and (chosen is None or affine.heights is not None):
             delta = theta.double() - affine.centre
-            energy = affine.height + _inner(delta, affine.linear(theta.double()) / 2 + affine.offset)
+            energy = affine.height + inner(delta, affine.linear(theta.double()) / 2 + affine.offset)
             if chosen is None or affine.heights is None:
                 return energy
             return energy + (
-                _inner(delta, self._deviation(chosen)) + _in_order(affine.heights[chosen]) / len(chosen)
+                inner(delta, self._deviation(chosen)) + in_order(affine.heights[chosen]) / len(chosen)
             )
-        energy = _value(self.target.prior, theta)
+        energy = value_of(self.target.prior, theta)
         if self.data is None:
             return energy
         total = torch.zeros_like(energy)
         for data, weights in self._pieces(theta, chosen):
             if self._summed is not None:
-                total = total + _value(_of_batch(self._summed, data), theta)
+                total = total + value_of(of_batch(self._summed, data), theta)
                 continue
-            each = _value(_of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+            each = value_of(of_pair(self.target, data), theta.expand(len(data), *theta.shape))
             total = add_up(total, each if weights is None else each * weights)
         return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
 
@@ -189,7 +193,7 @@ class Potential:
         """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""
         assert self._exact is not None
         assert self._exact.deviations is not None
-        return _in_order(self._exact.deviations[chosen]) / len(chosen)
+        return in_order(self._exact.deviations[chosen]) / len(chosen)
 
 
 @dataclass(frozen=True)
@@ -232,20 +236,20 @@ def read_affine(target: Target) -> Affine | None:
     if not target.quadratic:
         return None
     centre = torch.tensor(target.mean_float64(), dtype=torch.float64)
-    prior = _linearise(target.prior, centre[None, :])
+    prior = linearise(target.prior, centre[None, :])
     if prior is None:
         return None
     offset, hessian = prior[0][0], prior[1][0]
-    height = _value(target.prior, centre[None, :])[0]
+    height = value_of(target.prior, centre[None, :])[0]
     deviations, heights = None, None
     if target.data is not None:
         data = torch.tensor(target.data, dtype=torch.float64)
-        each = _linearise(_of_pair(target, data), centre.expand(len(data), -1))
+        each = linearise(of_pair(target, data), centre.expand(len(data), -1))
         if each is None:
             return None
         gradients, hessians = each
-        total, curvature = _in_order(gradients), _in_order(hessians)
-        values = _value(_of_pair(target, data), centre.expand(len(data), -1))
+        total, curvature = in_order(gradients), in_order(hessians)
+        values = value_of(of_pair(target, data), centre.expand(len(data), -1))
         height = height + values.sum()
         if torch.equal(hessians, hessians[:1].expand_as(hessians)):
             curvature = len(data) * hessians[0]
@@ -256,61 +260,3 @@ def read_affine(target: Target) -> Affine | None:
     alone = torch.equal(hessian, torch.diag(diagonal))
     transposed = diagonal.clone() if alone else hessian.T.contiguous()
     return Affine(transposed, centre, offset, deviations, height, heights)
-
-
-def _of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
-    likelihood: Any = target.likelihood
-    x = Chains(data)
-    return lambda theta: likelihood(theta, x)
-
-
-def _of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callable[[Chains], Any]:
-    return lambda theta: Chains(summed(theta.tensor, data)[..., None])
-
-
-def _linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Gradient and Hessian at each point, None where the Hessian may depend on it. (n, d) -> (n, d), (n, d, d)."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
-        rows = []
-        for i in range(points.shape[1]):
-            row = torch.zeros_like(at)
-            if gradient.requires_grad:
-                (row,) = torch.autograd.grad(
-                    gradient[:, i].sum(), at, create_graph=True, retain_graph=True, materialize_grads=True
-                )
-            if row.requires_grad:
-                return None
-            rows.append(row)
-    return gradient.detach(), torch.stack(rows, dim=1)
-
-
-def _both(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor]:
-    """Value and gradient at each point. Shape (*batch, d) -> (*batch), (*batch, d)."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at)
-    return value.detach()[..., 0], gradient
-
-
-def _value(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
-    """The value at each point, in float64. Shape (*batch, d) -> (*batch)."""
-    with torch.no_grad():
-        value: Tensor = function(Chains(points.detach())).tensor
-    return value[..., 0].double()
-
-
-def _inner(left: Tensor, right: Tensor) -> Tensor:
-    """sum_k left_k right_k in this order. Shapes (*batch, d), (*batch, d) -> (*batch)."""
-    value: Tensor = dot(Chains(left), Chains(right)).tensor
-    return value[..., 0]
-
-
-def _in_order(values: Tensor) -> Tensor:
-    total = torch.zeros_like(values[0])
-    for value in values.unbind():
-        total = total + value
-    return total

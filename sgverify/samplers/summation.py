@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 RUN = 16
@@ -25,4 +26,12 @@ def add_up(total: Tensor, terms: Tensor) -> Tensor:
     return total
 
 
-__all__ = ["RUN", "add_up"]
+def in_order(values: Tensor) -> Tensor:
+    """The terms along the first axis, one after the other. Shape (n, *batch) -> (*batch)."""
+    total = torch.zeros_like(values[0])
+    for value in values.unbind():
+        total = total + value
+    return total
+
+
+__all__ = ["RUN", "add_up", "in_order"]

@@ -46,8 +46,8 @@ MUTANTS = (
     bug(
         "prior-of-wrong-sign",
         "Potential.prior",
-        "return _both(",
-        "return -_both(",
+        "return value_and_gradient(",
+        "return -value_and_gradient(",
         settings=drawn("iid", **REGRESSION),
         reason="the gradient of the log prior where that of its negative is due",
     ),
