@@ -9,6 +9,7 @@ from typing import Any
 from sgverify.checks.averaged_noise import averaged_noise_or_why
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled, whole
+from sgverify.checks.memory_bias import order_of_memory
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.claims import Claim
@@ -61,6 +62,9 @@ def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> 
     """The order that a scheme states is measured by quadrature, at a generic state, where no series proves it."""
     reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
     if claim.id == STATED:
+        found = order_of_memory(subject, claim)
+        if found is not None:
+            return replace(found, certificate={**found.certificate, "no_proof": reason})
         from sgverify.checks.black_box_order import black_box_order
         from sgverify.checks.definition_as_code import as_torch_subject, measurable
 

@@ -8,6 +8,7 @@ from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_n
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.memory_bias import bias_of_memory
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
@@ -84,7 +85,10 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
 
 
 def _beyond_moments(subject: Subject, claim: Claim, why: str) -> Evidence:
-    """Where moments do not close: transfer operators on grids, else samples."""
+    """Where moments do not close: the limit of a memory, transfer operators on grids, else samples."""
+    found = bias_of_memory(subject, claim)
+    if found is not None:
+        return found
     try:
         return transferred_stationary_bias(subject, claim)
     except (NoExactRung, OutOfReachError) as reason:

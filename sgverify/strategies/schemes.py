@@ -40,8 +40,11 @@ def schemes(
     unknown = [name for name in dynamics if name not in DYNAMICS]
     if unknown:
         raise ConfigurationError(f"dynamics={list(dynamics)!r}: expected some of {', '.join(DYNAMICS)}")
+    # A scheme that states no order is in the catalogue for what it does, not as one that is right.
     known = [
-        item.named(name, reference=name) for name, item in NAMED.items() if item.dynamics.name in dynamics
+        item.named(name, reference=name)
+        for name, item in NAMED.items()
+        if item.order and item.dynamics.name in dynamics
     ]
     alternatives: list[SearchStrategy[Scheme]] = []
     if named and known:

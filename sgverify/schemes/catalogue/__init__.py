@@ -9,6 +9,7 @@ from sgverify.schemes.catalogue import (
     molecular,
     momentum,
     noisy_gradient,
+    preconditioned,
     riemannian,
     thermostat,
     ubu,
@@ -34,12 +35,17 @@ NAMED: dict[str, Scheme] = {
         *noisy_gradient.SCHEMES,
         *thermostat.SCHEMES,
         *riemannian.SCHEMES,
+        *preconditioned.SCHEMES,
     )
 }
 
 
 PATTERNS: dict[str, tuple[str, str]] = {
     f"{noisy_gradient.PREFIX}-R": ("NOGIN for gradient noise of variance R T.", noisy_gradient.SOURCE),
+    f"{preconditioned.PREFIX}-DECAY-FLOOR": (
+        "Preconditioned SGLD without Gamma, of any decay and floor.",
+        preconditioned.SOURCE,
+    ),
     **{
         f"{prefix}-WORD": (
             f"Any word over the letters {', '.join(alphabet.letters)} of {alphabet.name}.",
@@ -60,6 +66,8 @@ def find_scheme(name: str) -> Scheme:
         return NAMED[name]
     if name.startswith(noisy_gradient.PREFIX + "-"):
         return noisy_gradient.read_noisy_gradient(name[len(noisy_gradient.PREFIX) + 1 :])
+    if name.startswith(preconditioned.PREFIX + "-"):
+        return preconditioned.read_preconditioned(name[len(preconditioned.PREFIX) + 1 :])
     for prefix, alphabet in ALPHABETS.items():
         if name.startswith(prefix + "-"):
             text = name[len(prefix) + 1 :].upper()

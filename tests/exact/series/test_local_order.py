@@ -54,7 +54,7 @@ def orders(item, dim=1):
         (name, dim)
         for name in NAMED
         for dim in (1, 2, 3, 4)
-        if dim <= 2 or not NAMED[name].dynamics.riemannian
+        if not NAMED[name].memory and (dim <= 2 or not NAMED[name].dynamics.riemannian)
     ],
 )
 def test_the_catalogue(name: str, dim: int) -> None:

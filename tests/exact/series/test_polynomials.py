@@ -18,7 +18,8 @@ from sgverify.exact.series.sympy_polynomials import SympyPolynomial, SympyPolyno
 from sgverify.schemes import ALPHABETS, NAMED, Scheme, find_scheme, sqrt
 from tests.exact.series.schemes import heun_of_two_minibatches
 
-SCHEMES: list[Scheme] = [*NAMED.values(), find_scheme("sghmc-md-OBA"), heun_of_two_minibatches]
+EXPANDED = [item for item in NAMED.values() if not item.memory]
+SCHEMES: list[Scheme] = [*EXPANDED, find_scheme("sghmc-md-OBA"), heun_of_two_minibatches]
 
 
 def on(monkeypatch: pytest.MonkeyPatch, name: str, question: Callable[[], object]) -> object:
