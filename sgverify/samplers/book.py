@@ -120,7 +120,8 @@ class Book:
         self._sums[:-1] *= torch.where(top == -torch.inf, 0.0, torch.exp(before - top))
         self._sums[-1] = top
         own = torch.where(logs == -torch.inf, 0.0, torch.exp(logs - top))
-        return [*(value * own for value in values), own]
+        # Not times 0: the test function may overflow where the weight is 0.
+        return [*(torch.where(own == 0, 0.0, value * own) for value in values), own]
 
     def _counts(self, row: int, number: int) -> bool:
         """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""

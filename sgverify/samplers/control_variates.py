@@ -9,6 +9,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import MinibatchEstimator
 from sgverify.samplers.minibatches import Minibatches
+from sgverify.samplers.summation import in_order
 
 MOST = 2**27
 """Numbers in a table of gradients at most: a gibibyte in float64."""
@@ -70,7 +71,7 @@ class TableEstimator(MinibatchEstimator):
             self._fill(theta)
         self._enter()
         if (self._first + step) % self._again == 0:
-            self._sum = _sum(self._table)
+            self._sum = in_order(self._table)
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
@@ -93,7 +94,7 @@ class TableEstimator(MinibatchEstimator):
         drawn = self._drawn[step * self._per_step + minibatch]
         found = self.potential.likelihoods(theta, self._data[drawn])
         drawn = drawn.expand(found.shape[:-1])
-        change = _sum(found - self._table.gather(0, _wide(drawn, found)))
+        change = in_order(found - self._table.gather(0, _wide(drawn, found)))
         self._asked.setdefault(minibatch, (drawn, found))
         return self.potential.prior(theta) + self._sum + (len(self._data) / self._batch) * change
 
@@ -120,11 +121,3 @@ class TableEstimator(MinibatchEstimator):
 def _wide(drawn: Tensor, like: Tensor) -> Tensor:
     """Indices (n, S, C) for every coordinate of (n, S, C, d)."""
     return drawn[..., None].expand(like.shape)
-
-
-def _sum(values: Tensor) -> Tensor:
-    """The sum over the first axis, in order: in the same bits whatever is batched."""
-    total = torch.zeros_like(values[0])
-    for value in values.unbind():
-        total = total + value
-    return total

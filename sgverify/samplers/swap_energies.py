@@ -11,6 +11,7 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.around import Stage
 from sgverify.samplers.minibatches import Iid, WithoutReplacement, check_minibatches
+from sgverify.samplers.summation import in_order
 from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
 
 _WITHOUT_NOISE = ("full", "additive")
@@ -138,15 +139,7 @@ class SwapEnergies:
 def _covariance(a: Tensor, b: Tensor) -> Tensor:
     """The sample covariance along the first axis."""
     count = len(a)
-    return _sum((a - _sum(a) / count) * (b - _sum(b) / count)) / (count - 1)
-
-
-def _sum(values: Tensor) -> Tensor:
-    """The sum along the first axis, in its order: how torch would sum depends, in the last bits, on the batch."""
-    total = values[0]
-    for value in values[1:].unbind():
-        total = total + value
-    return total
+    return in_order((a - in_order(a) / count) * (b - in_order(b) / count)) / (count - 1)
 
 
 __all__ = ["Controls", "Measured", "SwapEnergies"]

@@ -12,7 +12,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Run, Settings, fixed, power, sample, sample_states
 from sgverify.samplers.around import Around, around_of
 from sgverify.samplers.exchange import ExchangeChoice
-from sgverify.schemes import NAMED, find_scheme
+from sgverify.schemes import NAMED, find_scheme, sqrt
 from sgverify.schemes.composites import COMPOSITES, Composite, ReplicaExchange
 from sgverify.targets import Target
 
@@ -186,3 +186,25 @@ def test_a_ladder_that_is_none_is_refused(choice: dict, match: str, line: Target
     settings = Settings(chains=2, exchange=ExchangeChoice(**choice))
     with pytest.raises(ConfigurationError, match=match):
         sample(COMPOSITES["resgld"], line, fixed([0.1], [4]), observables=[first], settings=settings)
+
+
+class _Positive(_Weighing):
+    """Weighs states off the half line by 0."""
+
+    def after(self, place, number, state, steps):
+        self.theta = state[0][..., 0].clone()
+        return super().after(place, number, state, steps)
+
+    def log_weights(self):
+        return torch.where(self.theta > 0, 0.0, -torch.inf)
+
+
+def test_a_weight_of_zero_counts_nothing_even_where_the_test_function_is_none(line: Target) -> None:
+    around_of.register(Weighed)(lambda composite, settings: _Positive())
+    mine, rows = Weighed("mine", find_scheme("sgld-euler")), fixed([0.3], [40])
+    settings = Settings(chains=5)
+    found = sample(mine, line, rows, observables=[lambda theta: sqrt(theta[..., 0])], settings=settings)
+    states = sample_states(mine, line, rows, at=range(1, 41), settings=settings).values["theta"][0, :, :, 0]
+    assert (states < 0).any()
+    roots = np.sqrt(np.maximum(states, 0)).sum(0) / (states > 0).sum(0)
+    np.testing.assert_allclose(found.values[0, 0, 0], roots, rtol=1e-12)

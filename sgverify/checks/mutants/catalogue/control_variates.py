@@ -31,9 +31,9 @@ MUTANTS = (
     bug(
         "saga-table-updated-before-use",
         "TableEstimator.evaluate",
-        "change = _sum(found - self._table.gather(0, _wide(drawn, found)))",
+        "change = in_order(found - self._table.gather(0, _wide(drawn, found)))",
         "self._asked = {minibatch: (drawn, found)}; self._enter(); "
-        "change = _sum(found - self._table.gather(0, _wide(drawn, found)))",
+        "change = in_order(found - self._table.gather(0, _wide(drawn, found)))",
         TABLE,
         "the new gradients enter the table before the old ones are subtracted: nothing of the change is left",
     ),
@@ -66,7 +66,7 @@ MUTANTS = (
         "TableEstimator._enter",
         "    for place, value in zip(places.split(1), found.split(1), strict=True):\n"
         "            self._sum = self._sum + (value - self._table.gather(0, place))[0]\n",
-        "    self._sum = self._sum + _sum(found - self._table.gather(0, places))\n"
+        "    self._sum = self._sum + in_order(found - self._table.gather(0, places))\n"
         "        for place, value in zip(places.split(1), found.split(1), strict=True):\n",
         TABLE,
         "a datum that the minibatch holds twice moves the sum twice, and its entry once",
