@@ -19,6 +19,7 @@ from sgverify.samplers.fused.building import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.motion import Motion, State
+from sgverify.samplers.observation import Asked
 from sgverify.samplers.philox import ROWS
 from sgverify.samplers.schedules import step_sizes
 from sgverify.samplers.tape import NotRecordable
@@ -122,10 +123,8 @@ def _proved(
         raise NotTranslatable("tape=False")
     if watch is not None and not hasattr(watch, "settle"):
         raise NotTranslatable("every state is asked for")
-    sizes = step_sizes([ensemble.rows[row] for row in alive], steps.start, min(len(steps), _shown(ensemble)))
-    moving = bool((sizes != sizes[0]).any())
-    h = Constant(sizes if moving else sizes[:1], ensemble._clock, passing=moving)
-    asked = None if watch is None else cast(Summing, watch).sums(alive, steps.start + 1, sizes).asked
+    first = _sizes(ensemble, alive, steps)
+    asked = None if watch is None else cast(Summing, watch).sums(alive, steps.start + 1, first).asked
     kernel = Kernel(
         scheme,
         ensemble._parameters,
@@ -138,11 +137,37 @@ def _proved(
         bound=ensemble._bound,
         asked=asked,
     )
+    # From the same state also with the last random numbers of the run: a bug may wait for a later step.
+    for window in (steps, steps[-min(len(steps), _shown(ensemble)) :]):
+        _show(ensemble, kernel, alive, estimator, noise, start, window, asked)
+    return kernel
+
+
+def _show(
+    ensemble: Ensemble,
+    kernel: Kernel,
+    alive: tuple[int, ...],
+    estimator: Any,
+    noise: Any,
+    start: State,
+    steps: range,
+    asked: Asked | None,
+) -> None:
+    """Raise `NotTranslatable` where the kernel takes other steps, or adds other sums up, than the definition."""
+    scheme, settings = ensemble.scheme, ensemble.settings
+    sizes = _sizes(ensemble, alive, steps)
+    moving = bool((sizes != sizes[0]).any())
+    h = Constant(sizes if moving else sizes[:1], ensemble._clock, passing=moving)
     kernel.meet(h)
-    ones, zeros = np.ones_like(sizes), torch.zeros(())
+    sums, expected_total = None, torch.zeros(())
+    # Weights that differ from step to step and row to row, and steps that do not count.
+    place = np.arange(sizes.size).reshape(sizes.shape)
+    weights, counted = 1 + place % 7 / 8, place % 3 != 1
     if asked is not None:
-        zeros = torch.zeros((len(asked.observables), len(alive), settings.chains), dtype=torch.float64)
-    sums = None if asked is None else Sums(asked, zeros, ones, ones > 0)
+        expected_total = torch.zeros(
+            (len(asked.observables), len(alive), settings.chains), dtype=torch.float64
+        )
+        sums = Sums(asked, expected_total, weights, counted)
     found, total, taken = kernel.move(start, steps.start, len(sizes), sums)
     motion = Motion(scheme, ensemble._parameters, ensemble._clock, (), tape=False)
     estimator.prepare(steps.start, taken)
@@ -154,13 +179,23 @@ def _proved(
         drawn = tuple(islice(draws, scheme.draws))
         expected = motion.move(expected, drawn, h, partial(estimator.of_step, k))
         if asked is not None:
-            zeros = zeros + torch.stack(asked.evaluate(expected))
+            added = torch.stack(asked.evaluate(expected)) * torch.from_numpy(weights[k])[:, None]
+            expected_total = torch.where(
+                torch.from_numpy(counted[k])[:, None], expected_total + added, expected_total
+            )
     for name, one, other in zip(scheme.state, found, expected, strict=True):
         if not torch.equal(one, other.expand(one.shape)):
-            raise NotTranslatable(f"the first steps in C end at another {name} than the definition's do")
-    if total is not None and not torch.equal(total, zeros):
-        raise NotTranslatable("a test function is another one in C")
-    return kernel
+            raise NotTranslatable(
+                f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
+            )
+    if total is not None and not torch.equal(total, expected_total):
+        raise NotTranslatable("a test function, or what it counts, is another one in C")
+
+
+def _sizes(ensemble: Ensemble, alive: tuple[int, ...], steps: range) -> np.ndarray:
+    """The sizes of the first steps, as many as are shown. Shape (K, S)."""
+    rows = [ensemble.rows[row] for row in alive]
+    return step_sizes(rows, steps.start, min(len(steps), _shown(ensemble)))
 
 
 def _shown(ensemble: Ensemble) -> int:
