@@ -1,0 +1,58 @@
+"""The notebook of vr-resgld's simulations runs, is committed as it runs, and its prose says what its tables say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from sgverify.evidence import Study, Table, read_studies
+from tests.notebooks.test_chen2015 import texts
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+PATH = FOLDER / "vr-resgld.ipynb"
+COMMITTED = json.loads(PATH.read_text(encoding="utf-8"))
+STUDIES = {
+    study.id: study for study in read_studies(FOLDER.parent / "reports/vr-resgld/studies.json").studies
+}
+FIGURE_2, FIGURE_6 = STUDIES["vr-resgld/figure-2"], STUDIES["vr-resgld/figure-6"]
+
+
+def by_name(table: Table) -> dict[str, tuple]:
+    return {row[0]: row[1:] for row in table.rows}
+
+
+def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run = json.loads((tmp_path / PATH.name).read_text(encoding="utf-8"))
+    assert all(cell["execution_count"] for cell in run["cells"] if cell["cell_type"] == "code")
+    assert texts(run) == texts(COMMITTED)
+
+
+@pytest.mark.parametrize("study", [FIGURE_2, FIGURE_6], ids=["figure-2", "figure-6"])
+def test_nobody_crosses_at_the_printed_temperatures(study: Study) -> None:
+    assert [(row[2], row[3]) for row in by_name(study.tables[0]).values()] == [(0, "0 of 8")] * 3
+
+
+def test_the_prose_about_swaps_holds() -> None:
+    ladder = by_name(FIGURE_2.tables[1])
+    coldest = {name: int(row[1].split()[0]) for name, row in ladder.items()}
+    assert 1.8 < coldest["VR-reSGLD"] / coldest["reSGLD"] < 2.4
+    assert all(row[2] > 0 for row in ladder.values())
+    printed = by_name(FIGURE_6.tables[0])
+    assert int(printed["VR-reSGLD"][1]) == 0 < int(printed["reSGLD"][1])
+
+
+def test_the_prose_about_variances_holds() -> None:
+    ratios = {row[0]: row[3] for row in FIGURE_2.tables[2].rows}
+    assert round(ratios["m = 20"], -1) == 40 and round(ratios["m = 40"], -1) == 20
+    sizes = [row[1] for row in FIGURE_2.tables[2].rows[:4]]
+    assert all(1.8 < b / a < 2.2 for a, b in pairwise(sizes))
+    exponents = [row[1] for row in FIGURE_2.tables[3].rows]
+    assert abs(exponents[0] + 1) < 0.02 and abs(exponents[1] - 1) < 0.02
