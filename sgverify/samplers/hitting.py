@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.blocks import Divergence
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.blocks import Divergence, Position, by_coordinate
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
@@ -54,9 +55,12 @@ def sample_hits(
     level: float,
     settings: Settings | None = None,
     progress: Callable[[float], None] | None = None,
+    starts: np.ndarray | None = None,
     **how: Any,
 ) -> Hits:
     """Run every row to its last length, or until every chain has reached U <= level. `how`: see `Ensemble`.
+
+    `starts`: where the chains begin, in every row; shape (C, d). By default they begin where the settings say.
 
     Raises `ConfigurationError` as `sample` does.
     """
@@ -65,7 +69,7 @@ def sample_hits(
     diverged: list[Divergence | None] = [None] * len(ensemble.rows)
     longest = max(row.lengths[-1] for row in ensemble.rows)
     with one_thread(), torch.no_grad():
-        for part in ensemble.blocks(watch):
+        for part in ensemble.blocks(watch, start=begin_at(ensemble, starts)):
             for row, why in part.diverged.items():
                 diverged[row] = why
             if progress is not None:
@@ -73,6 +77,24 @@ def sample_hits(
             if watch.all_reached:
                 break
     return Hits(ensemble.rows, level, watch.first.cpu().numpy(), watch.best.cpu().numpy(), tuple(diverged))
+
+
+def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
+    """Where a run begins, with each chain's theta put at `starts`, shape (C, d), in every row; as the settings say for None.
+
+    Raises `ConfigurationError` for another shape and for points that are not finite.
+    """
+    position = ensemble.begin()
+    if starts is None:
+        return position
+    expected = (len(ensemble.chains), ensemble.target.dim)
+    if starts.shape != expected or not np.isfinite(starts).all():
+        raise ConfigurationError(
+            f"starts of shape {starts.shape}: expected finite numbers of shape {expected}, a point for each chain"
+        )
+    theta = torch.tensor(starts, dtype=ensemble.dtype, device=ensemble.device)
+    theta = by_coordinate(theta.expand_as(position.state[0]))
+    return replace(position, state=(theta, *position.state[1:]))
 
 
 class _Hitting:
@@ -104,4 +126,4 @@ class _Hitting:
         raise NotImplementedError
 
 
-__all__ = ["NEVER", "Hits", "sample_hits"]
+__all__ = ["NEVER", "Hits", "begin_at", "sample_hits"]

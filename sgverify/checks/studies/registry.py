@@ -34,6 +34,8 @@ STUDIES: dict[str, Builder] = {
     "chen2015/equal-cost": _at("equal_cost:equal_cost"),
     "vr-resgld/figure-2": _at("exchange.figures:figure_2"),
     "vr-resgld/figure-6": _at("exchange.figures:figure_6"),
+    "awsgld/exploration": _at("adaptive.exploration:exploration"),
+    "awsgld/hitting-times": _at("adaptive.hitting:hitting_times"),
 }
 
 

@@ -1,0 +1,72 @@
+"""What awsgld prints about its experiments, and how much of them is computed at each effort of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sgverify.errors import UnknownNameError
+
+TRIALS = 10
+MOST = 100_000
+"""A trial that needs more iterations counts as infinite."""
+
+CYCLES = 10
+MOMENTUM = 0.9
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The settings of one exploration. `cycle`: the steps that a cycle begins and ends with.
+
+    The energy of the first one is not in the text at hand: Rastrigin's in the plane is our choice, and so are the
+    `start`, in standard deviations of the law around the origin, and the `box`, |theta_i| <= box, whose modes are counted.
+    """
+
+    name: str
+    target: str
+    length: int
+    step: float
+    low: float
+    high: float
+    cycle: tuple[float, float]
+    preset: str
+    box: float
+
+
+FIRST = Printed("first", "rastrigin", 100_000, 5e-5, 2.0, 20.0, (1e-4, 3e-5), "exploration", 5.12)
+GRIEWANK = Printed("Griewank", "griewank", 200_000, 0.005, 0.2, 2.0, (0.02, 0.005), "griewank", 30.0)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Shares of the printed lengths, chains, trials, and the grid of step sizes that each sampler is tuned on.
+
+    The full effort is what two cores do in a few minutes: a tenth of the printed lengths, and a 50th of the iterations after
+    which the paper counts infinite. Nothing else that is printed is changed.
+    `most`: iterations after which a trial counts as infinite; `tuning`: those of a trial of a step size.
+    `functions`: how many of the ten. `grid`: points on an axis of the coarser grid of the masses.
+    """
+
+    share: float
+    chains: int
+    grid: int
+    points: int
+    functions: int
+    trials: int
+    most: int
+    tuning: int
+    steps: int
+
+
+EFFORTS = {
+    "quick": Effort(0.001, 3, 2000, 8, 2, 3, 40, 20, 2),
+    "default": Effort(0.005, 4, 3000, 16, 3, 10, 400, 100, 3),
+    "full": Effort(0.1, 10, 4000, 48, 10, 2 * TRIALS, MOST // 50, 300, 5),
+}
+
+
+def find_effort(name: str) -> Effort:
+    """The effort of that name; raises `UnknownNameError` with the nearest one."""
+    if name not in EFFORTS:
+        raise UnknownNameError("effort", name, EFFORTS)
+    return EFFORTS[name]
