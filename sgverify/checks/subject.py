@@ -29,6 +29,7 @@ from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_
 from sgverify.schemes import Scheme, exact
 from sgverify.targets import Observable, Target, build_target, parse_observable
 from sgverify.targets.metric import CoordinateMetric, parse_metric
+from sgverify.targets.root_matrix import MatrixMetric
 from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
 
 PROOF_DIMENSION = 2
@@ -118,9 +119,9 @@ class Subject:
         return {"T": _rational(c.temperature), "D": _rational(c.friction)}
 
     @cached_property
-    def metric(self) -> CoordinateMetric:
+    def metric(self) -> CoordinateMetric | MatrixMetric:
         """The metric that a sampled run uses, where the dynamics has one; proofs hold for every metric."""
-        return parse_metric(self.configuration.metric)
+        return parse_metric(self.configuration.metric, self.target.dim)
 
     @cached_property
     def order(self) -> LocalOrder | NotExpandableError:

@@ -7,6 +7,7 @@ import math
 from sgverify.schemes import Dynamics, Scheme
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
+from sgverify.targets.root_matrix import MatrixMetric
 
 SHARE_WITHOUT, SHARE_WITH_MOMENTUM = 0.2, 0.3
 
@@ -18,7 +19,9 @@ def share_of_time_scale(dynamics: Dynamics, curvature: float) -> float:
     return SHARE_WITHOUT / curvature
 
 
-def typical_step(scheme: Scheme, target: Target, temperature: float, metric: CoordinateMetric) -> float:
+def typical_step(
+    scheme: Scheme, target: Target, temperature: float, metric: CoordinateMetric | MatrixMetric
+) -> float:
     """A share of the fastest time scale, from the largest curvature r of U over the typical set of exp(-U/T).
 
     See `share_of_time_scale`; Verlet's limit is 2/sqrt(r). Where U is quadratic and the step has a momentum all the same

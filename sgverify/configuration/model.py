@@ -215,7 +215,7 @@ class Configuration(_Table):
     thinning: Length = 1
     level: Chance | None = None
     test_function: str = "theta**2"
-    metric: str | None = None
+    metric: str | tuple[tuple[str, ...], ...] | None = None
     proof_dim: Annotated[int, BeforeValidator(_number), Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None
     target: TargetTable = TargetTable()
     gradient: GradientTable = GradientTable()

@@ -16,6 +16,7 @@ from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
+from sgverify.targets.root_matrix import MatrixMetric
 
 _PIECE = 256
 """Data that are visited at once."""
@@ -174,6 +175,40 @@ class LongDoubleMetric:
         return self._metric.slope(theta)
 
 
+class LongDoubleRootMatrix:
+    """The metric ingredient of a matrix B: entries and their slopes as arrays, put together by the product rule."""
+
+    def __init__(self, metric: MatrixMetric) -> None:
+        self._metric = metric
+
+    def root(self, theta: Any, vector: Any) -> Any:
+        """B v."""
+        return _summed("nij,nj->ni", theta, self._metric.root(theta.value), vector.value)
+
+    def transposed(self, theta: Any, vector: Any) -> Any:
+        """B^T v."""
+        return _summed("nji,nj->ni", theta, self._metric.root(theta.value), vector.value)
+
+    def inverse(self, theta: Any, vector: Any) -> Any:
+        """G^-1 v."""
+        root = self._metric.root(theta.value)
+        return _summed("nik,njk,nj->ni", theta, root, root, vector.value)
+
+    def divergence(self, theta: Any) -> Any:
+        """sum_jk (d_j B_ik) B_jk + B_ik d_j B_jk."""
+        root, slopes = self._metric.root(theta.value), self._metric.slopes(theta.value)
+        first = _summed("nikj,njk->ni", theta, slopes, root)
+        return first + _summed("nik,njkj->ni", theta, root, slopes)
+
+    def root_divergence(self, theta: Any) -> Any:
+        """sum_j d_j B_ji."""
+        return _summed("njij->ni", theta, self._metric.slopes(theta.value))
+
+
+def _summed(subscripts: str, like: Any, *arrays: np.ndarray) -> Any:
+    return type(like)(np.einsum(subscripts, *arrays))
+
+
 def step_in_long_double(
     scheme: Scheme,
     state: Sequence[np.ndarray],
@@ -183,7 +218,7 @@ def step_in_long_double(
     gradient: LongDoubleGradient,
     parameters: Mapping[str, float],
     dim: int,
-    metric: CoordinateMetric,
+    metric: CoordinateMetric | MatrixMetric,
     constants: type = EXTENDED,
     carrier: type[LongDouble] = LongDouble,
 ) -> list[np.ndarray]:
@@ -200,7 +235,9 @@ def step_in_long_double(
             grad=gradient,
             noise=Noise(lambda law: carrier(np.asarray(next(drawn), dtype=EXTENDED))),
             dim=dim,
-            metric=LongDoubleMetric(metric),
+            metric=LongDoubleMetric(metric)
+            if isinstance(metric, CoordinateMetric)
+            else LongDoubleRootMatrix(metric),
             **given,
         )
     return [

@@ -8,10 +8,9 @@ import numpy as np
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.constants import Clock, Constant
-from sgverify.samplers.metric import Metric
+from sgverify.samplers.metric import make_metric
 from sgverify.samplers.settings import Settings
 from sgverify.schemes import Scheme
-from sgverify.targets.metric import parse_metric
 
 
 def parameters_of(
@@ -31,7 +30,7 @@ def parameters_of(
     constants = {name: Constant(np.array([[known[name]]], dtype=np.float64), clock) for name in known}
     if temperatures is not None:
         constants["T"] = Constant(temperatures[None, :], clock)
-    return {**constants, "dim": dim, "metric": Metric(parse_metric(settings.metric))}
+    return {**constants, "dim": dim, "metric": make_metric(settings.metric, dim)}
 
 
 __all__ = ["parameters_of"]

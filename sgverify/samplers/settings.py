@@ -12,7 +12,7 @@ import torch
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients import GradientChoice
 from sgverify.samplers.noise import check_coupling
-from sgverify.targets.metric import parse_metric
+from sgverify.targets.metric import MetricText, parse_metric
 
 COMPILED = ("auto", False, True, "kernel")
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
@@ -32,8 +32,9 @@ class Settings:
     where that is possible and the run is long enough to repay the compiler, False never. True puts the steps through
     torch.compile (full gradients of quadratic potentials): the same up to rounding.
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
-    comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), for the dynamics that
-    have one. `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
+    comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of
+    B, G^-1 = B B^T, for the dynamics that have one.
+    `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
     `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`), defaults where None.
     """
 
@@ -52,7 +53,7 @@ class Settings:
     burn_in: int = 0
     thinning: int = 1
     first_chain: int = 0
-    metric: str | None = None
+    metric: MetricText | None = None
     exchange: Any = None
     partition: Any = None
 

@@ -14,7 +14,7 @@ from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator
-from sgverify.samplers.metric import Metric
+from sgverify.samplers.metric import make_metric
 from sgverify.samplers.minibatches import Minibatches
 from sgverify.samplers.motion import State
 from sgverify.samplers.run import Ensemble
@@ -25,7 +25,6 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.abstract import Census
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
-from sgverify.targets.metric import parse_metric
 
 BLOCK = 7
 """Steps that are drawn at once: a short run then meets many ends of blocks, where streams could start anew."""
@@ -117,7 +116,7 @@ def first_mismatch(
         "D": Constant(np.array([[settings.friction]], dtype=np.float64), clock),
         "T": Constant(np.array([[settings.temperature]], dtype=np.float64), clock),
         "dim": target.dim,
-        "metric": Metric(parse_metric(settings.metric)),
+        "metric": make_metric(settings.metric, target.dim),
     }
     before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
     drawn = torch.from_numpy(transcript.draws).to(dtype)

@@ -1,7 +1,8 @@
-"""The concrete metric that a sampled run uses: G^-1 = diag(b(theta_i)^2) with one polynomial b."""
+"""The concrete metric that a sampled run uses: G^-1 = diag(b(theta_i)^2) with one polynomial b, or B B^T with a matrix."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -11,11 +12,14 @@ import numpy as np
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.polynomial import parse_polynomial
+from sgverify.targets.root_matrix import MatrixMetric, parse_root
 
 DEFAULT_METRIC = "1 + theta**2/10"
 """What b is where the configuration leaves it open: a smooth function that is nowhere 0 and nowhere flat."""
 
 Coefficients = tuple[Fraction, ...]
+MetricText = str | tuple[tuple[str, ...], ...]
+"""What a configuration says of the metric: b as one text, or the rows of B."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,20 @@ class CoordinateMetric:
         return float(np.max(self.value(nodes) ** 2))
 
 
-def parse_metric(text: str | None) -> CoordinateMetric:
-    """The metric of `metric = "1 + theta**2/4"`: the polynomial b of one coordinate, which may vanish nowhere.
+def parse_metric(
+    text: str | Sequence[Sequence[str]] | None, dim: int | None = None
+) -> CoordinateMetric | MatrixMetric:
+    """The metric of `metric = "1 + theta**2/4"`, the polynomial b of one coordinate, or of the rows of B (`parse_root`).
 
-    Raises `ConfigurationError` where it is no polynomial in theta, or has a real zero.
+    Raises `ConfigurationError` where b is no polynomial in theta, or has a real zero, and where B has not the side `dim`.
     """
+    if text is not None and not isinstance(text, str):
+        found = parse_root(text)
+        if dim is not None and found.dim != dim:
+            raise ConfigurationError(
+                f"metric: B has {found.dim} rows, and the target has dim={dim}; expected a row and a column for each coordinate"
+            )
+        return found
     given = DEFAULT_METRIC if text is None else text
     try:
         terms = parse_polynomial(given, 1, ("theta",), ("theta",))

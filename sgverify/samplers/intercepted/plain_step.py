@@ -13,10 +13,10 @@ from torch import Tensor
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.intercepted.slopes import Slope, SlopeEstimator
-from sgverify.samplers.metric import Metric
+from sgverify.samplers.metric import make_metric
 from sgverify.schemes import Scheme
 from sgverify.schemes.noise import Noise
-from sgverify.targets.metric import parse_metric
+from sgverify.targets.metric import MetricText
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PlainStep:
     gradient: Slope = field(repr=False)
     dim: int
     parameters: Mapping[str, float]
-    metric: str | None = None
+    metric: MetricText | None = None
 
     @property
     def numbers(self) -> int:
@@ -48,7 +48,7 @@ class PlainStep:
                 grad=SlopeEstimator(self.gradient).of_step(0),
                 noise=Noise(lambda law: Chains(next(parts))),
                 dim=self.dim,
-                metric=Metric(parse_metric(self.metric)),
+                metric=make_metric(self.metric, self.dim),
                 **given,
             )
         return tuple(value.tensor for value in values)

@@ -13,6 +13,14 @@ SHORT: dict[str, Any] = {
 }
 """Rates of a step that is not affine are sampled: a short sweep at one step, so that they settle nothing."""
 
+MATRIX: dict[str, Any] = {
+    **SHORT,
+    "metric": [["1 + theta[0]**2/10", "theta[1]/5"], ["theta[0]/10", "1"]],
+    "schedule": {"kind": "fixed", "step": 0.01},
+    "sweep": {"steps": [0.01]},
+}
+"""A root that is not symmetric, and whose entries move with both coordinates."""
+
 MUTANTS = (
     Mutant(
         name="sgrld-without-divergence",
@@ -95,5 +103,45 @@ MUTANTS = (
         now="theta + h*p1",
         settings=SHORT,
         reason="the position ignores the metric that the momentum obeys",
+    ),
+    Mutant(
+        name="sgrld-root-transposed",
+        family="Riemannian schemes",
+        scheme="sgrld-euler",
+        place="sgverify.samplers.metric:FullMetric.root",
+        was="self._applied(self._metric.entries, theta, vector)",
+        now="self._applied(tuple(zip(*self._metric.entries, strict=True)), theta, vector)",
+        settings=MATRIX,
+        reason="the noise is multiplied by the transposed root: B^T B for B B^T, an upper for a lower Cholesky factor",
+    ),
+    Mutant(
+        name="sgrhmc-root-not-transposed",
+        family="Riemannian schemes",
+        scheme="sgrhmc-euler",
+        place="sgverify.samplers.metric:FullMetric.transposed",
+        was="tuple(zip(*self._metric.entries, strict=True))",
+        now="self._metric.entries",
+        settings=MATRIX,
+        reason="the force on the momentum takes B where B^T is due, which is the same for diagonal roots alone",
+    ),
+    Mutant(
+        name="sgrhmc-divergence-of-rows",
+        family="Riemannian schemes",
+        scheme="sgrhmc-euler",
+        place="sgverify.targets.root_matrix:MatrixMetric.root_divergence",
+        was="self.entries[j][i], j)",
+        now="self.entries[i][j], j)",
+        settings=MATRIX,
+        reason="the divergence of the rows of B for that of its columns",
+    ),
+    Mutant(
+        name="sgrld-divergence-of-transposed",
+        family="Riemannian schemes",
+        scheme="sgrld-euler",
+        place="sgverify.targets.root_matrix:MatrixMetric.divergence",
+        was="_product(self.entries[i][k], self.entries[j][k])",
+        now="_product(self.entries[k][i], self.entries[k][j])",
+        settings=MATRIX,
+        reason="the divergence of B^T B for that of B B^T",
     ),
 )
