@@ -2,7 +2,7 @@
 
 The claims speak of all targets, so one is enough to refute them: U = |x|^2/2 in the plane, whose energies are exponential
 and whose integrals close. zeta is the configuration's. What is left of an average at eps -> 0 and k -> infinity, with the
-weights at theta*, is what the regions alone cause; how eps and omega enter is not settled here.
+weights at theta*, is what the regions alone cause; how eps, 1/(k eps) and omega enter is computed by `line_terms`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import flint
 from flint import arb
 
+from sgverify.checks.line_terms import LineTerms, certified, with_terms
 from sgverify.checks.making import settled
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing, text
@@ -123,7 +124,7 @@ def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
 def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
     """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~."""
     left = _left(Weighing(subject).zeta, weighted=False)
-    certificate = {
+    certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the average less int f varpi_Psi~": _rows(left),
     }
@@ -135,7 +136,8 @@ def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
             f"{text(left[0], 3)} is left at m = {REGIONS[0]}, where 1/(k eps) + eps + sqrt(sum omega/k) is 0: 1/m is missing",
         )
     else:
-        verdict = _partly(_of_rate(True, left, "the limit of the average is off the piecewise law by O(1/m)"))
+        verdict = _of_rate(True, left, "the limit of the average is off the piecewise law by O(1/m)")
+    verdict = _with_terms(subject, verdict, certificate, weighted=False)
     return settled(
         subject,
         claim,
@@ -149,12 +151,13 @@ def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
 def check_weighted_average(subject: Subject, claim: Claim) -> Evidence:
     """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau."""
     left = _left(Weighing(subject).zeta, weighted=True)
-    certificate = {
+    certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the weighted average less int f pi_tau": _rows(left),
         "weighed by Psi^zeta(U)": "0: Psi^zeta varpi_Psi ~ pi_tau (partition.weights = smooth)",
     }
-    verdict = _partly(_of_rate(True, left, "the limit of the weighted average is off int f pi_tau by O(1/m)"))
+    verdict = _of_rate(True, left, "the limit of the weighted average is off int f pi_tau by O(1/m)")
+    verdict = _with_terms(subject, verdict, certificate, weighted=True)
     order = _order(_growth(left) < _SETTLED)
     return settled(subject, claim, WEIGHTED, verdict, found=order, certificate=certificate)
 
@@ -203,15 +206,16 @@ def _of_rate(holds: bool, values: Sequence[arb], told: str) -> Judgement:
     )
 
 
-def _partly(verdict: Judgement) -> Judgement:
-    """One term of a bound that has four is settled; a violation in it is one of the whole."""
+def _with_terms(
+    subject: Subject, verdict: Judgement, certificate: dict[str, Any], *, weighted: bool
+) -> Judgement:
+    """The other terms of the bound; a violation in one of them is one of the whole."""
     if verdict.verdict != "conforms":
         return verdict
-    return Judgement(
-        "conforms",
-        False,
-        f"{verdict.reason}; the terms in eps, 1/(k eps) and omega are bounds that are not computed here",
-    )
+    terms = LineTerms.of(subject)
+    found = terms.averages(weighted=weighted)
+    certificate["on the line"] = certified(terms, found)
+    return with_terms(verdict, found)
 
 
 def _order(settled: bool) -> Fraction:

@@ -1,11 +1,13 @@
-"""Check: E|theta_k - theta*|^2 = O(omega_k), on a chain of two regions whose law is computed (awsgld theorem 1)."""
+"""Check: E|theta_k - limit|^2 = O(omega_k), and the limit off theta* by O(Var + eps + 1/m) (awsgld theorem 1)."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from sgverify.checks.line_terms import LineTerms, Term, certified, with_terms
 from sgverify.checks.making import settled, unsettled
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing
@@ -13,6 +15,7 @@ from sgverify.claims import Claim
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.partition.fixed_point import cumulated_weights
+from sgverify.exact.partition.piecewise import PlaneEnergies
 from sgverify.exact.partition.two_regions import TwoRegions
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.weighting import omega_of
@@ -27,13 +30,16 @@ _ALPHA = 0.75
 _MOST = 0.35
 """How far E/omega may be from its limit at the last length: its next term is of order omega, here 0.02 to 0.05, times a few."""
 _BALANCED = (0.1, 0.9)
+_GROWS = 1.5
+"""m times an error of order 1/m, from m to 4 m: 1, and 2 for one of order m^(-1/2)."""
 
 
 def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
     """E|theta_k - theta*|^2/omega_k for two regions with Markovian noise, against the limit of the linearised equation.
 
     The masses are those of the configuration's regions, gathered into a lower and an upper one; the regions follow a chain
-    that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0.
+    that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0. The shifts of the limit by eps and
+    Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
     """
     weighing = Weighing(subject)
     try:
@@ -56,7 +62,7 @@ def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
     ratios = errors / steps
     limit = chain.limit if chain.decay > 0 else float("nan")
     off = abs(ratios[-1] / limit - 1) if chain.decay > 0 else float("inf")
-    certificate = {
+    certificate: dict[str, Any] = {
         "masses": list(pair),
         "theta*(1)": star,
         "zeta": zeta,
@@ -68,11 +74,18 @@ def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
         "-h'(theta*)": chain.decay,
         "limit by Lyapunov's equation": limit if chain.decay > 0 else "none: theta* is not stable",
     }
+    verdict = _judgement(ratios, off, limit)
+    if verdict.verdict == "conforms":
+        terms = LineTerms.of(subject)
+        found = {**terms.limits, "omega": _spread(terms), "1/m": _by_regions(weighing.zeta)}
+        certificate["on the line"] = certified(terms, found)
+        verdict = with_terms(verdict, found)
     return settled(
         subject,
         claim,
         CHECK,
-        _judgement(ratios, off, limit),
+        verdict,
+        method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         found=Fraction(1) if off <= _MOST else None,
         certificate=certificate,
     )
@@ -84,8 +97,30 @@ def _judgement(ratios: np.ndarray, off: float, limit: float) -> Judgement:
         return Judgement(
             "conforms",
             False,
-            f"for two regions E|theta_k - theta*|^2/omega_k is {told}, towards {limit:.4g}; more regions are not settled here",
+            f"for two regions E|theta_k - theta*|^2/omega_k is {told}, towards {limit:.4g}",
         )
     if ratios[-1] > 2 * ratios[0]:
         return Judgement("violates", False, f"E|theta_k - theta*|^2/omega_k grows: {told}")
     return Judgement("inconclusive", False, f"E|theta_k - theta*|^2/omega_k has not settled: {told}")
+
+
+def _spread(terms: LineTerms) -> Term:
+    """The limit of E|theta_k - limit|^2/omega_k for all regions on the line: finite where the weights' rest is stable."""
+    name = f"lim E|theta_k - limit|^2/omega_k for {terms.adaptation.partition.bins} regions"
+    found = terms.spread
+    if isinstance(found, str):
+        return Term(name, (), None, f"not computed: {found}")
+    return Term(name, found[:1], found[1] < 0)
+
+
+def _by_regions(zeta: Fraction) -> Term:
+    """m times the distance of theta* from where the weights rest under the law of the multiplier, from m to 4 m."""
+    name, found = "m |theta(m) - theta*|, m = 4, 16, 64", []
+    for bins in (4, 16, 64):
+        law = PlaneEnergies(bins)
+        star = np.array([float(w) for w in cumulated_weights(law.masses(), zeta)])
+        try:
+            found.append(bins * float(np.abs(law.rest(star, zeta) - star).max()))
+        except SgverifyError as error:
+            return Term(name, (), None, f"not computed: {error}")
+    return Term(name, tuple(found), found[-1] <= _GROWS * max(found[:-1]))

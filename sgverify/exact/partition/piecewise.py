@@ -15,12 +15,15 @@ from fractions import Fraction
 from typing import Any
 
 import flint
+import numpy as np
 from flint import arb
 
 import sgverify.exact.enclosure.carrier  # noqa: F401  balls learn exp and log
-from sgverify.exact.ball import number
+from sgverify.exact.ball import PrecisionLostError, number
 from sgverify.exact.partition.fixed_point import BITS
 from sgverify.schemes.composites import weighting
+
+_ROUNDS, _STILL = 2000, 1e-12
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,31 @@ class PlaneEnergies:
     def smooth_parts(self, weights: Sequence[Any], zeta: Any) -> list[arb]:
         """int over region i of pi_tau Psi^-zeta, i = 1, ..., m."""
         return [self._part(weights, zeta, i, None) / self._inside for i in range(1, self.bins + 1)]
+
+    def rest(self, start: np.ndarray, zeta: Any) -> np.ndarray:
+        """Where AWSGLD's weights rest under varpi_Psi: theta(i) = sum_(J <= i) q_J theta(J)/sum_J q_J theta(J). Shape (m,).
+
+        Iterated in floats from `start`, with steps of 1/zeta at most. Raises `PrecisionLostError` where that does not settle.
+        """
+        theta, share = start, min(1.0, 1 / float(zeta))
+        for _ in range(_ROUNDS):
+            parts = self._float_parts(theta, float(zeta)) * theta
+            moved = theta + share * (np.cumsum(parts) / parts.sum() - theta)
+            if np.abs(moved - theta).max() < _STILL:
+                return np.asarray(moved)
+            theta = moved
+        raise PrecisionLostError(f"the weights of {self.bins} regions did not come to rest")
+
+    def _float_parts(self, theta: np.ndarray, zeta: float) -> np.ndarray:
+        """`smooth_parts`, rounded, up to a common factor."""
+        below = np.append(theta[:1], theta[:-1])
+        m = np.asarray(
+            weighting.multiplier(theta, below, zeta=zeta, tau=float(self.tau), width=float(self.width))
+        )
+        starts = np.array([float(self.start(i)) for i in range(1, self.bins + 1)])
+        lengths = np.array([float(self.length(i)) for i in range(1, self.bins + 1)])
+        rises = -np.expm1(-m * lengths / float(self.tau)) / m
+        return np.asarray(np.exp(-starts / float(self.tau)) * below**-zeta * rises)
 
     def distance(self, weights: Sequence[Any], zeta: Any) -> arb:
         """int |varpi_Psi - varpi_Psi~| dx: the supremum over |f| <= 1 of what lemma 3 bounds."""
