@@ -52,7 +52,10 @@ def sample(
     chains = len(sampling.ensemble.chains)
     # Loaded now, so that nothing which may take long or fail stands between the last draw and the file.
     arviz()
-    click.echo(f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}", err=True)
+    kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
+    click.echo(f"{kept}; {sampling.step_text}", err=True)
+    if sampling.warning:
+        click.echo(sampling.warning, err=True)
     with output.progress("sampling") as progress:
         told = None if progress is None else (lambda done, total: progress("", done, total))
         draws = sampling.draw(told)

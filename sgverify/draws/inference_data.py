@@ -11,8 +11,10 @@ import numpy as np
 import sgverify
 from sgverify.configuration import Configuration
 from sgverify.draws.library import arviz
+from sgverify.draws.step_bias import StepBias
 from sgverify.samplers.module_target import ModuleTarget
 from sgverify.samplers.recording import Draws
+from sgverify.samplers.schedules import Row
 from sgverify.targets import Target
 
 MOST_OBSERVED = 1_000_000
@@ -74,6 +76,17 @@ def make_inference_data(
             attributes,
         )
     return arviz().InferenceData(attrs=attributes, **groups)
+
+
+def tell_step(draws: Any, row: Row, bias: StepBias | None, warning: str | None) -> None:
+    """Add what is known of the step size to the attributes of the draws and of their groups."""
+    told: dict[str, Any] = {"step_size": row.at(1)}
+    if bias is not None:
+        told |= {"step_bias": bias.share, "step_bias_coordinate": bias.coordinate, "step_bias_how": bias.how}
+    if warning is not None:
+        told["step_warning"] = warning
+    for place in (draws, *(draws[name] for name in draws.groups())):
+        place.attrs.update(told)
 
 
 def _posterior(

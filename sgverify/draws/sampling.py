@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.draws.inference_data import make_inference_data
+from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.memory import check_memory
+from sgverify.draws.step_bias import StepBias, step_bias
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.module_target import ModuleTarget
 from sgverify.samplers.recording import bytes_needed, kept_steps, record
@@ -25,6 +28,8 @@ from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 from sgverify.targets.log_density import LogDensity
+
+_LOG = logging.getLogger("sgverify")
 
 Source = Configuration | Mapping[str, Any] | str | Path | None
 
@@ -47,6 +52,9 @@ def sample(
     for every draw. `progress` is told the steps that are done and those that are asked for.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a chain that diverges,
     which the attribute `diverged` and the sample statistic `diverging` name.
+    A fixed step that makes draws more than 10% too wide or too narrow is told on stderr (by the logger `sgverify`), with
+    a step that does not, and in the attributes `step_size`, `step_bias` (the share by which the worst standard deviation
+    is off, where that is known) and `step_warning`. The default step is no recommendation: half the stability limit.
     Raises `UserError` where scheme, configuration or target are wrong, the step is unstable, a chain diverges before
     there is any draw, or there is no memory for the draws.
 
@@ -59,6 +67,9 @@ def sample(
     elif target is not None:
         overrides["target"] = target
     sampling = Sampling.of(scheme, load_configuration(config, **overrides), target=made, energy=energy)
+    if sampling.warning:
+        # By a logger: on stderr by default, and silenced like any other.
+        _LOG.warning(sampling.warning)
     return sampling.draw(progress)
 
 
@@ -116,6 +127,37 @@ class Sampling:
         """How many draws of each chain are kept."""
         return len(kept_steps(self.ensemble))
 
+    @cached_property
+    def step_bias(self) -> StepBias | None:
+        """How wide the draws come out at a fixed step size; None where that is not known before they are drawn."""
+        schedule = self.ensemble.rows[0].schedule
+        return step_bias(self.subject, schedule.step) if isinstance(schedule, Fixed) else None
+
+    @property
+    def step_text(self) -> str:
+        """The step sizes, in words."""
+        row = self.ensemble.rows[0]
+        schedule = row.schedule
+        if isinstance(schedule, Fixed):
+            return f"step {schedule.step:g}{' (the default)' if self._default_step else ''}"
+        if isinstance(schedule, Power):
+            return f"steps from {row.at(1):g} down to {row.at(row.lengths[-1]):g}"
+        return f"cyclical steps from {schedule.scale:g} towards {schedule.low:g}"
+
+    @property
+    def warning(self) -> str | None:
+        """One line where the step makes draws too wide or too narrow by more than a little; None where it does not."""
+        found = self.step_bias
+        if found is None or not found.matters:
+            return None
+        alone = isinstance(self.subject, CompositeSubject)
+        return found.warning(default=self._default_step, alone=alone)
+
+    @property
+    def _default_step(self) -> bool:
+        schedule = self.subject.configuration.schedule
+        return schedule.step is None and schedule.kind == "fixed"
+
     def draw(self, progress: Callable[[int, int], None] | None = None) -> Any:
         """Run it; see `sample`."""
         row = self.ensemble.rows[0]
@@ -127,7 +169,7 @@ class Sampling:
                 f"{found.diverged[0]} before any draw was kept; expected chains that stay within bounds; take a smaller "
                 f"schedule.step or a start nearer to the target than start={self.subject.configuration.start!r}"
             )
-        return make_inference_data(
+        draws = make_inference_data(
             found,
             self.subject.target,
             chains=self.ensemble.chains,
@@ -135,6 +177,8 @@ class Sampling:
             configuration=self.subject.configuration,
             command=self.command,
         )
+        tell_step(draws, self.ensemble.rows[0], self.step_bias, self.warning)
+        return draws
 
 
 def row_of(subject: Subject) -> Row:

@@ -33,6 +33,15 @@ def test_the_draws_are_written_and_summarised(call: Call, tmp_path: Path) -> Non
     np.testing.assert_array_equal(theta(tmp_path / "draws.nc"), theta(tmp_path / "draws.zarr"))
 
 
+def test_a_step_that_widens_the_draws_is_told_in_one_line(call: Call) -> None:
+    answer = call("sample", "sgld-euler", *FEW, "--set", "gradient.kind=iid")
+    kept, warned = answer.err.splitlines()
+    assert kept.endswith("step 0.000999001 (the default)")
+    assert "9.87 times as wide" in warned
+    assert "schedule.step=1e-06 keeps it within 5%" in warned
+    assert len(call("sample", "sghmc-baoab", *FEW).err.splitlines()) == 1
+
+
 def test_json_alone_on_stdout(call: Call) -> None:
     document = call("sample", "sgld-euler", *FEW, "--json", "-").document
     assert document["complete"] is True
