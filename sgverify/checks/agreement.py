@@ -32,6 +32,9 @@ FEWEST = 128
 """Chains of the first look at least, even where fewer are configured: with 64, the margin of the variance is resolved where its
 kurtosis is known to be a normal law's, and one time in ten not where that is estimated."""
 
+MOST_FIRST = 4096
+"""Chains of the first look at most, unless more are configured."""
+
 MEAN, VARIANCE = "mean in sd", "log variance"
 
 MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
@@ -64,7 +67,7 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     except MomentsDivergeError as error:
         return unsettled(subject, claim, CHECK, f"the average has no variance to compare: {error}")
     looked: list[Floats] = []
-    first = max(c.chains, FEWEST)
+    first = max(c.chains, FEWEST, _needed(law) if subject.target.rugged else 0)
 
     def draw(chains: int) -> Nulls:
         values = _averages(subject, law, chains)
@@ -110,6 +113,16 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         points=points,
         certificate={**decision.certificate, **law.certificate, "level_of_call": share_of(subject).call},
     )
+
+
+def _needed(law: AverageLaw) -> int:
+    """Chains that resolve a sample variance as `FEWEST` do where the law is normal: in proportion to kurtosis + 2.
+
+    Asked for on landscapes of many modes, where the few chains that change theirs make the tails.
+    """
+    if law.kurtosis is None or not math.isfinite(law.kurtosis):
+        return 0
+    return min(MOST_FIRST, math.ceil(FEWEST * (1 + law.kurtosis / 2)))
 
 
 class ChainsDiverged(Exception):

@@ -123,3 +123,9 @@ def test_chains_that_may_escape_and_do_are_no_violation(monkeypatch: pytest.Monk
     monkeypatch.setattr(agreement, "law_of_average", lambda subject: replace(plain(subject), escaping=1e-7))
     found = evidence_of("sgld-euler", **WELL)
     assert found.verdict == "inconclusive" and found.reason.startswith("escape")
+
+
+def test_a_landscape_of_many_modes_is_decided_with_as_many_chains_as_its_tails_ask_for() -> None:
+    found = evidence_of("sgld-euler", target={"name": "rastrigin"}, steps=200)
+    assert found.verdict == "conforms", found.reason
+    assert found.certificate["looks"]["planned"][0] > 256

@@ -17,9 +17,10 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sgverify.errors import ConfigurationError
-from sgverify.exact.transfer.bias_on_grids import LEVELS, MOST_POINTS, LineGrids
+from sgverify.exact.transfer.bias_on_grids import LEVELS, LineGrids
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.interpolation import centred
@@ -32,6 +33,12 @@ from sgverify.targets import Observable, Target
 
 LEFT = 1e-8
 """Of a chain, by the last step: more than this leaving a grid is an escape, or asks for a wider grid."""
+
+MOST_OF_LINE = 8000
+"""Points of a grid of the line at most: a step leads from each to few others."""
+
+_FILLED = 0.2
+"""Of the entries of an operator: where more are not 0, a dense product is faster than a sparse one."""
 
 _PER_SCALE, _FEWEST, _FINER = 4.0, 96, 1.5
 _NODES = {0: 1, 1: 16, 2: 10, 3: 8}
@@ -191,14 +198,16 @@ class LineTransient:
     ) -> Solved:
         low, high = interval
         count = max(_FEWEST, STENCIL, int(np.ceil((high - low) / spacing)))
-        if count > MOST_POINTS:
-            raise OutOfReachError(f"a grid would need {count} points, above {MOST_POINTS}")
+        if count > MOST_OF_LINE:
+            raise OutOfReachError(f"a grid would need {count} points, above {MOST_OF_LINE}")
         x = np.linspace(EXTENDED(low), EXTENDED(high), count)
         starts = np.append(x, EXTENDED(start))
-        matrix = np.zeros((count + 1, count))
+        found: Any = sparse.csr_array((count + 1, count))
         for share, motion in self._motions:
-            _collocate(matrix, x, *motion.after(starts, step, nodes), share)
-        matrix, row = matrix[:-1], matrix[-1]
+            found = found + _collocated(x, *motion.after(starts, step, nodes), share)
+        row, matrix = found[[count]].toarray()[0], found[:count]
+        if matrix.nnz > _FILLED * count**2:
+            matrix = matrix.toarray()
         function = np.asarray(self._observable(x[:, None]), dtype=np.float64)
         if centre is None:
             energy = taylor_of(self._target, x, 0)[0].astype(np.float64) / self._temperature
@@ -209,14 +218,15 @@ class LineTransient:
         )
 
 
-def _collocate(
-    matrix: np.ndarray, x: np.ndarray, moved: np.ndarray, weights: np.ndarray, share: float
-) -> None:
-    """Add the operator whose states go to moved[i, k] with probability share weights[k]. Shapes (r, n), (n,), (r, m), (m,)."""
+def _collocated(x: np.ndarray, moved: np.ndarray, weights: np.ndarray, share: float) -> Any:
+    """The operator whose states go to moved[i, k] with probability share weights[k], sparse. Shapes (n,), (r, m), (m,)."""
     count, rows = len(x), np.arange(len(moved))
     positions = ((moved - x[0]) / (x[1] - x[0])).astype(np.float64)
+    places, values = [], []
     for position, weight in zip(positions.T, weights, strict=True):
         first, shares = centred(position, count, STENCIL)
-        shares *= share * float(weight)
-        for j in range(STENCIL):
-            matrix[rows, first + j] += shares[:, j]
+        places.append(first[:, None] + np.arange(STENCIL))
+        values.append(shares * (share * float(weight)))
+    columns, entries = np.concatenate(places, 1), np.concatenate(values, 1)
+    index = (np.repeat(rows, columns.shape[1]), columns.ravel())
+    return sparse.coo_array((entries.ravel(), index), shape=(len(moved), count)).tocsr()

@@ -182,6 +182,15 @@ def test_a_chain_that_escapes_is_seen_to_leave() -> None:
     assert found.left > 0.5
 
 
+def test_a_sparse_operator_is_the_dense_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, found = subject_of("sgld-euler", *WELL), []
+    for filled in (0.0, 1.0):
+        monkeypatch.setattr("sgverify.exact.transfer.transient._FILLED", filled)
+        found.append(transient(subject, 20, 0.4))
+    assert found[0].mean == pytest.approx(found[1].mean, rel=1e-13)
+    assert found[0].variance == pytest.approx(found[1].variance, rel=1e-12)
+
+
 def test_what_no_grid_holds_is_out_of_reach() -> None:
     with pytest.raises(OutOfReachError, match="dim=2"):
         transient(subject_of("sghmc-baoab", "target.name=double-well", "target.dim=2"), 3, 0.0)
