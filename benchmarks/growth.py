@@ -25,9 +25,9 @@ GROWING: dict[str, tuple[int, ...]] = {
 }
 NAMES = {"chains": "chains C", "dim": "dimension d", "size": "data N"}
 
-# Numbers that a run moves in C; on torch a tenth of its steps are taken.
-WORK = 2_000_000
-SHARE = 10
+# Numbers that a run moves in C; on torch a twentieth of its steps are taken.
+WORK = 1_000_000
+SHARE = 20
 
 LENGTHS = (20_000, 2_000_000)
 """Steps of the two runs whose peak memory is compared."""

@@ -28,13 +28,13 @@ SIZE, DIM, BATCH = 1000, 10, 10
 SCHEMES = {"sgld": ("sgld-euler", 1e-4), "sghmc": ("sghmc-euler-explicit", 2e-3)}
 DTYPES = ("float32", "float64")
 
-# Chains, and how many steps each peer takes of them: a fraction of a second or more.
+# Chains, and how many steps each peer takes of them: a third of a second or so.
 LENGTHS: dict[int, dict[str, int]] = {
-    4096: {"posteriors": 200, "blackjax": 200, "SGMCMCJax": 200},
-    100: {"posteriors": 1_000, "blackjax": 5_000, "SGMCMCJax": 5_000},
-    1: {"posteriors": 1_000, "blackjax": 50_000, "SGMCMCJax": 50_000},
+    4096: {"posteriors": 100, "blackjax": 100, "SGMCMCJax": 100},
+    100: {"posteriors": 500, "blackjax": 2_500, "SGMCMCJax": 2_500},
+    1: {"posteriors": 600, "blackjax": 25_000, "SGMCMCJax": 25_000},
 }
-FLOOR_LENGTH = 3_000
+FLOOR_LENGTH = 1_000
 
 LEAST = {
     ("float32", 4096): 3.0,

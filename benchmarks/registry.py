@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks import (
     commutators,
+    cuda,
     dimensions,
     epochs,
     growth,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "posterior-averages": posterior_averages.run,
     "sampler": sampler.run,
     "peers": peers.run,
+    "cuda": cuda.run,
     "growth": growth.run,
     "stationary-bias": stationary_bias.run,
     "report": report.run,

@@ -104,18 +104,17 @@ def by_coordinate(tensor: Tensor) -> Tensor:
 
 
 def far_out(state: Sequence[Tensor], bound: float) -> np.ndarray | None:
-    """Which chains are NaN or beyond `bound`, shape (S, C); None where none is."""
-    if all(_within(tensor, bound) for tensor in state):
+    """Which chains are NaN or beyond `bound`, shape (S, C); None where none is. One number is read from the device."""
+    dense = [tensor if tensor.is_contiguous() else tensor.mT for tensor in state]
+    flat = [tensor.reshape(-1) for tensor in dense]
+    # One pass first: no entry is larger than the root of the sum of squares. NaN compares as false.
+    squares = sum((torch.dot(entries, entries) for entries in flat[1:]), torch.dot(flat[0], flat[0]))
+    if squares.item() <= bound * bound or all(_within(tensor, bound) for tensor in dense):
         return None
     beyond = torch.stack([~(tensor.abs().amax(-1) <= bound) for tensor in state])
     return np.asarray(beyond.any(0).cpu().numpy())
 
 
-def _within(tensor: Tensor, bound: float) -> bool:
-    dense = tensor if tensor.is_contiguous() else tensor.mT
-    flat = dense.reshape(-1)
-    # One pass first: no entry is larger than the root of the sum of squares. NaN compares as false.
-    if torch.dot(flat, flat).item() <= bound * bound:
-        return True
+def _within(dense: Tensor, bound: float) -> bool:
     low, high = torch.aminmax(dense)
     return -bound <= low.item() and high.item() <= bound

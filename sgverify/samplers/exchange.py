@@ -188,7 +188,8 @@ class Exchange(Around):
             "swap_probability": chance.flatten(0, 1),
             "swapped": (source - self._places).flatten(0, 1),
         }
-        if not bool(accepted.any()):
+        # Where nothing is accepted all stay as they are. To know it, a device would have to be waited for.
+        if accepted.device.type == "cpu" and not bool(accepted.any()):
             return state
         self._walkers = self._moved(self._walkers, source)
         if self.controls is not None:

@@ -49,6 +49,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "posterior-averages",
         "sampler",
         "peers",
+        "cuda",
         "growth",
         "stationary-bias",
         "report",
