@@ -1,0 +1,79 @@
+"""The notebook of awsgld's experiments runs, is committed as it runs, and its prose says what its tables say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sgverify.checks.studies.adaptive.settings import EFFORTS, FIRST, GRIEWANK, MOST
+from sgverify.evidence import read_studies
+from sgverify.schemes.composites.weighting import omega_of
+from tests.notebooks.test_chen2015 import texts
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+PATH = FOLDER / "awsgld.ipynb"
+COMMITTED = json.loads(PATH.read_text(encoding="utf-8"))
+STUDIES = {study.id: study for study in read_studies(FOLDER.parent / "reports/awsgld/studies.json").studies}
+EXPLORATION, HITS = STUDIES["awsgld/exploration"], STUDIES["awsgld/hitting-times"]
+COLD = ("SGLD, cold", "cycSGLD", "pSGLD", "SGHMC", "cycSGHMC")
+HOT = ("SGLD, hot", "reSGLD", "CSGLD", "AWSGLD")
+
+
+def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run = json.loads((tmp_path / PATH.name).read_text(encoding="utf-8"))
+    assert all(cell["execution_count"] for cell in run["cells"] if cell["cell_type"] == "code")
+    # The live tables are short runs, which another rounding may change.
+    live = 2 * 2
+    assert texts(run)[:-live] == texts(COMMITTED)[:-live] and len(texts(run)) == len(texts(COMMITTED))
+    assert texts(run).count("figure") == 5
+
+
+def test_the_lengths_are_those_that_are_said() -> None:
+    full = EFFORTS["full"]
+    assert (full.share, full.most, full.tuning, MOST) == (0.1, 2000, 300, 100_000)
+    assert full.share * FIRST.length == 10_000 and full.share * GRIEWANK.length == 20_000
+
+
+@pytest.mark.parametrize(("place", "most"), [(0, 0.01), (2, 1 / 30)])
+def test_the_prose_about_modes_holds(place: int, most: float) -> None:
+    share = {row[0]: (row[2], row[3]) for row in EXPLORATION.tables[place].rows}
+    assert max(share[name][0] for name in COLD) < most
+    plain = max(share[name][0] for name in ("SGLD, cold", "cycSGLD", "pSGLD"))
+    assert min(share[name][0] for name in HOT) > 5 * plain
+    (mine, error), (hot, other) = share["AWSGLD"], share["SGLD, hot"]
+    assert hot - 3 * (error**2 + other**2) ** 0.5 < mine < hot
+    assert share["CSGLD"] == share["SGLD, hot"]
+
+
+@pytest.mark.parametrize(("place", "length", "time", "factor"), [(1, 10_000, 0.9, 3), (3, 20_000, 1.6, 5)])
+def test_the_prose_about_weights_holds(place: int, length: int, time: float, factor: int) -> None:
+    spent = sum(omega_of(k, scale=0.1, alpha=0.6, offset=1000.0) for k in range(1, length + 1))
+    assert round(spent, 1) == time
+    ratios = [row[5] for row in EXPLORATION.tables[place].rows]
+    assert ratios[0] == max(ratios) and round(max(ratios)) == factor
+
+
+def test_the_prose_about_first_hits_holds() -> None:
+    least, near = ({row[0]: row[k] for row in HITS.tables[-2].rows} for k in (1, 2))
+    assert least["AWSGLD-10"] == 0 and max(least, key=lambda name: least[name]) == "pSGLD"
+    assert near["AWSGLD-10"] == near["reSGLD"] == near["cycSGLD"] == 5
+    medians = HITS.tables[0]
+    for name in ("drop-wave", "shubert"):
+        column = medians.columns.index(name)
+        assert all(str(row[column]).startswith("infinite") for row in medians.rows)
+    for column in range(1, 11):
+        assert any(not str(row[column]).startswith("infinite") for row in medians.rows) == (
+            medians.columns[column] not in ("drop-wave", "shubert")
+        )
+
+
+def test_nothing_of_the_machine_is_committed() -> None:
+    assert [cell["metadata"] for cell in COMMITTED["cells"] if cell["metadata"]] == []
+    assert [text for text in texts(COMMITTED) if "site-packages" in text or "Traceback" in text] == []
