@@ -12,6 +12,7 @@ from sgverify.errors import SgverifyError
 from sgverify.samplers.adapted import AdaptedWeights
 from sgverify.samplers.adapted_gradient import AdaptedEstimator
 from sgverify.samplers.around import Around, Stage, around_of
+from sgverify.samplers.carrier import Chains
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.minibatches import Iid
@@ -19,6 +20,9 @@ from sgverify.samplers.motion import State
 from sgverify.samplers.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
 from sgverify.schemes.composites.weighted import AdaptivelyWeighted
+
+_STEEP = 3.0
+"""A multiplier that is told where chains diverge: a step of three times the size is beyond what many schemes stand."""
 
 
 class Adapting(Around):
@@ -95,6 +99,26 @@ class Adapting(Around):
         """Where the energies come from by which the weights adapt."""
         assert self._energies is not None
         return self._energies
+
+    def why_diverged(self, row: int, chains: np.ndarray) -> str:
+        """See `Around.why_diverged`: the least multiplier of a region, where the gradient is turned round."""
+        theta = self.weighting.theta[row, chains]
+        below = torch.cat([theta[:, :1], theta[:, :-1]], dim=-1)
+        widths = torch.tensor(
+            self.weighting.adaptation.partition.widths, dtype=torch.float64, device=theta.device
+        )
+        slopes = self.weighting.adaptation.multiplier(Chains(theta), Chains(below), Chains(widths)).tensor
+        least, most = float(slopes.min()), float(slopes.max())
+        region = (
+            1 + int(slopes.min(0).values.argmin()) if least < 0 else 1 + int(slopes.max(0).values.argmax())
+        )
+        if least >= 0 and most <= _STEEP:
+            return ""
+        worst, told = (least, "drives energies up") if least < 0 else (most, "is that many steps at once")
+        return (
+            f"; its gradient is multiplied by {worst:.4g} in region {region}, which {told}: take a smaller partition.zeta, wider "
+            "regions (fewer partition.bins), or a smaller schedule.step"
+        )
 
     def log_weights(self) -> Tensor:
         """See `Around.log_weights`."""

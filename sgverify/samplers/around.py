@@ -82,6 +82,10 @@ class Around:
         """log of what the present state counts in averages, times what its schedule says; float64, shape (S, C)."""
         raise NotImplementedError(f"{type(self).__name__} weighs no states")
 
+    def why_diverged(self, row: int, chains: np.ndarray) -> str:
+        """What may have driven chains of a row off, for the message; `row` counts those that run, `chains` are places."""
+        return ""
+
     def recorded(self) -> Mapping[str, Tensor]:
         """Statistics of the latest step by name, each of shape (S, C)."""
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -18,15 +18,16 @@ the friction, the start's and the mean's distance from 0 and the standard deviat
 
 @dataclass(frozen=True)
 class Divergence:
-    """A row that left every bound: its schedule, the step at which, and the numbers of the chains that did."""
+    """A row that left every bound: its schedule, the step at which, the numbers of the chains that did, and what may be why."""
 
     schedule: str
     step_number: int
     chains: tuple[int, ...]
+    why: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         named = ", ".join(map(str, self.chains[:5])) + (", ..." if len(self.chains) > 5 else "")
-        return f"{self.schedule} diverged at step {self.step_number} (chains {named})"
+        return f"{self.schedule} diverged at step {self.step_number} (chains {named}){self.why}"
 
 
 @dataclass(frozen=True)

@@ -204,11 +204,11 @@ def _named(held: Mapping[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
 
 
 def _plain(why: Divergence) -> list[Any]:
-    return [why.schedule, why.step_number, list(why.chains)]
+    return [why.schedule, why.step_number, list(why.chains), why.why]
 
 
 def _divergence(held: list[Any]) -> Divergence:
-    return Divergence(held[0], held[1], tuple(held[2]))
+    return Divergence(held[0], held[1], tuple(held[2]), *held[3:])
 
 
 def _earlier(a: Divergence | None, b: Divergence | None) -> Divergence | None:

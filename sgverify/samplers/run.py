@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -151,6 +153,10 @@ class Ensemble(Assembly):
                 names = [row.name for row in self.rows]
                 block.diverged.update(divergences(block, beyond, names, self.chains.start))
                 if around is not None:
+                    for row, found in block.diverged.items():
+                        place = alive.index(row)
+                        why = around.why_diverged(place, np.flatnonzero(beyond[place]))
+                        block.diverged[row] = replace(found, why=why)
                     block.diverged.update(whole_groups(block.diverged, around.replicas))
             done = block.last
             self._carried = own.carried if around is None else (*around.carried, *own.carried)

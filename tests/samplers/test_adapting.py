@@ -146,3 +146,18 @@ def test_a_level_that_nobody_reaches_is_reached_by_no_share_and_after_no_time() 
     hits = sample_hits(composite("csgld"), target(), fixed([0.02], [5]), level=-99.0, settings=settings())
     assert hits.reached.tolist() == [0.0] and hits.median.tolist() == [np.inf]
     assert np.isfinite(hits.best).all()
+
+
+def test_a_divergence_names_the_multiplier_that_drove_it() -> None:
+    """CSGLD on two wells at a step where its multiplier turns negative, and what one may do about it."""
+    about = Settings(chains=64, seed=0)
+    found = sample(
+        composite("csgld"), target(), fixed([0.05], [3000]), observables=[observable()], settings=about
+    )
+    (why,) = found.diverged
+    assert why is not None and why.why
+    assert "its gradient is multiplied by" in str(why) and "partition.zeta" in str(why)
+    plain = sample(
+        composite("csgld").scheme, target(), fixed([50.0], [3000]), observables=[observable()], settings=about
+    )
+    assert plain.diverged[0] is not None and not plain.diverged[0].why
