@@ -43,7 +43,7 @@ def test_every_exchange_of_the_catalogue_balances(name: str) -> None:
     assert judged(name, **NOISY, exchange={"ladder": [1, 2, 5]}).verdict == "conforms"
 
 
-@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_alarm_on_a_correct_composite_under_any_configuration(data: st.DataObject) -> None:
     composite = COMPOSITES[data.draw(st.sampled_from(EXCHANGES))]
@@ -140,13 +140,13 @@ def test_each_replica_keeps_the_exact_moments_of_its_temperature() -> None:
 
 
 def test_swapping_by_noisy_energies_without_correction_heats_the_cold_replica() -> None:
-    """The posterior's second moment: within error at F = 2, far off without a correction."""
+    """Its second moment: above the posterior's by the noise of the steps, and without a correction by that of the swaps too."""
     target = build_target_of_data()
     truth = float(target.spread_float64(1.0)[0] ** 2)
     found = {}
     for F in (2.0, 1e9):
         settings = Settings(
-            chains=3000,
+            chains=1500,
             start=0.0,
             gradient=GradientChoice("iid", 4),
             exchange=ExchangeChoice(ladder=(1.0, 6.0), correction=F, smoothing=1.0),
