@@ -140,7 +140,7 @@ def _watch(ensemble: Ensemble, around: Adapting) -> Watched:
     with one_thread(), torch.no_grad():
         for part in ensemble.blocks(Watching()):
             if part.diverged:
-                # Nothing happens around the step that leaves every bound.
+                # What is done around the step that leaves every bound is of no consequence.
                 for kept in (watched.states, watched.weights, watched.energies, watched.logs, watched.chosen):
                     del kept[part.last - 1 :]
                 watched.felt = [felt for felt in watched.felt if felt.number < part.last - 1]

@@ -141,7 +141,8 @@ class Ensemble(Assembly):
                 drawn_now = tuple(islice(draws, self.scheme.draws))
                 state = motion.move(state, drawn_now, h, partial(estimator.of_step, k))
                 beyond = far_out(state, self._bound)
-                if around is not None and beyond is None:
+                if around is not None:
+                    # To rows that do not diverge here this is a step like any other.
                     state = around.after(k, done + k + 1, state, steps[k])
                 k += 1
                 if watch is not None:

@@ -161,3 +161,19 @@ def test_a_divergence_names_the_multiplier_that_drove_it() -> None:
         composite("csgld").scheme, target(), fixed([50.0], [3000]), observables=[observable()], settings=about
     )
     assert plain.diverged[0] is not None and not plain.diverged[0].why
+
+
+@pytest.mark.parametrize("name", ["awsgld", "vr-resghmc"])
+@pytest.mark.parametrize("step", [1e30, 60.0])
+def test_a_row_that_diverges_at_once_or_later_takes_nothing_from_the_others(name: str, step: float) -> None:
+    # The others take that step too, and what is done around it.
+    how = {"observables": [observable()], "settings": settings(gradient=MINIBATCH)}
+    given = (load_step(name), target("gaussian-mean"))
+    alone = sample(*given, fixed([0.02], [30]), **how)  # type: ignore[arg-type]
+    beside = sample(*given, fixed([0.02, step], [30]), **how)  # type: ignore[arg-type]
+    rows = len(alone.rows)
+    assert beside.diverged[:rows] == (None,) * rows
+    ends = [why.step_number for why in beside.diverged[rows:] if why is not None]
+    assert len(ends) == rows and (max(ends) == 1) == (step == 1e30)
+    np.testing.assert_array_equal(beside.values[:, :rows], alone.values)
+    assert np.isnan(beside.values[:, rows:]).all()
