@@ -85,6 +85,9 @@ CHECKS: dict[str, Check] = {
         Check("moments", "moments:check_moments", "what rates cannot see"),
         Check("swap-balance", "swap_balance:check_swap_balance", "deng2021 equation (6)", composite=True),
         Check(
+            "exchange-run", "exchange_run:check_exchange_run", "deng2021 Algorithms 1 and 2", composite=True
+        ),
+        Check(
             "adaptation",
             "adaptation:check_adaptation",
             "Deng, Lin, Liang 2022; Deng, Lin, Liang 2020",

@@ -63,6 +63,7 @@ OF_EXCHANGE = (
     "energy-variance",
     "best-coefficient",
     "swap-balance",
+    "exchange-run",
     "swap-rate",
     "swap-bound",
     "exchange-rate",

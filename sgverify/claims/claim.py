@@ -33,6 +33,7 @@ Quantity = Literal[
     "moments",
     "one-step-law",
     "swap-balance",
+    "exchange-run",
     "adaptation",
     "fixed-point",
     "weight-stability",

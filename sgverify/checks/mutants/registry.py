@@ -25,6 +25,7 @@ FILES = (
     "potentials",
     "schedules",
     "swaps",
+    "replica_runs",
     "black_boxes",
     "adaptive",
     "exchange_rules",
