@@ -116,8 +116,8 @@ BUGS = {
     ),
     "the prior left out": (
         "sgverify.samplers.differentiation:Potential.full",
-        "return prior + self.sum_over(",
-        "return 0 * prior + self.sum_over(",
+        "return prior + total",
+        "return 0 * prior + total",
         "sgld-euler",
         {"target": "logistic"},
     ),
