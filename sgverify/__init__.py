@@ -10,12 +10,15 @@ if TYPE_CHECKING:
     from sgverify.checks import rate, verify
     from sgverify.draws import sample
     from sgverify.samplers.module_target import module_target
+    from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
     from sgverify.targets.log_density import log_density
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaptivelyWeighted",
     "Alphabet",
+    "ReplicaExchange",
     "__version__",
     "dot",
     "dynamics",
@@ -38,6 +41,10 @@ def __getattr__(name: str) -> Any:
         import sgverify.checks
 
         return getattr(sgverify.checks, name)
+    if name in ("AdaptivelyWeighted", "ReplicaExchange"):
+        from sgverify.schemes import composites
+
+        return getattr(composites, name)
     if name == "log_density":
         from sgverify.targets.log_density import log_density
 

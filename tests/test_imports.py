@@ -31,7 +31,9 @@ HEAVY = [
 ]
 PUBLIC = {
     *(
+        "AdaptivelyWeighted",
         "Alphabet",
+        "ReplicaExchange",
         "__version__",
         "dot",
         "dynamics",

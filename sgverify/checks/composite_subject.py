@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sgverify.checks.subject import Subject
 from sgverify.errors import ConfigurationError
@@ -15,6 +16,8 @@ class CompositeSubject(Subject):
     """A composite under a configuration; `scheme` is the one that it is made around, `reference` names the composite."""
 
     composite: Composite = None  # type: ignore[assignment]
+
+    strange: ClassVar[tuple[str, ...]] = ()
 
     @property
     def parts(self) -> tuple[Subject, ...]:

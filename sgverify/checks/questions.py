@@ -22,7 +22,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
 from sgverify.schemes.loading import load_step, scheme_reference
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
@@ -48,7 +48,9 @@ def verify(
     a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`).
     Raises `UserError` where scheme, configuration or names are wrong.
     """
-    return judge(make_subject(scheme, load_configuration(config, **overrides)), checks, progress)
+    subject = make_subject(scheme, load_configuration(config, **overrides))
+    refuse_stray_tables(subject)
+    return judge(subject, checks, progress)
 
 
 def rate(
@@ -69,6 +71,7 @@ def rate(
     if method is not None and method not in METHODS:
         raise UnknownNameError("method", str(method), METHODS)
     subject = make_subject(scheme, load_configuration(config, **overrides), method)
+    refuse_stray_tables(subject)
     subject.validate()
     if isinstance(subject, CompositeSubject):
         raise ConfigurationError(
@@ -171,6 +174,31 @@ def make_subject(
     return _subject(scheme, configuration, scheme.reference or scheme.name, method)
 
 
+def refuse_stray_tables(subject: Subject) -> None:
+    """Raise `ConfigurationError` for a table that speaks of another kind of composite than the subject is.
+
+    What is asked for by a user is refused; stored evidence about the scheme of a composite holds the whole configuration.
+    """
+    kind = subject.composite.kind if isinstance(subject, CompositeSubject) else None
+    for table, (whose, lacks) in _TABLES.items():
+        if getattr(subject.configuration, table) is None or kind == whose:
+            continue
+        able = ", ".join(name for name, composite in COMPOSITES.items() if composite.kind == whose)
+        raise ConfigurationError(
+            f"{table} with scheme={subject.reference!r}: {subject.reference} has no {lacks}; expected a composite that has "
+            f"({able}, or one of your own by `from sgverify import {_MADE[whose]}`); use one, or leave {table} out"
+        )
+
+
+_TABLES = {
+    "exchange": (ReplicaExchange.kind, "replicas"),
+    "partition": (AdaptivelyWeighted.kind, "regions with weights"),
+}
+"""The tables of composites: the kind that reads each, and what others lack."""
+
+_MADE = {kind.kind: kind.__name__ for kind in (ReplicaExchange, AdaptivelyWeighted)}
+
+
 def _subject(
     scheme: Scheme | TorchStep | Composite, configuration: Configuration, reference: str, method: str | None
 ) -> Subject:
@@ -181,4 +209,14 @@ def _subject(
     return Subject(scheme, configuration, reference, method=method)
 
 
-__all__ = ["METHODS", "QUANTITIES", "claim_of_rate", "differing", "make_subject", "rate", "replay", "verify"]
+__all__ = [
+    "METHODS",
+    "QUANTITIES",
+    "claim_of_rate",
+    "differing",
+    "make_subject",
+    "rate",
+    "refuse_stray_tables",
+    "replay",
+    "verify",
+]

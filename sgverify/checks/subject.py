@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import typical_step
@@ -51,6 +51,9 @@ class Subject:
     reference: str
     shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     method: str | None = None
+
+    strange: ClassVar[tuple[str, ...]] = ("exchange.", "partition.")
+    """Keys that are none of a plain scheme's: the composite around it may have them."""
 
     @property
     def parts(self) -> tuple[Subject, ...]:
@@ -273,7 +276,8 @@ class Subject:
 
     def command(self, *words: str) -> str:
         """A command line that runs `sgverify WORDS... SCHEME` under this configuration."""
-        settings = [part for setting in settings_of(self.configuration) for part in ("--set", setting)]
+        kept = [item for item in settings_of(self.configuration) if not item.startswith(self.strange)]
+        settings = [part for setting in kept for part in ("--set", setting)]
         verb, *options = words
         return shlex.join(["sgverify", verb, self.reference, *options, *settings])
 

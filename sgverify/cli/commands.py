@@ -61,19 +61,21 @@ def verify(
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
     from sgverify.checks import judge, make_subject
     from sgverify.checks.progress import Interrupted
+    from sgverify.checks.questions import refuse_stray_tables
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
     check_plot(plot_path)
     subject = make_subject(scheme, load_configuration(config, settings))
+    refuse_stray_tables(subject)
     try:
         with output.progress("verifying") as progress:
             evidence = judge(subject, _ids(checks), progress)
     except Interrupted as stopped:
         output.show(stopped.evidence, json_path, explain, watch)
         raise
-    code = output.show(evidence, json_path, explain, watch)
+    code = output.show(evidence, json_path, explain, watch, subject.reference)
     plot(evidence, plot_path)
     if minimise:
         show_minimal(subject, evidence, quiet=json_path == "-")

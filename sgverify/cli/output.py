@@ -54,14 +54,30 @@ def check_writable(json_path: str | None, option: str = "--json") -> None:
         )
 
 
-def show(evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch) -> int:
-    """Print evidence and, of several, how many have each verdict; write it where `--json` says, and return the exit code."""
+def show(
+    evidence: Sequence[Evidence],
+    json_path: str | None,
+    long: bool,
+    watch: Stopwatch,
+    asked: str | None = None,
+) -> int:
+    """Print evidence and, of several, how many have each verdict; write it where `--json` says, and return the exit code.
+
+    `asked`: what was asked for. What was found about the scheme inside of it is printed before, under a heading.
+    """
     if json_path:
         write_evidence(json_path, evidence, watch.provenance())
     if json_path != "-":
         # In the long form what violates comes last, at the reader's prompt.
         shown = sorted(evidence, key=_counts_against) if long else evidence
-        for item in shown:
+        inside = [item for item in shown if asked is not None and item.scheme != asked]
+        asked_for = [item for item in shown if asked is None or item.scheme == asked]
+        headed = bool(inside and asked_for)
+        for item in (*inside, *asked_for):
+            if headed and item is inside[0]:
+                click.echo(f"its scheme {item.scheme}:")
+            elif headed and item is asked_for[0]:
+                click.echo(f"{asked}:")
             text = explain(item) if long else _wrapped(summarise(item))
             click.echo(click.style(text, fg=_colour(item)), color=_colour_wanted())
         if len(evidence) > 1:

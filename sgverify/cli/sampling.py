@@ -39,16 +39,27 @@ def sample(
 
     Exit codes: 0 all draws are there, 1 a chain diverged (the draws before are there, sample_stats.diverging names the chain),
     130 stopped by Ctrl-C (so are the draws before), 2 the call is wrong.
+
+    FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). The default step
+    is half the stability limit: with minibatches it may be far too long, which is then told on stderr with a better one.
     """
+    # What is wrong with the call is said before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
-    from sgverify.draws import Sampling, check_place, summarise_draws, write_draws
-    from sgverify.draws.library import arviz
-    from sgverify.draws.memory import size_text
+    from sgverify.draws.files import check_place, reading_line, write_draws
+    from sgverify.schemes.loading import load_step
 
     output.check_writable(json_path)
     if place is not None:
         check_place(place, force=force)
-    sampling = Sampling.of(scheme, load_configuration(config, settings), energy=energy)
+    configuration = load_configuration(config, settings)
+    load_step(scheme)
+
+    from sgverify.draws.library import arviz
+    from sgverify.draws.memory import size_text
+    from sgverify.draws.sampling import Sampling
+    from sgverify.draws.summary import summarise_draws
+
+    sampling = Sampling.of(scheme, configuration, energy=energy)
     chains = len(sampling.ensemble.chains)
     # Loaded now, so that nothing which may take long or fail stands between the last draw and the file.
     arviz()
@@ -72,7 +83,7 @@ def sample(
     if json_path != "-":
         click.echo(summarise_draws(draws))
         if place is not None:
-            click.echo(f"written to {place}")
+            click.echo(f"written to {place}; read it by\n  {reading_line(place)}")
     if attributes["diverged"]:
         click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
         return VIOLATES

@@ -16,6 +16,20 @@ from sgverify.configuration.model import Configuration
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.targets.files import content_hash
 
+ALIASES = {
+    "h": "schedule.step",
+    "step": "schedule.step",
+    "eta": "schedule.step",
+    "T": "temperature",
+    "D": "friction",
+    "L": "steps",
+    "batch": "gradient.batch",
+    "n": "gradient.batch",
+    "N": "target.size",
+    "d": "target.dim",
+}
+"""What people and papers call the commonest keys."""
+
 _LEAD = re.compile(r"^(Value error, |Input should be |(List|String) should have )")
 
 
@@ -162,9 +176,11 @@ def _validate(tree: dict[str, Any]) -> Configuration:
         key = ".".join(path)
         given = _given(tree, path)
         expected = _LEAD.sub("", first["msg"]).replace(" after validation", "")
-        raise ConfigurationError(
-            f"{key}={given!r}: expected {expected}; mend the configuration or the --set"
-        ) from None
+        mend = "mend the configuration or the --set"
+        if isinstance(given, str) and given[:1] in ("[", "{"):
+            # What is no TOML is taken for a bare string: most often a word of a list has no quotes.
+            mend = f"""words inside of brackets need quotes, as in --set '{key}=["q", "r"]'"""
+        raise ConfigurationError(f"{key}={given!r}: expected {expected}; {mend}") from None
 
 
 def _given(tree: Any, path: list[str]) -> Any:
@@ -183,7 +199,8 @@ def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str
             same_end = [name for name in everywhere if name.endswith("." + key)]
             beside = difflib.get_close_matches(key, model.model_fields, n=1, cutoff=0.75)
             near = [prefix + name for name in beside] or same_end or everywhere
-            raise UnknownNameError("configuration key", prefix + key, near)
+            known_as = ALIASES.get(key)
+            raise UnknownNameError("configuration key", prefix + key, [known_as] if known_as else near)
         table = _table(field.annotation)
         if table is not None:
             if not isinstance(value, Mapping):

@@ -49,6 +49,14 @@ def check_place(place: str | Path, *, force: bool = False) -> Path:
     return path
 
 
+def reading_line(place: str | Path) -> str:
+    """The line of Python that reads a file of draws again."""
+    if Path(place).suffix == ".nc":
+        return f"import arviz; draws = arviz.from_netcdf({str(place)!r})"
+    # ArviZ refuses stores under zarr 3; xarray reads every group of them.
+    return f'import xarray; draws = xarray.open_datatree({str(place)!r}, engine="zarr")'
+
+
 def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
     """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves what was there."""
     path = check_place(place, force=force)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sgverify.checks import schedule_rows
 from sgverify.checks.composite_subject import CompositeSubject
-from sgverify.checks.questions import make_subject
+from sgverify.checks.questions import make_subject, refuse_stray_tables
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.configuration import Configuration, load_configuration
@@ -60,6 +60,9 @@ def sample(
 
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
+
+    `sgverify.draws.write_draws(draws, "draws.nc")` writes them. A .nc file is read again by `arviz.from_netcdf("draws.nc")`, a
+    .zarr folder group by group by `xarray.open_datatree("draws.zarr", engine="zarr")`.
     """
     made: Target | LogDensity | None = None
     if isinstance(target, Target | LogDensity):
@@ -95,6 +98,7 @@ class Sampling:
             target = target.target()
         given = target
         subject = make_subject(scheme, configuration)
+        refuse_stray_tables(subject)
         if isinstance(subject, TorchSubject):
             raise UserError(
                 f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "

@@ -25,7 +25,7 @@ _STEP = Wanted(
     type=(Scheme, TorchStep, Composite),
     written=(
         "a function under @scheme(dynamics), a word Alphabet(...).word(...), torch code under @torch_step(dynamics), or a "
-        "composite such as ReplicaExchange(name, scheme)"
+        "composite such as sgverify.ReplicaExchange(name, scheme)"
     ),
     catalogue="schemes",
 )

@@ -7,7 +7,7 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -51,10 +51,16 @@ def read_file(given: Mapping[str, Any]) -> np.ndarray:
         raise ConfigurationError(
             f"target.file={file!r}: expected a file named *.csv, *.tsv, *.txt, *.npy or *.npz; rename it"
         )
-    table = _chosen(file, names, table, given.get("columns"))
+    width = table.shape[1]
+    if given.get("columns") is not None:
+        table = np.ascontiguousarray(table[:, _places(file, names, width, given["columns"])])
     wrong = np.argwhere(~np.isfinite(table))
     if len(wrong):
         row, column = wrong[0].tolist()
+        if suffix in (".csv", ".tsv", ".txt"):
+            _refuse_text(
+                file, content, suffix, names, row, _places(file, names, width, given.get("columns"))[column]
+            )
         raise ConfigurationError(
             f"target.file={file!r}: datum {row} (from 0) holds {table[row, column]} in column {column} of those taken; expected "
             "finite numbers; remove or mend this datum"
@@ -76,8 +82,10 @@ def _array(file: str, content: bytes, key: str | None) -> np.ndarray:
         found = np.load(io.BytesIO(content), allow_pickle=False)
         arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {"": found}
     except (ValueError, OSError, EOFError) as error:
+        # Of bytes that are no array numpy says how to unpickle them, which would run what they hold.
+        why = "it holds no array of numpy, or objects" if "pickle" in str(error) else str(error)
         raise ConfigurationError(
-            f"target.file={file!r}: numpy cannot read it ({error}); save arrays of numbers"
+            f"target.file={file!r}: numpy cannot read it ({why}); expected arrays of numbers, written by numpy.save or numpy.savez"
         ) from None
     if (key is None and len(arrays) != 1) or (key is not None and key not in arrays):
         given = "" if key is None else f", target.key={key!r}"
@@ -97,7 +105,7 @@ def _csv(file: str, content: bytes, suffix: str) -> tuple[list[str] | None, np.n
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigurationError(f"target.file={file!r}: not a text file; save it as UTF-8") from None
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter="\t" if suffix == ".tsv" else ",") if row]
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=_delimiter(suffix)) if row]
     names = (
         [name.strip() for name in rows[0]]
         if rows and not all(_is_number(entry) for entry in rows[0])
@@ -118,21 +126,32 @@ def _csv(file: str, content: bytes, suffix: str) -> tuple[list[str] | None, np.n
     return names, np.array([[float(entry) if _is_number(entry) else np.nan for entry in row] for row in body])
 
 
-def _chosen(
-    file: str, names: list[str] | None, table: np.ndarray, columns: Sequence[Any] | None
-) -> np.ndarray:
+def _refuse_text(
+    file: str, content: bytes, suffix: str, names: list[str] | None, row: int, column: int
+) -> NoReturn:
+    """Say what a CSV file holds in the place of a finite number, and in which line."""
+    reader = csv.reader(io.StringIO(content.decode("utf-8-sig")), delimiter=_delimiter(suffix))
+    lines = [(reader.line_num, entries) for entries in reader if entries]
+    line, entries = lines[row if names is None else row + 1]
+    where = f"column {column} (from 0)" if names is None else f"column {names[column]!r}"
+    raise ConfigurationError(
+        f"target.file={file!r}: line {line} holds {entries[column]!r} in {where}; expected finite numbers; remove or mend this "
+        "line, or leave the column out by target.columns"
+    )
+
+
+def _places(file: str, names: list[str] | None, width: int, columns: Sequence[Any] | None) -> list[int]:
+    """The numbers of the columns that are asked for, all of them by default."""
     if columns is None:
-        return table
+        return list(range(width))
     places = []
     for column in columns:
-        if isinstance(column, int) and 0 <= column < table.shape[1]:
+        if isinstance(column, int) and 0 <= column < width:
             places.append(column)
         elif names is not None and names.count(str(column)) == 1:
             places.append(names.index(str(column)))
         else:
-            there = (
-                ", ".join(names) if names is not None else f"0 to {table.shape[1] - 1}, as it has no header"
-            )
+            there = ", ".join(names) if names is not None else f"0 to {width - 1}, as it has no header"
             raise ConfigurationError(
                 f"target.columns={shown(list(columns))}: {column!r} is no column of {file!r}; it has {there}"
             )
@@ -140,7 +159,11 @@ def _chosen(
         raise ConfigurationError(
             "target.columns=[] is empty; expected at least one column; leave it out for all"
         )
-    return np.ascontiguousarray(table[:, places])
+    return places
+
+
+def _delimiter(suffix: str) -> str:
+    return "\t" if suffix == ".tsv" else ","
 
 
 def _is_number(entry: str) -> bool:

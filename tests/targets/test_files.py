@@ -104,7 +104,7 @@ def test_a_replay_notices_a_changed_file_and_the_evidence_holds_no_data(table: P
         ("", {}, "holds no data"),
         ("x,y\n", {}, "holds no data"),
         ("1,2\n3\n", {}, r"datum 1 \(from 0\) has 1 entries"),
-        ("x\n1\nnan\n", {}, r"datum 1 \(from 0\) holds nan"),
+        ("x\n1\nnan\n", {}, "line 3 holds 'nan' in column 'x'"),
         ("x\n1\n\n", {"columns": ["z"]}, "'z' is no column of .*; it has x"),
         ("1\n2\n", {"columns": [1]}, "1 is no column of .*; it has 0 to 0, as it has no header"),
         ("x\n1\n", {"columns": []}, "is empty"),
