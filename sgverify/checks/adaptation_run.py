@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.checks.adaptation_draws import (
+    ALPHA,
+    CYCLES,
+    THRESHOLD,
+    energies_of,
+    log_weight_of,
+    multipliers_of,
+    share_of,
+    stream_defects,
+)
 from sgverify.checks.adaptation_rules import CLOSE
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.averages import sample
+from sgverify.samplers.blocks import Block
 from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.run import Ensemble
-from sgverify.samplers.schedules import fixed
+from sgverify.samplers.schedules import Row, cyclical, fixed, power
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.schemes.composites.adaptation import Adaptation
 from sgverify.schemes.composites.weighted import AdaptivelyWeighted
-from sgverify.schemes.composites.weighting import region_below, region_of
+from sgverify.schemes.composites.weighting import region_of
 from sgverify.targets import Target
 
-STEPS, CHAINS, BLOCK = 6, 4, 4
-"""Steps and chains that are watched, and steps drawn at once: the run goes over from one block to the next. Chains part at the
-first step, by their noise."""
+STEPS, CHAINS, BLOCK, PAUSE = 6, 4, 4, 3
+"""Steps and chains that are watched, steps drawn at once, and the step after which the run is paused and taken up again: it goes
+over from one block to the next. Chains part at the first step, by their noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +93,19 @@ def run_defects(
     yield from _energy_defects(watched, target, size)
     yield from _gradient_defects(watched, adaptation, target, size)
     yield from _weight_defects(watched, adaptation)
+    yield from stream_defects(watched.chosen, [(f.number, f.chosen) for f in watched.felt], target.size)
     if len(watched.states) == STEPS:
-        found = sample(
-            composite, target, rows, observables=[First(composite.scheme.state[0])], settings=settings
-        )
-        yield from _average_defects(watched, found.values[0, :, 0])
+        yield from _average_defects(watched, composite, target, rows, settings)
+    moving = (
+        *power([steps[0]], ALPHA, [STEPS]),
+        *cyclical([steps[0]], [STEPS], cycles=CYCLES, threshold=THRESHOLD),
+    )
+    thinned = replace(settings, burn_in=1, thinning=2)
+    ensemble = Ensemble(composite, target, moving, thinned, block=BLOCK)
+    assert isinstance(ensemble.around, Adapting)
+    watched = _watch(ensemble, ensemble.around)
+    if len(watched.states) == STEPS:
+        yield from _average_defects(watched, composite, target, moving, thinned)
 
 
 class Escaped(Exception):
@@ -138,7 +157,7 @@ def _watch(ensemble: Ensemble, around: Adapting) -> Watched:
             raise NotImplementedError
 
     with one_thread(), torch.no_grad():
-        for part in ensemble.blocks(Watching()):
+        for part in _paused(ensemble, Watching()):
             if part.diverged:
                 # What is done around the step that leaves every bound is of no consequence.
                 for kept in (watched.states, watched.weights, watched.energies, watched.logs, watched.chosen):
@@ -148,23 +167,21 @@ def _watch(ensemble: Ensemble, around: Adapting) -> Watched:
     return watched
 
 
+def _paused(ensemble: Ensemble, watch: Any) -> Iterator[Block]:
+    """The blocks of a run that is paused and taken up from what it carried."""
+    position = ensemble.begin()
+    for until in (PAUSE, None):
+        for block in ensemble.blocks(watch, start=position, until=until):
+            yield block
+        position = ensemble.position(block)
+
+
 class _Place:
     first = 0
 
 
 def _array(tensor: Tensor | None) -> Any:
     return None if tensor is None else tensor.cpu().numpy().copy()
-
-
-def energies_of(target: Target, theta: np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
-    """U, or prior + N/n sum likelihood over chosen data, in float64. Shapes (S, C, d), (n, S, C) -> (S, C)."""
-    theta = np.asarray(theta, dtype=np.float64)
-    if chosen is None:
-        return target.energy_float64(theta)
-    assert target.data is not None
-    assert target.likelihood is not None
-    heights = sum(np.asarray(target.likelihood(theta, target.data[one])) for one in chosen)
-    return np.asarray(target.prior(theta)) + len(target.data) / len(chosen) * heights
 
 
 def _energy_defects(watched: Watched, target: Target, size: float) -> Iterator[str]:
@@ -190,7 +207,7 @@ def _gradient_defects(watched: Watched, adaptation: Adaptation, target: Target, 
     for felt in watched.felt:
         weights = watched.weights[felt.number - 1] if felt.number else start
         energy = energies_of(target, felt.theta, felt.chosen)
-        wanted, sure = _multipliers(adaptation, weights, energy, size)
+        wanted, sure = multipliers_of(adaptation, weights, energy, size)
         wanted = wanted[..., None] * felt.plain
         if not _near(np.where(sure[..., None], felt.bent, wanted), wanted, 10 * size):
             place = _worst(np.where(sure[..., None], felt.bent, wanted), wanted)
@@ -226,7 +243,7 @@ def _weight_defects(watched: Watched, adaptation: Adaptation) -> Iterator[str]:
                     f"it {wanted[i]:.10g}"
                 )
                 return
-            counts = _log_weight(adaptation, wanted, energy)
+            counts = log_weight_of(adaptation, wanted, energy)
             if not abs(logs[place] - counts) <= CLOSE * (1 + abs(energy) + abs(counts)):
                 yield (
                     f"a draw of the energy {energy:.6g} counted exp({logs[place]:.10g}) after step {number}, and its weights "
@@ -236,48 +253,27 @@ def _weight_defects(watched: Watched, adaptation: Adaptation) -> Iterator[str]:
         before = weights
 
 
-def _average_defects(watched: Watched, found: np.ndarray) -> Iterator[str]:
-    """The averages are sum w f / sum w of the states that the chains passed through. Shape (S, C)."""
+def _average_defects(
+    watched: Watched,
+    composite: AdaptivelyWeighted,
+    target: Target,
+    rows: Sequence[Row],
+    settings: Settings,
+) -> Iterator[str]:
+    """The averages are sum h w f / sum h w of the states that the chains passed through and that count."""
+    one = First(composite.scheme.state[0])
+    found = sample(composite, target, rows, observables=[one], settings=settings).values[0, :, 0]
     logs = np.array(watched.logs)
     values = np.array([state[..., 0] for state in watched.states], dtype=np.float64)
-    weights = np.exp(logs - logs.max(0))
+    shares = np.array([[share_of(row, l, settings) for row in rows] for l in range(1, STEPS + 1)])
+    weights = np.exp(logs - logs.max(0)) * shares[..., None]
     wanted = (weights * values).sum(0) / weights.sum(0)
     if not float(np.abs(found - wanted).max()) <= 1e-10 * float(np.abs(values).max()):
         place = _worst(found, wanted)
         yield (
-            f"the average of theta[0] over {STEPS} draws of a chain is {found[place]:.10g}, and sum w f/sum w of its states is "
-            f"{wanted[place]:.10g}"
+            f"the average of theta[0] over {STEPS} draws of a chain at {rows[place[0]].schedule} is {found[place]:.10g}, and "
+            f"sum h w f/sum h w of its states is {wanted[place]:.10g}"
         )
-
-
-def _multipliers(
-    adaptation: Adaptation, weights: np.ndarray, energies: np.ndarray, size: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Multipliers by the definition in plain numbers, and where the region is beyond doubt of rounding. Shape (S, C)."""
-    partition = adaptation.partition
-    found, sure = np.empty_like(energies), np.ones(energies.shape, dtype=bool)
-    for place in np.ndindex(energies.shape):
-        energy, theta = float(energies[place]), weights[place].tolist()
-        region = region_of(energy, partition.inner)
-        width = partition.widths[region - 1] if energy <= partition.edges[-1] else np.inf
-        found[place] = adaptation.multiplier(theta[region - 1], theta[region_below(region) - 1], width)
-        sure[place] = min(abs(energy - edge) for edge in partition.edges[1:]) > size * (1 + abs(energy))
-    return found, sure
-
-
-def _log_weight(adaptation: Adaptation, theta: list[float], energy: float) -> float:
-    partition = adaptation.partition
-    region = region_of(energy, partition.inner)
-    return float(
-        adaptation.log_importance(
-            energy,
-            here=theta[region - 1],
-            below=theta[region_below(region) - 1],
-            lower=partition.edges[region - 1],
-            width=partition.widths[region - 1],
-            top=min(energy, partition.edges[-1]),
-        )
-    )
 
 
 def _near(found: np.ndarray, wanted: np.ndarray, size: float) -> bool:

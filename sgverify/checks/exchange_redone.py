@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.adaptation_run import energies_of
+from sgverify.checks.adaptation_draws import energies_of
 from sgverify.checks.exchange_motion import motion_faults
 from sgverify.checks.exchange_plan import EPS, Plan, rounding_of
 from sgverify.checks.exchange_transcript import Step, Transcript

@@ -30,6 +30,9 @@ QUESTIONS = 3
 STEPS, AT_ONCE, CHAINS = 6, 2, 2
 """Two runs of the sampler that take turns: so many steps, in blocks of so many, of so many chains."""
 
+PAUSE = 3
+"""The step after which a run is paused, where no block of it ends by itself."""
+
 
 def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
     """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
@@ -51,7 +54,7 @@ def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
         return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
     faults = [*noise, *purity.faults]
     if not isinstance(subject.scheme, TorchStep):
-        faults += runs_apart(subject)
+        faults += runs_apart(subject) or pauses(subject)
     return _evidence(subject, claim, faults, purity)
 
 
@@ -101,6 +104,34 @@ def runs_apart(subject: Subject) -> list[str]:
                     f"two runs of the sampler that take turns disturb one another: {apart[0]} of run {number + 1} is not, at step "
                     f"{(block + 1) * AT_ONCE}, what that run gives alone"
                 ]
+    return []
+
+
+def pauses(subject: Subject) -> list[str]:
+    """What becomes of a run that is drawn in short blocks, or paused and taken up; empty where it is the same run."""
+    rows = fixed([subject.step], [STEPS])
+    settings = Settings.of(subject.configuration, chains=CHAINS)
+    found = {}
+    for name, block, stop in (
+        ("", STEPS, STEPS),
+        ("drawn in blocks", AT_ONCE, STEPS),
+        ("paused", STEPS, PAUSE),
+    ):
+        run = Ensemble(subject.scheme, subject.target, rows, settings, block=block)
+        position = run.begin()
+        for until in (stop, STEPS):
+            for part in run.blocks(start=position, until=until):
+                last = part
+            position = run.position(last)
+        found[name] = {key: value.clone() for key, value in last.state.items()}
+    whole = found.pop("")
+    for name, state in found.items():
+        apart = [key for key in whole if not torch.equal(whole[key].nan_to_num(), state[key].nan_to_num())]
+        if apart:
+            how = f"{name} of {AT_ONCE} steps" if name != "paused" else f"{name} after step {PAUSE}"
+            return [
+                f"a run that is {how} ends at another {apart[0]} than one that is not, after {STEPS} steps"
+            ]
     return []
 
 

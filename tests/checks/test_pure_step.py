@@ -11,7 +11,9 @@ import torch
 
 from sgverify import torch_step, verify
 from sgverify.checks.injected import states_of, taker
-from sgverify.checks.pure_step import runs_apart
+from sgverify.checks.mutants import find_mutant
+from sgverify.checks.mutants.planting import planted, right
+from sgverify.checks.pure_step import pauses, runs_apart
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.gradients import SnapshotEstimator
@@ -178,3 +180,12 @@ def test_the_minibatches_of_a_step_are_the_configurations():
     slope.minibatches = [torch.tensor([k]) for k in range(7)]
     mean = torch.stack([slope(state[0], k) for k in range(7)]).mean(0)
     assert torch.allclose(mean, full(state, torch.zeros(0), 0.1)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["saga-table-emptied-by-a-pause", "svrg-snapshot-by-steps-of-the-block"])
+def test_what_a_pause_or_a_block_takes_from_an_estimator_is_found(name: str) -> None:
+    mutant = find_mutant(name)
+    assert pauses(right(mutant)) == []
+    with planted(mutant) as subject:
+        (found,) = pauses(subject)
+    assert "paused after step" in found

@@ -95,4 +95,22 @@ MUTANTS = (
         CENTRE,
         "the full gradient at the centre takes the prior's along, which is then never asked at theta",
     ),
+    bug(
+        "saga-table-emptied-by-a-pause",
+        "TableEstimator.resume",
+        "self._table = wide.permute(2, 0, 1, 3).clone(",
+        "self._table = wide.permute(2, 0, 1, 3).mul(0).clone(",
+        TABLE,
+        "a run that goes on begins with a table of zeros beside the sum of the old one",
+    ),
+    Mutant(
+        name="svrg-snapshot-by-steps-of-the-block",
+        family="gradient estimators",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.gradients:SnapshotEstimator.begin",
+        was="(self._first + step) % self._refresh == 0",
+        now="step % self._refresh == 0",
+        settings={"gradient": {"kind": "svrg", "batch": 2}, **REGRESSION},
+        reason="the snapshot is taken at the start of every block, however many steps are drawn at once",
+    ),
 )
