@@ -145,3 +145,12 @@ def riemannian_kinetic(theta, p, *, grad, metric, D, T):
     force = -metric.transposed(theta, grad(theta)) + T * metric.root_divergence(theta)
     friction = D * metric.inverse(theta, p)
     return (metric.root(theta, p), force - friction), (0, D * T * metric.diffusion(theta))
+
+
+@dynamics(theta="vector")
+def expanded_mean(theta, *, grad, T):
+    """Langevin in the metric G^-1 = diag(theta): d theta = (T - theta grad U) dt + sqrt(2 T theta) dW, entry by entry.
+
+    On theta > 0 it leaves exp(-U/T) invariant; T is the divergence of T G^-1. Patterson and Teh 2013, section 4.
+    """
+    return T - theta * grad(theta), T * theta

@@ -63,6 +63,14 @@ def cos(value: Any) -> Any:
     raise _foreign("cos", value)
 
 
+def magnitude(value: Any) -> Any:
+    """|value|, entry by entry, in every reading that knows a square root.
+
+    In binary floating point sqrt(fl(x x)) is |x| to the bit wherever x x neither overflows nor is subnormal.
+    """
+    return sqrt(value * value)
+
+
 def _foreign(name: str, value: Any) -> DefinitionError:
     return DefinitionError(
         f"{name}({type(value).__name__}) was called in a definition; expected a number, the state or an "

@@ -28,8 +28,9 @@ from sgverify.schemes import (
     sqrt,
     thermostat,
 )
+from sgverify.schemes.dynamics import expanded_mean
 
-CATALOGUE = (langevin, kinetic, thermostat, riemannian_langevin, riemannian_kinetic)
+CATALOGUE = (langevin, kinetic, thermostat, riemannian_langevin, riemannian_kinetic, expanded_mean)
 AT_ONE = {"T": 1}
 
 

@@ -1,0 +1,30 @@
+"""The expanded mean parametrisation of the simplex: w_k = theta_k / sum_j theta_j, each theta_k > 0 as of a gamma law.
+
+With counts n_k and a Dirichlet(alpha) prior on w, independent theta_k ~ Gamma(alpha_k + n_k, 1) have the posterior's w:
+U(theta) = sum_k theta_k - (alpha_k + n_k - 1) log theta_k. The metric is diag(theta)^-1, and a step that leaves
+theta > 0 is mirrored. At T = 1 the drift of a step is h (alpha_k + n_k - theta_k), as published with epsilon = 2 h.
+In the log ratios log(w_k/w_d) the same posterior is the target `dirichlet-multinomial`, on all of R^(d-1).
+
+The scheme has no name in the catalogue's list: the targets that come with sgverify live on all of R^d, where a square
+root of theta is none, and so do the states that most checks visit. `stationarity` judges it, as of theta > 0.
+"""
+
+from sgverify.schemes.dynamics import expanded_mean
+from sgverify.schemes.mathematics import magnitude, sqrt
+from sgverify.schemes.scheme import scheme
+
+SOURCE = "Patterson and Teh 2013, section 4"
+
+
+@scheme(expanded_mean, order=1)
+def sgrld_expanded_mean(theta, *, h, grad, noise, T):
+    """Riemannian Langevin dynamics on theta > 0 in the metric diag(theta)^-1, Euler, mirrored at 0.
+
+    The order is that of the step away from 0, where a step is mirrored with a chance that is small beyond all powers
+    of h.
+    """
+    force = T - theta * grad(theta)
+    return magnitude(theta + h * force + sqrt(2 * T * h * theta) * noise())
+
+
+sgrld_expanded_mean = sgrld_expanded_mean.named("sgrld-expanded-mean", source=SOURCE)
