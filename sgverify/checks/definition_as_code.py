@@ -18,8 +18,11 @@ from sgverify.schemes.torch_step import TorchStep
 
 
 def measurable(scheme: Scheme) -> bool:
-    """Whether plain torch code can say what it does: no memory, no metric, normal noise."""
-    return not scheme.memory and not scheme.dynamics.riemannian and all(law.normal for law in scheme.laws)
+    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d."""
+    dynamics = scheme.dynamics
+    return not (scheme.memory or dynamics.riemannian or dynamics.positive) and all(
+        law.normal for law in scheme.laws
+    )
 
 
 def as_torch_step(scheme: Scheme) -> TorchStep:

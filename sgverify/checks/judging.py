@@ -137,6 +137,12 @@ def _on_schedule(subject: Subject, claim: Claim, quantity: str) -> Subject:
 
 
 def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
+    dynamics = subject.scheme.dynamics
+    if dynamics.positive and quantity not in ("stationarity", "local-order"):
+        return (
+            False,
+            f"`{dynamics.name}` lives on theta > 0; the states and targets that {quantity} takes are not",
+        )
     if isinstance(subject.scheme, TorchStep) and not CHECKS[quantity].black_box:
         return False, why_no_definition(subject, quantity)
     if CHECKS[quantity].composite and not isinstance(subject, CompositeSubject):

@@ -21,7 +21,7 @@ class Dynamics:
     Its generator is L f = F . grad f + a : Hess f, a = sigma sigma^T / 2 (chen2015, equation (1) and below). The
     function returns the pair (F, a); a vector or a number in a stands for a diagonal, a matrix such as
     `metric.diffusion(theta)` for the block of its state variable. `density` is what the dynamics is said to leave
-    invariant; None where nothing is said.
+    invariant; None where nothing is said. `positive`: it lives on theta > 0 alone.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Dynamics:
     function: Callable[..., Any] = field(repr=False)
     declaration: Declaration = field(repr=False)
     density: Density | None = field(default=None, repr=False, compare=False)
+    positive: bool = False
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -60,13 +61,14 @@ class Dynamics:
 
 
 def dynamics(
-    *, density: Density | Callable[..., Any] | None = None, **shapes: str
+    *, density: Density | Callable[..., Any] | None = None, positive: bool = False, **shapes: str
 ) -> Callable[[Callable[..., Any]], Dynamics]:
     """Declare a diffusion: `@dynamics(theta="vector", p="vector")` over `def f(theta, p, *, grad, D, T)`.
 
     The function returns (drift, diagonal of sigma sigma^T / 2), each one value per state variable. `density` is the
     density that it is said to leave invariant, a function that returns log rho; by default exp(-U/T) for the state
-    (theta) and exp(-(U + p.p/2)/T) for (theta, p).
+    (theta) and exp(-(U + p.p/2)/T) for (theta, p). `positive` says that it lives on theta > 0: what visits other
+    states is then not checked.
     Raises `DefinitionError` for unknown shapes, other state names or wrong shapes of what is returned.
     """
     for name, shape in shapes.items():
@@ -101,7 +103,7 @@ def dynamics(
                 f"{where(function)}: dynamics `{function.__name__}` has the state {shapes}, its density "
                 f"`{stated.name}` {stated.shapes}; expected the same."
             )
-        return Dynamics(function.__name__, dict(shapes), function, declaration, stated)
+        return Dynamics(function.__name__, dict(shapes), function, declaration, stated, positive)
 
     return decorate
 
@@ -147,7 +149,7 @@ def riemannian_kinetic(theta, p, *, grad, metric, D, T):
     return (metric.root(theta, p), force - friction), (0, D * T * metric.diffusion(theta))
 
 
-@dynamics(theta="vector")
+@dynamics(theta="vector", positive=True)
 def expanded_mean(theta, *, grad, T):
     """Langevin in the metric G^-1 = diag(theta): d theta = (T - theta grad U) dt + sqrt(2 T theta) dW, entry by entry.
 

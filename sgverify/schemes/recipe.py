@@ -66,7 +66,9 @@ def complete_recipe(
         needed = dict.fromkeys(["grad", *declaration.ingredients, *(name for name in asked if name != "U")])
         _sign(drift_and_diffusion, shapes, needed)
         drift_and_diffusion.__name__ = drift_and_diffusion.__qualname__ = function.__name__
-        return dynamics(density=make_density(boltzmann, shapes), **shapes)(drift_and_diffusion)
+        return dynamics(density=make_density(boltzmann, shapes), positive=False, **shapes)(
+            drift_and_diffusion
+        )
 
     return decorate
 

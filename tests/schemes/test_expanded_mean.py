@@ -143,6 +143,13 @@ def test_stationarity_is_proved_and_without_the_divergence_refuted() -> None:
     ]
 
 
+def test_what_only_other_states_could_tell_is_left_open_and_never_a_conviction() -> None:
+    verdicts = {e.check: e.verdict for e in verify(sgrld_expanded_mean)}
+    assert verdicts == {"stationarity": "conforms", "local-order": "inconclusive"}
+    (asked,) = verify(sgrld_expanded_mean, checks=["one-step-law"])
+    assert asked.verdict == "not-applicable" and "lives on theta > 0" in asked.reason
+
+
 def test_its_formula_reads_back_as_the_step() -> None:
     again = plant(sgrld_expanded_mean, "sqrt(x1*x1)", "sqrt(x1**2)")
     assert stepped(again, 0.25, -6.0) == pytest.approx(stepped(sgrld_expanded_mean, 0.25, -6.0), rel=1e-15)

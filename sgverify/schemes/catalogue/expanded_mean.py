@@ -5,8 +5,9 @@ U(theta) = sum_k theta_k - (alpha_k + n_k - 1) log theta_k. The metric is diag(t
 theta > 0 is mirrored. At T = 1 the drift of a step is h (alpha_k + n_k - theta_k), as published with epsilon = 2 h.
 In the log ratios log(w_k/w_d) the same posterior is the target `dirichlet-multinomial`, on all of R^(d-1).
 
-The scheme has no name in the catalogue's list: the targets that come with sgverify live on all of R^d, where a square
-root of theta is none, and so do the states that most checks visit. `stationarity` judges it, as of theta > 0.
+The scheme has no name in the catalogue's list: the targets that come with sgverify live on all of R^d, where the square
+root of theta is none, and so do the states that most checks visit. `stationarity` is proved, as of theta > 0; the
+local order is left open, and nothing else is asked.
 """
 
 from sgverify.schemes.dynamics import expanded_mean
