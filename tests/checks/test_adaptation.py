@@ -1,4 +1,4 @@
-"""The check of adaptively weighted runs: correct ones conform, every planted bug violates, others do not apply."""
+"""The check of adaptively weighted runs: correct ones conform, others do not apply."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from sgverify.checks.judging import judge
-from sgverify.checks.mutants.mutant import Mutant
-from sgverify.checks.mutants.planting import planted
-from sgverify.checks.mutants.registry import mutants
 from sgverify.checks.questions import verify
-
-FAMILY = [mutant for mutant in mutants().values() if mutant.family == "adaptive weights"]
 
 
 @pytest.mark.parametrize(
@@ -40,14 +34,6 @@ def test_correct_runs_conform(scheme: str, settings: dict[str, Any]) -> None:
     (found,) = verify(scheme, settings, checks=["adaptation"])
     assert found.verdict == "conforms", found.reason
     assert found.replay.startswith("sgverify verify")
-
-
-@pytest.mark.parametrize("mutant", FAMILY, ids=lambda mutant: mutant.name)
-def test_every_planted_bug_violates(mutant: Mutant) -> None:
-    with planted(mutant) as subject:
-        (found,) = judge(subject, ["adaptation"])
-    assert found.verdict == "violates"
-    assert found.certificate["defects"] and "nan" not in found.reason
 
 
 def test_weights_that_hardly_move_are_not_blamed_for_their_rounding() -> None:

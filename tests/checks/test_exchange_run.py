@@ -1,4 +1,4 @@
-"""Runs of replica exchange redone: correct ones conform, whatever the configuration; every planted bug of a run violates."""
+"""Runs of replica exchange redone: correct ones conform, whatever the configuration."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from sgverify.checks import make_subject, verify
 from sgverify.checks.exchange_run import check_exchange_run
 from sgverify.checks.minibatch_streams import BITS, bits_of, chains_needed
-from sgverify.checks.mutants import mutants
-from sgverify.checks.mutants.planting import planted
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
@@ -22,10 +20,9 @@ from sgverify.testing import examples
 
 CARD = find_claim("sgverify/exchange-run")
 EXCHANGES = [name for name, item in COMPOSITES.items() if isinstance(item, ReplicaExchange)]
-OF_RUNS = [mutant for mutant in mutants().values() if mutant.family == "runs of replicas"]
 
 
-@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_alarm_on_a_correct_run_under_any_configuration(data: st.DataObject) -> None:
     composite = COMPOSITES[data.draw(st.sampled_from(EXCHANGES))]
@@ -48,13 +45,6 @@ def test_any_scheme_and_gradient_may_be_run(scheme: str, kind: str) -> None:
     }
     found = check_exchange_run(make_subject(mine, load_configuration(**given)), CARD)
     assert found.verdict == "conforms", found.reason
-
-
-@pytest.mark.parametrize("mutant", OF_RUNS, ids=lambda mutant: mutant.name)
-def test_every_planted_bug_of_a_run_violates(mutant: Any) -> None:
-    with planted(mutant) as subject:
-        found = check_exchange_run(subject, CARD)
-    assert found.verdict == "violates" and "nan" not in found.reason, found.reason
 
 
 def test_chains_are_as_many_as_tell_minibatches_apart() -> None:
