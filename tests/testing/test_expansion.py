@@ -30,9 +30,14 @@ def two_minibatches(theta, p, *, h, grad, noise, D, T):
     return middle + h / 3 * p + h**2 * grad(theta), p
 
 
+def expandable() -> SearchStrategy[Scheme]:
+    # The noise of (46) with a share of the gradient's has no power series.
+    return schemes(most=0).filter(lambda item: item.name != "sghmc-momentum-0.001")
+
+
 class TestPowerSeries(ExpansionConformance):
     def schemes(self) -> SearchStrategy[Scheme]:
-        return st.one_of(schemes(most=0), words(most=5), st.just(two_minibatches))
+        return st.one_of(expandable(), words(most=5), st.just(two_minibatches))
 
     def expand(self, case: Expectation) -> Mapping[Monomial, Sequence[Any]]:
         return series_expansion(case)
@@ -44,7 +49,7 @@ class TestPowerSeriesInTwoDimensions(TestPowerSeries):
     examples = 30
 
     def schemes(self) -> SearchStrategy[Scheme]:
-        return schemes(most=0)
+        return expandable()
 
 
 class Nudged(TestPowerSeries):
