@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -125,15 +126,7 @@ def modes() -> tuple[float, float]:
 
 
 def _alone(printed: Printed, effort: Effort) -> Trail:
-    return run(
-        "sgld-euler",
-        temperature=printed.tau_1,
-        step=printed.step,
-        length=effort.length,
-        batch=effort.batch,
-        chains=effort.chains,
-        middle=sum(modes()) / 2,
-    )
+    return _moved("sgld-euler", printed, effort, None, step=printed.step, length=effort.length)
 
 
 def _exchanged(scheme: str, printed: Printed, effort: Effort, correction: float) -> Trail:
@@ -142,16 +135,7 @@ def _exchanged(scheme: str, printed: Printed, effort: Effort, correction: float)
         "correction": correction,
         "refresh": REFRESH,
     }
-    return run(
-        scheme,
-        temperature=printed.tau_1,
-        step=printed.step,
-        length=effort.length,
-        batch=effort.batch,
-        chains=effort.chains,
-        middle=sum(modes()) / 2,
-        exchange=exchange,
-    )
+    return _moved(scheme, printed, effort, exchange, step=printed.step, length=effort.length)
 
 
 def _ladder(printed: Printed, barrier: float) -> tuple[float, ...]:
@@ -167,11 +151,24 @@ def _on_ladder(scheme: str, printed: Printed, effort: Effort, rungs: tuple[float
         "step_factors": [rung**0.5 for rung in rungs],
         "refresh": REFRESH,
     }
+    return _moved(scheme, printed, effort, exchange, step=SECTION_5_1.step, length=effort.ladder_length)
+
+
+def _moved(
+    scheme: str,
+    printed: Printed,
+    effort: Effort,
+    exchange: dict[str, Any] | None,
+    *,
+    step: float,
+    length: int,
+) -> Trail:
+    """A run of a trace, the coldest replica at tau_1; its modes are told apart at the middle between them."""
     return run(
         scheme,
         temperature=printed.tau_1,
-        step=SECTION_5_1.step,
-        length=effort.ladder_length,
+        step=step,
+        length=length,
         batch=effort.batch,
         chains=effort.chains,
         middle=sum(modes()) / 2,
