@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from sgverify.checks.studies.adaptive.settings import EFFORTS, FIRST, GRIEWANK, MOST
 from sgverify.evidence import read_studies
 from sgverify.schemes.composites.weighting import omega_of
+from tests.notebooks.executing import executed
 from tests.notebooks.test_chen2015 import texts
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -24,10 +23,7 @@ HOT = ("SGLD, hot", "reSGLD", "CSGLD", "AWSGLD")
 
 
 def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
-    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    run = json.loads((tmp_path / PATH.name).read_text(encoding="utf-8"))
+    run = executed(PATH, tmp_path)
     assert all(cell["execution_count"] for cell in run["cells"] if cell["cell_type"] == "code")
     # The live tables are short runs, which another rounding may change.
     live = 2 * 2

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 import sgverify
 from sgverify.exact.series import local_order
 from sgverify.schemes import find_scheme
+from tests.notebooks.executing import executed
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 PATH = FOLDER / "chen2015.ipynb"
@@ -40,12 +39,7 @@ def number(text: str) -> float:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    # In a process of its own, which exits with the cell and its traceback where one errs.
-    folder = tmp_path_factory.mktemp("executed")
-    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / PATH.name).read_text(encoding="utf-8"))
+    return executed(PATH, tmp_path_factory.mktemp("executed"))
 
 
 def test_every_cell_runs_and_gives_what_is_committed(run: dict) -> None:

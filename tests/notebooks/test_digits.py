@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.notebooks.executing import executed
 from tests.notebooks.test_chen2015 import texts
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -33,11 +32,7 @@ def table(notebook: dict) -> dict[str, dict[str, Cell]]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    folder = tmp_path_factory.mktemp("executed")
-    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / PATH.name).read_text(encoding="utf-8"))
+    return executed(PATH, tmp_path_factory.mktemp("executed"))
 
 
 def test_every_cell_runs_and_prints_what_is_committed(run: dict) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.notebooks.executing import executed
 from tests.notebooks.test_chen2015 import texts
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -25,10 +24,7 @@ def rows(figure: str, *words: str) -> list[list[str]]:
 
 
 def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
-    command = [sys.executable, str(FOLDER / "execute.py"), PATH.name, "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    run = json.loads((tmp_path / PATH.name).read_text(encoding="utf-8"))
+    run = executed(PATH, tmp_path)
     assert all(cell["execution_count"] for cell in run["cells"] if cell["cell_type"] == "code")
     assert texts(run) == texts(COMMITTED)
     assert texts(run).count("figure") == len(FIGURES)
