@@ -31,6 +31,7 @@ FLOORS: Mapping[str, int] = {
     "draws": 4,
     "cli": 4,
     "pytest_plugin": 4,
+    "selftest": 4,
     "testing": 4,
     "__main__": 5,
     "": 5,
