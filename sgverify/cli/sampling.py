@@ -65,8 +65,9 @@ def sample(
     arviz()
     kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
     click.echo(f"{kept}; {sampling.step_text}", err=True)
-    if sampling.warning:
-        click.echo(sampling.warning, err=True)
+    for line in (sampling.warning, sampling.note):
+        if line:
+            click.echo(line, err=True)
     with output.progress("sampling") as progress:
         told = None if progress is None else (lambda done, total: progress("", done, total))
         draws = sampling.draw(told)

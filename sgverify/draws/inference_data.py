@@ -81,8 +81,10 @@ def make_inference_data(
 def tell_step(draws: Any, row: Row, bias: StepBias | None, warning: str | None) -> None:
     """Add what is known of the step size to the attributes of the draws and of their groups."""
     told: dict[str, Any] = {"step_size": row.at(1)}
-    if bias is not None:
+    if bias is not None and bias.distrust is None:
         told |= {"step_bias": bias.share, "step_bias_coordinate": bias.coordinate, "step_bias_how": bias.how}
+    elif bias is not None:
+        told["step_bias_unknown"] = bias.distrust
     if warning is not None:
         told["step_warning"] = warning
     for place in (draws, *(draws[name] for name in draws.groups())):

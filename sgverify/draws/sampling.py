@@ -73,6 +73,8 @@ def sample(
     if sampling.warning:
         # By a logger: on stderr by default, and silenced like any other.
         _LOG.warning(sampling.warning)
+    elif sampling.note:
+        _LOG.info(sampling.note)
     return sampling.draw(progress)
 
 
@@ -156,6 +158,12 @@ class Sampling:
             return None
         alone = isinstance(self.subject, CompositeSubject)
         return found.warning(default=self._default_step, alone=alone)
+
+    @property
+    def note(self) -> str | None:
+        """One line where minibatches widen the draws and nothing tells by how much; None elsewhere."""
+        noisy = self.subject.configuration.gradient.kind != "full"
+        return self.step_bias.note if noisy and self.step_bias is not None else None
 
     @property
     def _default_step(self) -> bool:

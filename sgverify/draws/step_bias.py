@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import flint
 import numpy as np
@@ -12,12 +14,13 @@ import numpy as np
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
-from sgverify.errors import InstabilityError
-from sgverify.exact.affine.gradient_noise import GradientNoise
+from sgverify.draws.gaussian_closure import GaussianClosure
+from sgverify.errors import InstabilityError, NotAffineError
 from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.ball import PrecisionLostError
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.targets import Target
 
 TOLD, SMALL = 0.10, 0.05
 """The share of its true value by which a standard deviation may be off before it is told, and after it is mended."""
@@ -25,23 +28,21 @@ TOLD, SMALL = 0.10, 0.05
 LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
 """Coordinates of a chain whose invariant law takes milliseconds: with noise that is added, and with random Hessians."""
 
-MOST_HALVINGS = 40
-_BITS = 128
-_DATA = 10_000
-"""Data of which the variance of a minibatch is estimated."""
+MOST_TRIALS, NEAR = 40, 0.8
+"""The step that is named is looked for so often, until the spread is off by this share of `SMALL` at least."""
 
-_EXACT, _AT_THE_MEAN, _RULE = (
-    "computed from the law of the chain",
-    "computed with the gradient noise that there is at the mean",
-    "by the rule that minibatch noise of variance V heats a step by h V/2",
-)
+_BITS = 128
+
+_MOST_HEATED = 1
+"""Dimensions in which the spread of exp(-U/T') is an integral, whatever the form of U."""
 
 
 @dataclass(frozen=True)
 class StepBias:
     """The standard deviation that draws of one coordinate have at a step size, beside that of exp(-U/T).
 
-    The coordinate is that which is furthest off; `better` is a step at which none is off by more than `SMALL`.
+    The coordinate is that which is furthest off; `better` is a step at which none is off by more than `SMALL`. `distrust`:
+    why the two numbers are not to be relied upon, where they are an approximation that does not hold on this target.
     """
 
     step: float
@@ -50,6 +51,7 @@ class StepBias:
     true: float
     better: float | None
     how: str
+    distrust: str | None = None
 
     @property
     def share(self) -> float:
@@ -58,8 +60,18 @@ class StepBias:
 
     @property
     def matters(self) -> bool:
-        """Whether it is worth a line."""
-        return abs(self.share) > TOLD
+        """Whether it is worth a warning."""
+        return self.distrust is None and abs(self.share) > TOLD
+
+    @property
+    def note(self) -> str | None:
+        """One line where nothing is said of the spread because the approximation does not hold; None elsewhere."""
+        if self.distrust is None:
+            return None
+        return (
+            f"note: how wide schedule.step={self.step:g} makes the draws is not told: a Gaussian approximation is not to be "
+            f"trusted here, {self.distrust}; compare runs at schedule.step={self.step:g} and {self.step / 4:g}"
+        )
 
     def warning(self, *, default: bool, alone: bool = False) -> str:
         """One line: how large the bias is, and which step keeps it small."""
@@ -77,28 +89,70 @@ class StepBias:
 
 
 def step_bias(subject: Subject, step: float) -> StepBias | None:
-    """What a fixed step does to the spread of draws; None where neither an exact law nor the rule says it cheaply.
+    """What a fixed step does to the spread of draws; None where nothing says it cheaply.
 
-    On quadratic targets it is the invariant law of the chain, minibatches and all; elsewhere noise of the variance V in
-    the gradient adds h^2 V to the 2 T h of the step (2 D T h with a momentum), as if T were T + h V/2 (over D).
-    Source: chen2015 section 2; Vollmer, Zygalakis, Teh 2016 for SGLD.
+    On quadratic targets it is the invariant law of the chain, minibatches and all. Elsewhere it is the law of the chain closed
+    by Gaussians (`GaussianClosure`), an approximation. Where that does not hold, and gradient noise has the covariance v I,
+    chains move as if T were T + h v/2, or T + h v/(2 D) with a momentum: h^2 v is added to the 2 T h (2 D T h) of a step.
+    Source: chen2015 section 2; Mandt, Hoffman, Blei 2017 for the law at a mode; Vollmer, Zygalakis, Teh 2016.
     """
     if not _plain(subject):
         return None
-    widths = _exact_widths(subject) or _ruled_widths(subject)
-    if widths is None:
-        return None
-    try:
-        found = widths.at(step)
-    except (InstabilityError, PrecisionLostError):
-        return None
-    ratios = np.abs(np.log(found / widths.true))
-    place = int(np.argmax(ratios))
+    doubtful = None
+    for widths in _ways(subject):
+        try:
+            found = _told(widths, step)
+        except (InstabilityError, PrecisionLostError, NotAffineError):
+            continue
+        if found.distrust is None:
+            return found
+        doubtful = found
+    return doubtful
+
+
+class _Widths(Protocol):
+    """The standard deviations of theta: those of exp(-U/T), and those of draws at a step size."""
+
+    @property
+    def how(self) -> str:
+        """Where they come from, in words."""
+
+    @property
+    def true(self) -> np.ndarray:
+        """Shape (d,)."""
+
+    def at(self, step: float) -> np.ndarray:
+        """Shape (d,). Raises `InstabilityError` where the chain has no law."""
+
+    def distrust(self, step: float) -> str | None:
+        """Why they are not to be relied upon at this step size; None where they are."""
+
+
+def _told(widths: _Widths, step: float) -> StepBias:
+    distrust = widths.distrust(step)
+    if distrust is not None:
+        return StepBias(step, 0, math.nan, math.nan, None, widths.how, distrust)
+    found = widths.at(step)
+    ratios = np.log(found / widths.true)
     if not np.isfinite(ratios).all():
-        return None
-    wide = ratios[place] > math.log(1 + TOLD)
-    better = _better(widths, step, float((found / widths.true).max())) if wide else None
+        raise InstabilityError(f"schedule.step={step:g}: a coordinate of the chain has no variance")
+    place = int(np.argmax(np.abs(ratios)))
+    wide = abs(ratios[place]) > math.log(1 + TOLD)
+    better = _better(widths, step) if wide else None
     return StepBias(step, place, float(found[place]), float(widths.true[place]), better, widths.how)
+
+
+def _ways(subject: Subject) -> Iterator[_Widths]:
+    """The ways to know the widths, from the surest to the crudest."""
+    exact = _exact_widths(subject)
+    if exact is not None:
+        yield exact
+        return
+    if GaussianClosure.why_not(subject) is None:
+        yield GaussianClosure(subject)
+    ruled = _ruled_widths(subject)
+    if ruled is not None:
+        yield ruled
 
 
 def _plain(subject: Subject) -> bool:
@@ -116,7 +170,7 @@ class _Law:
     """Spreads by the invariant law of an affine chain."""
 
     model: Model
-    how: str
+    how: str = "computed from the law of the chain"
 
     @cached_property
     def law(self) -> InvariantLaw:
@@ -130,6 +184,9 @@ class _Law:
         with flint.ctx.workprec(_BITS):
             return self._spread(self.law.at(fixed_step(step)).covariance)
 
+    def distrust(self, step: float) -> None:
+        """It is exact."""
+
     def _spread(self, covariance: object) -> np.ndarray:
         entries = [covariance[i, i] for i in range(self.model.target.dim)]  # type: ignore[index]
         variances = [float(entry.mid()) if hasattr(entry, "mid") else float(entry) for entry in entries]
@@ -138,14 +195,22 @@ class _Law:
 
 @dataclass(frozen=True)
 class _Heated:
-    """Spreads by the rule: every coordinate as if T were T + h V/2, or T + h V/(2 D) with a momentum."""
+    """Spreads of exp(-U/T') with T' = T + h v/2, or T + h v/(2 D) with a momentum: gradient noise of the covariance v I."""
 
-    true: np.ndarray
-    heat: np.ndarray
-    how: str = _RULE
+    target: Target
+    temperature: float
+    heat: float
+    how: str = "by the rule that gradient noise of covariance v I heats a step by h v/2"
+
+    @cached_property
+    def true(self) -> np.ndarray:
+        return self.target.spread_float64(self.temperature)
 
     def at(self, step: float) -> np.ndarray:
-        return np.asarray(self.true * np.sqrt(1 + step * self.heat))
+        return self.target.spread_float64(self.temperature + step * self.heat)
+
+    def distrust(self, step: float) -> None:
+        """A crude answer, and the only one."""
 
 
 def _exact_widths(subject: Subject) -> _Law | None:
@@ -153,55 +218,46 @@ def _exact_widths(subject: Subject) -> _Law | None:
         return None
     noise = subject.noise
     if not noise.multiplicative or subject.model.size <= LARGEST_MULTIPLICATIVE:
-        return _Law(subject.model, _EXACT)
-    if noise.exchangeable or noise.refresh is not None or noise.covariance is None:
-        return None
-    return _Law(
-        replace(subject.model, noise=GradientNoise(noise.kind, covariance=noise.covariance)), _AT_THE_MEAN
-    )
+        return _Law(subject.model)
+    return None
 
 
 def _ruled_widths(subject: Subject) -> _Heated | None:
-    """None where gradients have no independent noise, or the dynamics itself answers it (a thermostat, a metric)."""
+    """None where the noise of gradients is not a known multiple of I, or the dynamics itself answers it (a thermostat, a metric).
+
+    In more dimensions a noise that is no multiple of I heats coordinates that the Hessian couples, each by a share of the
+    others' heat: a rule coordinate by coordinate would be wrong there.
+    """
     c, state = subject.configuration, subject.scheme.dynamics.state
-    variances = _noise_variances(subject)
-    if variances is None or state not in (("theta",), ("theta", "p")) or subject.scheme.dynamics.riemannian:
+    if c.gradient.kind != "additive" or state not in (("theta",), ("theta", "p")):
         return None
-    rate = c.friction if "p" in state else 1.0
-    return _Heated(subject.target.spread_float64(c.temperature), variances / (2 * rate * c.temperature))
-
-
-def _noise_variances(subject: Subject) -> np.ndarray | None:
-    """The variances of the gradient estimate's coordinates at the target's location. Shape (d,)."""
-    table, target = subject.configuration.gradient, subject.target
-    if table.kind == "additive":
-        covariance = np.asarray(table.covariance, dtype=np.float64)
-        return np.full(target.dim, float(covariance)) if covariance.ndim == 0 else np.diag(covariance).copy()
-    if table.kind not in ("iid", "without-replacement") or table.clip is not None or target.size is None:
+    if subject.scheme.dynamics.riemannian or subject.target.dim > _MOST_HEATED:
         return None
-    # It brings torch, which a run needs anyway.
-    from sgverify.samplers.black_box import gradients_of_data
-    from sgverify.samplers.module_target import ModuleTarget
-
-    if isinstance(target, ModuleTarget):
+    covariance = np.asarray(c.gradient.covariance, dtype=np.float64) * np.eye(subject.target.dim)
+    if not np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance))):
         return None
-    by_datum = gradients_of_data(target, target.location_float64(subject.configuration.temperature), _DATA)
-    size, batch = target.size, table.batch
-    left = (size - batch) / max(1, size - 1) if table.kind == "without-replacement" else 1.0
-    return np.asarray((table.scale * size) ** 2 / batch * left * by_datum.var(0))
+    rate = float(c.friction) if "p" in state else 1.0
+    return _Heated(subject.target, float(c.temperature), float(covariance[0, 0]) / (2 * rate))
 
 
-def _better(widths: _Law | _Heated, step: float, ratio: float) -> float | None:
-    """A step, to two figures, at which no standard deviation is off by more than `SMALL`."""
-    # The excess of a variance is of the first order in h in the schemes that are furthest off.
-    excess = max(ratio**2 - 1, TOLD)
-    trial = min(step / 2, step * SMALL / excess * 2)
-    for _ in range(MOST_HALVINGS):
-        rounded = _down(trial)
-        if np.abs(np.log(widths.at(rounded) / widths.true)).max() <= math.log(1 + SMALL):
-            return rounded
-        trial /= 2
-    return None
+def _better(widths: _Widths, step: float) -> float | None:
+    """A step, to two figures, at which no standard deviation is off by more than `SMALL`; close to the largest one."""
+    least, trial, found = NEAR * math.log(1 + SMALL), step, None
+    for _ in range(MOST_TRIALS):
+        off = float(np.abs(np.log(widths.at(trial) / widths.true)).max())
+        if off <= math.log(1 + SMALL):
+            found = trial
+            if off >= least:
+                break
+        # The excess of a variance is of the first order in h in the schemes that are furthest off.
+        following = _down(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
+        if off > math.log(1 + SMALL):
+            # Of a higher order, and just above: a step must fall all the same.
+            following = min(following, _down(trial * 0.95))
+        if following >= step or (found is not None and following <= found):
+            break
+        trial = following
+    return found
 
 
 def _down(value: float) -> float:

@@ -47,31 +47,31 @@ def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> 
 
 def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """grad prior, and the gradient of each datum's likelihood, by autograd. Shapes (d,), (N, d)."""
-    likelihood: Any = target.likelihood
-    prior = _slopes(target.prior, theta)[0]
+    prior = prior_gradients_at(target, theta[None])[0]
     if target.data is None:
         return prior, np.zeros((0, len(theta)))
-    return prior, _slopes(likelihood, theta, Chains(torch.tensor(target.data)))
+    return prior, gradients_at(target, theta[None], target.data)[0]
 
 
-def _slopes(potential: Any, theta: np.ndarray, *rows: Chains) -> np.ndarray:
-    count = len(rows[0].tensor) if rows else 1
-    at = torch.tensor(np.asarray(theta, dtype=np.float64)).expand(count, -1).clone().requires_grad_()
+def prior_gradients_at(target: Target, thetas: np.ndarray) -> np.ndarray:
+    """The gradient of the prior's part of U at many points. Shape (k, d) -> (k, d)."""
+    return _slopes_at(target.prior, thetas)
+
+
+def gradients_at(target: Target, thetas: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """The gradient of the likelihood's part of U of each datum, at many points. Shapes (k, d), (n, w) -> (k, n, d)."""
+    (points, dim), size = thetas.shape, len(data)
+    rows = torch.tensor(np.tile(data, (points, 1)))
+    return _slopes_at(target.likelihood, np.repeat(thetas, size, axis=0), Chains(rows)).reshape(
+        points, size, dim
+    )
+
+
+def _slopes_at(potential: Any, thetas: np.ndarray, *rows: Chains) -> np.ndarray:
+    at = torch.tensor(np.asarray(thetas, dtype=np.float64)).requires_grad_()
     with torch.enable_grad():
         (found,) = torch.autograd.grad(potential(Chains(at), *rows).tensor.sum(), at)
     return found.numpy()
-
-
-def gradients_of_data(target: Target, theta: np.ndarray, most: int) -> np.ndarray:
-    """The gradients of the likelihood of `most` data, evenly chosen, all at once. Shape (d,) -> (n, d), n <= most."""
-    likelihood: Any = target.likelihood
-    assert target.data is not None
-    rows = torch.tensor(target.data[:: -(-len(target.data) // most)])
-    at = torch.tensor(theta, dtype=torch.float64).expand(len(rows), 1, -1).clone().requires_grad_()
-    with torch.enable_grad():
-        value = likelihood(Chains(at), Chains(rows[:, None])).tensor
-        (found,) = torch.autograd.grad(value.sum(), at)
-    return found[:, 0].numpy()
 
 
 def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | None) -> None:

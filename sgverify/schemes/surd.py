@@ -158,7 +158,7 @@ def exact(value: Any) -> Fraction | Irrational:
         return value
     if not isinstance(value, float):
         return Fraction(value)
-    decimal = Fraction(repr(value))
+    decimal = Fraction(repr(float(value)))
     if decimal.denominator > LONGEST_DECIMAL and math.isfinite(value):
         simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
         if simple and float(simple) == value:

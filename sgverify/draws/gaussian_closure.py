@@ -1,0 +1,281 @@
+"""How wide a chain's draws are where no exact law is known: the chain's own law, closed by Gaussians.
+
+The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its
+average over the same law; one step is then an affine map with added noise, whose invariant covariance solves a discrete
+Lyapunov equation. The law in which both are averaged is that which comes out (statistical linearisation). Where U is
+quadratic and one gradient is evaluated in a step this is exact, Hessians that differ from datum to datum included; elsewhere
+it is an approximation, and `distrust` says where it is not to be relied upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import flint
+import numpy as np
+from scipy import linalg, optimize
+
+from sgverify.checks.subject import Subject
+from sgverify.errors import InstabilityError
+from sgverify.exact import ball
+from sgverify.exact.affine.algebra import longest, powers_of, stacked
+from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.cubature import normal_cubature
+from sgverify.schemes import exact
+
+KINDS = ("full", "iid", "without-replacement", "additive")
+"""Gradient estimators whose noise is drawn anew at each step."""
+
+LARGEST = 100
+"""Coordinates of theta up to which the approximation is made."""
+
+CLOSE, SHARE = 0.10, 0.25
+"""The approximation is relied upon where U taken at its mode and U averaged over the law give widths that agree to this share;
+where the chain is at most a factor r wider than the target they may differ by r^SHARE besides. What third and fourth derivatives
+of U change is then a part of what is told, or less than is worth telling."""
+
+_SETTLED, _ROUNDS = 1e-3, 40
+"""Rounds of averaging end where no standard deviation moves by more than this share."""
+
+_MOST_SLOPES = 3_000_000
+"""Numbers in the gradients of single data that one round of averaging evaluates: data are left out evenly beyond."""
+
+_PIECE = 200_000
+"""Data and points whose gradients are evaluated at once."""
+
+_DEGREE, _MOST_OF_DEGREE = 5, 12
+"""The degree of the cubature, and the dimension up to which it is used; beyond, 2 d points of degree 3."""
+
+_BITS = 128
+
+
+@dataclass(frozen=True)
+class GaussianClosure:
+    """The invariant law of a subject's chain, approximated by a Gaussian one, at any step size."""
+
+    subject: Subject
+    how: str = "approximated by a Gaussian law, U's Hessian and the minibatch noise averaged over it"
+
+    @staticmethod
+    def why_not(subject: Subject) -> str | None:
+        """Why the approximation is not made of this subject; None where it is."""
+        # It brings torch, which a run needs anyway.
+        from sgverify.samplers.module_target import ModuleTarget
+
+        table = subject.configuration.gradient
+        if isinstance(subject.target, ModuleTarget):
+            return "a module's parameters start anywhere, and not near a mode"
+        if subject.target.dim > LARGEST:
+            return f"theta has more than {LARGEST} coordinates"
+        if table.kind not in KINDS or table.clip is not None or table.scale != 1:
+            return f"gradient.kind={table.kind!r} with clip or scale has noise that is not independent from step to step"
+        if subject.scheme.dynamics.riemannian or subject.scheme.dynamics.state not in (
+            ("theta",),
+            ("theta", "p"),
+        ):
+            return "the dynamics is not affine where U is quadratic"
+        return None
+
+    @cached_property
+    def true(self) -> np.ndarray:
+        """The standard deviations of exp(-U/T), from the Gaussian whose averaged Hessian is T times its precision."""
+        return np.sqrt(np.diag(self._target_law))
+
+    def at(self, step: float) -> np.ndarray:
+        """The standard deviations of theta under the chain's law. Raises `InstabilityError` where it has none."""
+        return np.sqrt(np.diag(self._chain_law(step)))
+
+    def distrust(self, step: float) -> str | None:
+        """Why the approximation is not to be relied upon at this step size; None where it is."""
+        try:
+            peak_law = self._temperature * np.linalg.inv(self._curvature)
+            target = np.log(np.diag(self._target_law) / np.diag(peak_law)) / 2
+            at_mode = np.log(np.diag(self._law_at_the_mode(step)) / np.diag(peak_law)) / 2
+            chain = np.log(np.diag(self._chain_law(step)) / np.diag(self._target_law)) / 2
+        except (InstabilityError, np.linalg.LinAlgError) as error:
+            return f"the chain's law has no Gaussian approximation ({error})"
+        for whose, change, size in (
+            ("exp(-U/T)", target, 0.0),
+            ("the chain's law", chain - at_mode, np.abs(at_mode).max()),
+        ):
+            excess = np.abs(change) - np.log1p(CLOSE) - SHARE * size
+            worst = int(np.argmax(excess))
+            if not excess[worst] <= 0:
+                return (
+                    f"{whose} is far from Gaussian (the sd of theta[{worst}] is {np.exp(change[worst]):.3g} times as large with U "
+                    "averaged over the law as with U at its mode)"
+                )
+        return None
+
+    @cached_property
+    def _temperature(self) -> float:
+        return float(self.subject.configuration.temperature)
+
+    @cached_property
+    def _mode(self) -> np.ndarray:
+        start = self.subject.target.location_float64(self._temperature)
+        widths = self.subject.target.spread_float64(self._temperature)
+
+        def energy(scaled: np.ndarray) -> float:
+            value = float(self.subject.target.energy_float64((start + widths * scaled)[None])[0])
+            return value if np.isfinite(value) else 1e300
+
+        def slope(scaled: np.ndarray) -> np.ndarray:
+            return np.asarray(widths * self._slopes((start + widths * scaled)[None])[0][0])
+
+        with np.errstate(all="ignore"):
+            # Some hundred steps reach any mode there is; along a ridge without one the curvature tells.
+            found = optimize.minimize(
+                energy, np.zeros(len(start)), jac=slope, method="BFGS", options={"gtol": 1e-6}
+            )
+        return np.asarray(start + widths * found.x)
+
+    @cached_property
+    def _curvature(self) -> np.ndarray:
+        """The Hessian of U at the mode, by central differences of the gradient. Shape (d, d)."""
+        # The error is (1e-4)^2 of the third derivative's change over a spread.
+        steps = 1e-4 * self.subject.target.spread_float64(self._temperature)
+        shifts = np.diag(steps)
+        points = np.concatenate([self._mode + shifts, self._mode - shifts])
+        slopes = self._slopes(points)[0]
+        rows = (slopes[: len(steps)] - slopes[len(steps) :]) / (2 * steps[:, None])
+        return _positive((rows + rows.T) / 2, "the Hessian at the mode")
+
+    @cached_property
+    def _target_law(self) -> np.ndarray:
+        def law(mean: np.ndarray, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
+            return self._temperature * np.linalg.inv(_positive(curvature, "U's averaged Hessian"))
+
+        return self._closed(law, self._temperature * np.linalg.inv(self._curvature))
+
+    def _chain_law(self, step: float) -> np.ndarray:
+        if step not in self._laws:
+
+            def law(mean: np.ndarray, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
+                return self._invariant(step, curvature, noise)
+
+            self._laws[step] = self._closed(law, self._law_at_the_mode(step))
+        return self._laws[step]
+
+    @cached_property
+    def _laws(self) -> dict[float, np.ndarray]:
+        return {}
+
+    def _law_at_the_mode(self, step: float) -> np.ndarray:
+        return self._invariant(step, self._curvature, self._slopes(self._mode[None])[1][0])
+
+    def _closed(
+        self, law: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], covariance: np.ndarray
+    ) -> np.ndarray:
+        """The covariance that `law` gives back from the gradient's linear fit and the noise averaged over N(mean, covariance)."""
+        mean, (nodes, weights) = self._mode, _nodes(len(self._mode))
+        for _ in range(_ROUNDS):
+            away = nodes @ np.linalg.cholesky(covariance).T
+            slopes, noises = self._slopes(mean + away)
+            if not np.isfinite(slopes).all():
+                raise _NoLawError("the gradient is not finite within the spread")
+            fit = (weights * slopes.T) @ away @ np.linalg.inv(covariance)
+            mean = mean - np.linalg.solve(fit, weights @ slopes)
+            before = covariance
+            covariance = law(mean, (fit + fit.T) / 2, np.einsum("k,kij->ij", weights, noises))
+            if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _SETTLED:
+                return covariance
+        raise _NoLawError("averaging over it does not settle")
+
+    def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The covariance of theta where the gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d) -> (d, d)."""
+        names, dim = list(self.subject.scheme.state), len(curvature)
+        with flint.ctx.workprec(_BITS):
+            read = self._read(step)
+            powers = powers_of(ball.matrix(_rows(curvature)), ball.identity(dim), longest(read))
+
+            def part(*columns: tuple[str, object]) -> np.ndarray:
+                block = stacked(read, names, list(columns), powers, _as_ball, flint.arb_mat)
+                return np.array([[float(entry.mid()) for entry in row] for row in block.tolist()])
+
+            move = part(*(("state", name) for name in names))
+            covariance = np.zeros_like(move)
+            for k in range(len(read.laws)):
+                b = part(("noise", k))
+                covariance += b @ b.T
+            for k in range(read.gradients):
+                b = part(("gradient", k))
+                covariance += b @ noise @ b.T
+        radius = float(np.abs(np.linalg.eigvals(move)).max())
+        if not radius < 1:
+            raise InstabilityError(f"one step of h={step:g} does not contract: spectral radius {radius:.4g}")
+        # A memory may be a copy of a draw: the covariance is then singular, and that of theta is not.
+        return np.asarray(linalg.solve_discrete_lyapunov(move, covariance)[:dim, :dim])
+
+    def _read(self, step: float) -> Step:
+        c = self.subject.configuration
+        given = {"T": exact(c.temperature), "D": exact(c.friction), "h": exact(step)}
+        wanted = {"h", *self.subject.scheme.parameters}
+        return read_affine(
+            self.subject.scheme,
+            {name: Scalar(BALLS, ball.number(value)) for name, value in given.items() if name in wanted},
+            each_evaluation=c.gradient.kind == "additive",
+        )
+
+    def _slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The full gradient of U, and the covariance of the gradient estimate. Shape (k, d) -> (k, d), (k, d, d)."""
+        # It brings torch, which a run needs anyway.
+        from sgverify.samplers.black_box import gradients_at, prior_gradients_at
+
+        table, target, dim = self.subject.configuration.gradient, self.subject.target, points.shape[1]
+        slopes, noises = prior_gradients_at(target, points), np.zeros((len(points), dim, dim))
+        if target.data is not None:
+            data, counts = target.weighted
+            counts = np.ones(len(data)) if counts is None else counts
+            stride = max(1, -(-len(data) * len(_nodes(dim)[1]) * dim // _MOST_SLOPES))
+            data, counts = data[::stride], counts[::stride] * (counts.sum() / counts[::stride].sum())
+            size = counts.sum()
+            piece = max(1, _PIECE // len(data))
+            for first in range(0, len(points), piece):
+                chosen = slice(first, first + piece)
+                each = gradients_at(target, points[chosen], data)
+                total = np.einsum("n,knd->kd", counts, each)
+                slopes[chosen] += total
+                away = each - total[:, None] / size
+                noises[chosen] = np.einsum("n,kni,knj->kij", counts / size, away, away)
+            left = (size - table.batch) / max(1.0, size - 1) if table.kind == "without-replacement" else 1.0
+            sampled = table.kind in ("iid", "without-replacement")
+            noises *= (table.scale * size) ** 2 / table.batch * left if sampled else 0.0
+        if table.kind == "additive":
+            given = np.asarray(table.covariance, dtype=np.float64)
+            noises += given * np.eye(dim) if given.ndim < 2 else given
+        return slopes, noises
+
+
+class _NoLawError(InstabilityError):
+    """Why there is no Gaussian law to speak of."""
+
+
+def _positive(matrix: np.ndarray, whose: str) -> np.ndarray:
+    if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[0] <= 0:
+        raise _NoLawError(f"{whose} is not positive definite")
+    return matrix
+
+
+def _nodes(dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights for averages over N(0, I). Shapes (k, d), (k,)."""
+    if dim <= _MOST_OF_DEGREE:
+        return normal_cubature(dim, _DEGREE)
+    far = np.sqrt(dim) * np.eye(dim)
+    return np.concatenate([far, -far]), np.full(2 * dim, 0.5 / dim)
+
+
+def _rows(matrix: np.ndarray) -> list[list[object]]:
+    return [[exact(float(value)) for value in row] for row in matrix]
+
+
+def _as_ball(value: object) -> object:
+    if isinstance(value, flint.arb):
+        return value
+    return 0 if value == 0 else BALLS.number(exact(value))
+
+
+__all__ = ["GaussianClosure"]
