@@ -171,7 +171,7 @@ POSTERIORS: dict[str, Callable[[dict[str, Any]], Posterior]] = {
 }
 
 
-MOST_STEPS, FEWEST_TIMES, TIMES = 40_000, 5, 40
+MOST_STEPS, FEWEST_TIMES, TIMES = 300_000, 5, 40
 """A run is this many times as long as its slowest coordinate takes to forget; it is not made where that is too long."""
 
 

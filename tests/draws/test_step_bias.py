@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any
 
-import flint
 import numpy as np
 import pytest
 import torch
@@ -15,10 +13,7 @@ import sgverify
 from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
-from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.draws.step_bias import SMALL, step_bias
-from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.invariant import InvariantLaw
 from sgverify.targets import build_target
 
 IID = {"gradient.kind": "iid"}
@@ -64,65 +59,6 @@ def test_noise_on_a_double_well_heats_the_step() -> None:
         assert bias.found / bias.true == pytest.approx(
             spread(1 + 0.01 * 300 / (2 * rate)) / spread(1.0), rel=1e-6
         )
-
-
-def posterior_of_coins() -> tuple[dict[str, Any], Any]:
-    """A logistic regression whose gradient noise and Hessian do not commute, and its log density."""
-    random = np.random.default_rng(1)
-    x = random.standard_normal((400, 3)) * [0.3, 1.0, 0.5] + [1.0, 1.0, 2.0]
-    signs = np.where(random.random(400) < 1 / (1 + np.exp(-x @ [0.5, -0.4, 1.0])), 1.0, -1.0)
-
-    @sgverify.log_density(dim=3, data=(x, signs), log_prior=lambda theta: -(theta**2).sum(-1) / 2)
-    def coins(theta, x, sign):  # type: ignore[no-untyped-def]
-        return torch.nn.functional.logsigmoid(sign * (x * theta).sum(-1))
-
-    return {"x": x, "signs": signs}, coins
-
-
-def run_by_hand(data: dict[str, Any], step: float, batch: int, length: int) -> np.ndarray:
-    """The standard deviations of SGLD on the coins, by a loop of its own. Shape (3,)."""
-    random = np.random.default_rng(2)
-    x, signs = data["x"], data["signs"]
-    theta = np.zeros((500, 3))
-    total, squares, count = np.zeros(3), np.zeros(3), 0
-    for k in range(length):
-        rows = random.integers(0, len(x), (len(theta), batch))
-        chances = 1 / (1 + np.exp(signs[rows] * np.einsum("cbi,ci->cb", x[rows], theta)))
-        slope = theta - len(x) / batch * np.einsum("cb,cbi->ci", signs[rows] * chances, x[rows])
-        theta = theta - step * slope + math.sqrt(2 * step) * random.standard_normal(theta.shape)
-        if k >= length // 4:
-            total, squares, count = total + theta.sum(0), squares + (theta**2).sum(0), count + len(theta)
-    return np.sqrt(squares / count - (total / count) ** 2)
-
-
-def test_the_closed_law_is_that_of_a_run_where_noise_and_hessian_do_not_commute() -> None:
-    data, coins = posterior_of_coins()
-    subject = Sampling.of(
-        "sgld-euler", load_configuration(gradient={"kind": "iid", "batch": 8}), target=coins
-    ).subject
-    closure = GaussianClosure(subject)
-    step = subject.step / 2
-    assert closure.distrust(step) is None
-    found, measured = closure.at(step), run_by_hand(data, step, 8, 1200)
-    # 500 chains of some 100 relaxation times: about 0.5 % of sampling error; the closure itself is off by 1 to 2 %.
-    np.testing.assert_allclose(found, measured, rtol=0.04)
-    # The rule coordinate by coordinate would be off by far more.
-    noise = closure._slopes(closure._mode[None])[1][0]
-    ruled = closure.true * np.sqrt(1 + step * np.diag(noise) / 2)
-    assert np.abs(ruled / measured - 1).max() > 0.15
-
-
-@pytest.mark.parametrize("scheme", ["sgld-euler", "sghmc-euler-explicit"])
-def test_the_closed_law_is_exact_where_the_potential_is_quadratic(scheme: str) -> None:
-    settings = {"target.name": "linear-regression", "target.size": 20, "target.dim": 2, **IID}
-    subject = make_subject(scheme, load_configuration(**settings))
-    law, closure = InvariantLaw(subject.model), GaussianClosure(subject)
-    step = subject.step / 8
-    with flint.ctx.workprec(128):
-        covariance = law.at(fixed_step(step)).covariance
-        exact = np.sqrt([float(covariance[i, i].mid()) for i in range(2)])
-    np.testing.assert_allclose(closure.true, subject.target.spread_float64(1.0), rtol=1e-6)
-    np.testing.assert_allclose(closure.at(step), exact, rtol=1e-3)
 
 
 def test_a_funnel_is_not_told_anything() -> None:
