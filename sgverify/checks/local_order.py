@@ -78,8 +78,10 @@ def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> 
 def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int | None) -> Judgement:
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
-    over = f" (over {order.steps} steps from the start of its memory)" if order.steps > 1 else ""
-    what = f"local order {at_least}{found} given the minibatch{over}"
+    # What one step does with a memory settles no average: it may cancel, or double, in the next.
+    kind = "weak order at finite times" if order.steps > 1 else "local order"
+    over = " (once the start of its memory is forgotten)" if order.steps > 1 else ""
+    what = f"{kind} {at_least}{found} given the minibatch{over}"
     wanted = f"{predicted}"
     if stated:
         wanted = (
@@ -97,15 +99,19 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
             f"{what}: powers beyond h^{order.examined + 1} were not examined, which {wanted} would need{averaged}",
         )
     if found < predicted:
-        assert order.given_minibatch is not None
-        return Judgement(
-            "violates",
-            False,
-            f"{what}, not {wanted}: P_h and exp(hL) differ at h^{order.given_minibatch.power}{averaged}",
-        )
+        return Judgement("violates", False, f"{what}, not {wanted}: {_where(order)}{averaged}")
     sharp = found == predicted and order.given_minibatch is not None
     relation = "exactly" if sharp else "more than"
     return Judgement("conforms", sharp, f"{what}, {relation} {wanted}{averaged}")
+
+
+def _where(order: LocalOrder) -> str:
+    """What leaves the order where it is."""
+    given = order.given_minibatch
+    if order.start is not None and (given is None or order.start.power < given.order):
+        return f"what the memory starts from leaves h^{order.start.power} in every later average"
+    assert given is not None
+    return f"P_h and exp(hL) differ at h^{given.power}"
 
 
 def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
@@ -119,7 +125,8 @@ def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
         + (", every smooth metric" if subject.scheme.dynamics.riemannian else ""),
     }
     if order.steps > 1:
-        certificate["steps"] = order.steps
+        certificate["kind"] = "weak-finite-time"
+        certificate["left_by_the_start_of_the_memory"] = order.start.text if order.start else "nothing"
     certificate["in_one_dimension"] = _in_one_dimension(subject)
     certificate["averaged_over_minibatches"] = averaged_noise_or_why(subject, order)
     certificate["formula"] = formula(subject.scheme)

@@ -9,7 +9,8 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
 from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.ring import Ring, TooShallowError
+from sgverify.exact.series.settled import SettledStep
 from sgverify.exact.series.symbols import exponential_symbols, operator_of, symbol_of
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.schemes import Dynamics, Scheme
@@ -42,8 +43,10 @@ class Defect:
 class LocalOrder:
     """Local order K (chen2015 Definition 1), given the minibatch and averaged over minibatches.
 
-    A `None` defect means that none was found up to order `examined`. `steps` is the number of consecutive
-    steps that were expanded: one, and one more for each memory that a scheme carries.
+    A `None` defect means that none was found up to order `examined`. Of a scheme with memory the order is the weak
+    one at finite times: the defect is that of the step once the start of the memory is forgotten, which is what
+    accumulates, and `start` is what the start leaves in E f(X_n) for good. `steps` is the number of consecutive steps that
+    were expanded for the moments of the minibatches: one, and one more for each memory that a scheme carries.
     """
 
     dim: int
@@ -51,11 +54,14 @@ class LocalOrder:
     averaged: Defect | None
     examined: int
     steps: int = 1
+    start: Defect | None = None
 
     @property
     def order(self) -> Fraction:
         """K given the minibatch, or the order examined where no defect was found."""
-        return Fraction(self.examined) if self.given_minibatch is None else self.given_minibatch.order
+        own = Fraction(self.examined) if self.given_minibatch is None else self.given_minibatch.order
+        # One step's error at h^(K+1) adds up to h^K; what the start leaves is there once.
+        return own if self.start is None else min(own, self.start.power)
 
     @property
     def averaged_order(self) -> Fraction:
@@ -89,22 +95,54 @@ def _examine(scheme: Scheme, before: LocalOrder, examined: int) -> LocalOrder:
     """Compare the powers of h that `before` did not, through h^(examined + 1)."""
     degree, steps = 2 * (examined + 1), before.steps
     ring, transition, exact = _expand(scheme, before.dim, degree, steps)
+    settled = _settled(scheme, before.dim, degree) if scheme.memory else None
     given, averaged = before.given_minibatch, before.averaged
     for j in range(2 * (before.examined + 1) + 1 if before.examined else 0, degree + 1):
         power = Fraction(j, 2)
-        expected = exact[j // 2] * ring.constant(steps ** (j // 2)) if j % 2 == 0 else ring.zero
+        expected = exact[j // 2] if j % 2 == 0 else ring.zero
         symbol = transition.symbol(j)
-        if not symbol and not expected:
+        if settled is None and not symbol and not expected:
             continue
-        plain = ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected)
+        if settled is None:
+            own, plain = (
+                ring,
+                ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected),
+            )
+        else:
+            own, plain = settled.ring, settled.defect(j)
         if given is None and plain:
-            operator = operator_of(plain, ring)
-            given = Defect(power, defect_text(operator, ring, power), operator)
+            operator = operator_of(plain, own)
+            given = Defect(power, defect_text(operator, own, power), operator)
         if averaged is None:
-            averaged = _averaged_defect(symbol, plain, ring, power)
+            averaged = _averaged_defect(symbol, plain, ring, power, own)
         if given and averaged:
             break
-    return LocalOrder(before.dim, given, averaged, examined, steps)
+    start = before.start if settled is None else _start_defect(settled, given, examined)
+    return LocalOrder(before.dim, given, averaged, examined, steps, start)
+
+
+def _settled(scheme: Scheme, dim: int, degree: int) -> SettledStep:
+    """The step once its memory has settled, through s^degree, in the leanest ring that holds it."""
+    for depth in range(degree - 1, degree + 4):
+        try:
+            settled = SettledStep(scheme, dim, degree, depth)
+            for j in range(degree + 1):
+                settled.symbol(j)
+            return settled
+        except TooShallowError as error:
+            why = error
+    raise why
+
+
+def _start_defect(settled: SettledStep, given: Defect | None, examined: int) -> Defect | None:
+    """The first power of h that the start of the memory leaves below the order that the steps themselves have."""
+    order = Fraction(examined) if given is None else given.order
+    for k in range(1, int(2 * order)):
+        left = settled.start(k)
+        if left:
+            operator, power = operator_of(left, settled.ring), Fraction(k, 2)
+            return Defect(power, defect_text(operator, settled.ring, power), operator)
+    return None
 
 
 def steps_of(scheme: Scheme) -> int:
@@ -167,10 +205,12 @@ def _reach(dynamics: Dynamics, dim: int) -> int:
     return 1 if any(generator.get(index) for index in second) else 2
 
 
-def _averaged_defect(symbol: Polynomial, plain: Polynomial, ring: Ring, power: Fraction) -> Defect | None:
-    """What the average over minibatches leaves; `plain` is the difference with all minibatches the same one."""
-    operator = operator_of(plain, ring)
-    texts = [defect_text(operator, ring, power)] if plain else []
+def _averaged_defect(
+    symbol: Polynomial, plain: Polynomial, ring: Ring, power: Fraction, own: Ring
+) -> Defect | None:
+    """What the average over minibatches leaves; `plain`, of the ring `own`, is the difference with all of them the same."""
+    operator = operator_of(plain, own)
+    texts = [defect_text(operator, own, power)] if plain else []
     parts = average({(): symbol}, ring)
     # The part without noise is the operator with all minibatches merged.
     parts.pop((), None)

@@ -30,8 +30,8 @@ class Transition:
         self.ring = ring
         self.degree = degree
         self.laws = tuple(laws)
-        self._exponents = _exponents(ring, increments, degree)
-        self._powers = _exponentials if not self._exponents[0] else _two_moments
+        self._exponents = exponents_of(ring, increments, degree)
+        self._powers = exponentials if not self._exponents[0] else _two_moments
         self._found: list[Polynomial] = []
 
     def symbol(self, j: int) -> Polynomial:
@@ -60,7 +60,7 @@ def transition_of(
     values = scheme.start_memory(start, **reading.ingredients()) if scheme.memory else start
     for _ in range(steps):
         values = scheme.step(values, **reading.ingredients())
-    return Transition(ring, _increments(ring, start, values[: len(start)]), degree, reading.laws)
+    return Transition(ring, increments_of(ring, start, values[: len(start)]), degree, reading.laws)
 
 
 def transition_of_flow(flow: Flow, ring: Ring, degree: int) -> Transition:
@@ -68,7 +68,7 @@ def transition_of_flow(flow: Flow, ring: Ring, degree: int) -> Transition:
     reading = Reading(ring)
     start = reading.state()
     end = flow(start, **reading.ingredients("t"))
-    return Transition(ring, _increments(ring, start, end), degree, reading.laws)
+    return Transition(ring, increments_of(ring, start, end), degree, reading.laws)
 
 
 def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw]) -> Polynomial:
@@ -85,7 +85,8 @@ def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw]) -> Polynomia
     return value
 
 
-def _increments(ring: Ring, start: tuple[Any, ...], end: tuple[Any, ...]) -> list[Series]:
+def increments_of(ring: Ring, start: tuple[Any, ...], end: tuple[Any, ...]) -> list[Series]:
+    """X_1 - X_0, coordinate by coordinate."""
     flat = []
     for before, after in zip(start, end, strict=True):
         if isinstance(before, Vector):
@@ -99,7 +100,7 @@ def _entries(value: Any, count: int) -> list[Any]:
     return value.entries if isinstance(value, Vector) else [value] * count
 
 
-def _exponents(ring: Ring, increments: list[Series], degree: int) -> list[Polynomial]:
+def exponents_of(ring: Ring, increments: list[Series], degree: int) -> list[Polynomial]:
     """xi . D by powers of s."""
     if any(increment.order <= degree for increment in increments):
         raise NotExpandableError("increments that are known to too few orders")
@@ -113,7 +114,7 @@ def _exponents(ring: Ring, increments: list[Series], degree: int) -> list[Polyno
     return found
 
 
-def _exponentials(g: list[Polynomial], found: list[Polynomial], ring: Ring) -> Polynomial:
+def exponentials(g: list[Polynomial], found: list[Polynomial], ring: Ring) -> Polynomial:
     """The next coefficient F_n of F = exp(g), g = O(s), from F' = g' F: n F_n = sum_k k g_k F_(n-k)."""
     n = len(found)
     total = ring.zero if n else ring.one
