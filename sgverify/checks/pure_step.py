@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.checks.batches import Batches, judge_batches
 from sgverify.checks.fresh_noise import noise_faults
-from sgverify.checks.injected import questions_of, states_of, taker
+from sgverify.checks.injected import black_box, questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import limits
 from sgverify.claims import Claim
@@ -18,6 +20,7 @@ from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.handed_on import loop_faults
 from sgverify.samplers.intercepted.purity import Purity, judge_purity
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.torch_step import TorchStep
@@ -39,37 +42,62 @@ def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
 
     For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
     """
-    take, count = taker(subject)
-    noise: list[str] = []
-    try:
-        # Before anything else: a step's first call is part of it.
-        noise = noise_faults(subject)
-        numbers = count(states_of(subject, 1)[0])
-        purity = judge_purity(
-            take, subject.scheme.state, questions_of(subject, QUESTIONS, numbers), functions_of(subject)
-        )
-    except BlackBoxError as error:
-        if noise:
-            return _evidence(subject, claim, noise, Purity((), 0, 0))
-        return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
-    faults = [*noise, *purity.faults]
-    if not isinstance(subject.scheme, TorchStep):
-        faults += runs_apart(subject) or pauses(subject)
+    if isinstance(subject.scheme, TorchStep):
+        return _of_a_black_box(subject, claim)
+    purity = _purity(subject)
+    faults = [*purity.faults, *(runs_apart(subject) or pauses(subject))]
     return _evidence(subject, claim, faults, purity)
 
 
-def _evidence(subject: Subject, claim: Claim, faults: list[str], purity: Purity) -> Evidence:
+def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
+    # Before anything else: a step's first call is part of it.
+    noise = noise_faults(subject)
+    loop = _loop(subject)
+    batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
+    apart = [batches.fault] if batches.fault else []
+    try:
+        purity = _purity(subject)
+    except BlackBoxError as error:
+        faults = [*noise, *loop, *apart]
+        if faults:
+            return _evidence(subject, claim, faults, Purity((), 0, 0), batches)
+        return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
+    # What is kept elsewhere shows in a loop too.
+    faults = [*noise, *purity.faults] or loop
+    if batches.unread and not faults:
+        return unsettled(subject, claim, CHECK, batches.unread)
+    return _evidence(subject, claim, [*faults, *apart], purity, batches)
+
+
+def _purity(subject: Subject) -> Purity:
+    take, count = taker(subject)
+    numbers = count(states_of(subject, 1)[0])
+    questions = questions_of(subject, QUESTIONS, numbers)
+    return judge_purity(take, subject.scheme.state, questions, functions_of(subject))
+
+
+def _loop(subject: Subject) -> list[str]:
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    start = states_of(subject, 1)[0]
+    return loop_faults(lambda state: box.real(state, subject.step), subject.scheme.state, start)
+
+
+def _evidence(
+    subject: Subject, claim: Claim, faults: list[str], purity: Purity, batches: Batches | None = None
+) -> Evidence:
     return make_evidence(
         subject,
         claim,
         CHECK,
         method="exact",
-        judgement=_judge(faults, purity),
+        judgement=_judge(faults, purity, batches),
         certificate={
             "calls": purity.calls,
             "places_watched": purity.places,
             "faults": faults,
             "returned_as_they_came": list(purity.aliased),
+            **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
+            **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
             **({"limits": limits(subject.target.dim)} if isinstance(subject.scheme, TorchStep) else {}),
         },
     )
@@ -145,12 +173,17 @@ def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
         yield {name: value.clone() for name, value in block.state.items()}
 
 
-def _judge(faults: list[str], purity: Purity) -> Judgement:
+def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgement:
     if faults:
         return Judgement("violates", False, f"the step is no function of its arguments: {'; '.join(faults)}")
+    rows = (
+        f"; in batches of {len(batches.sizes)} sizes up to {max(batches.sizes)} each chain is what it is alone"
+        if batches is not None and batches.sizes
+        else ""
+    )
     return Judgement(
         "conforms",
         False,
         f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
-        f"none of {purity.places} places that were watched changed, and no argument was written to",
+        f"none of {purity.places} places that were watched changed, and no argument was written to{rows}",
     )

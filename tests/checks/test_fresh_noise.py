@@ -118,7 +118,11 @@ def test_noise_that_is_not_new_or_not_a_chains_own_is_named(function, chains, sa
 def test_new_noise_passes(function, chains):
     for _ in range(2):
         (found,) = judged(function, chains=chains)
-        assert found.verdict == "conforms", found.reason
+        if chains and function is rejecting:
+            # How often it draws again is another number for each chain: its rows cannot be drawn for.
+            assert found.verdict == "inconclusive" and "depends on its state or on its draws" in found.reason
+        else:
+            assert found.verdict == "conforms", found.reason
 
 
 def test_a_draw_for_each_chain_in_a_loop_is_not_called_shared():

@@ -69,13 +69,20 @@ class BlackBox:
                 f"it drew {handed.used} normal numbers in one run and {draws.shape[-1]} in another: how many a step draws "
                 "depends on its state or on its draws"
             )
-        return self._checked(result, state, h), handed.asked
+        self._check_shapes(result, state)
+        return self._finite(result, state, h), handed.asked
 
-    def real(self, state: Sequence[Tensor], h: float) -> Any:
-        """Run the step as it is, on copies, its draws its own; nothing is checked."""
+    def real(self, state: Sequence[Tensor], h: float) -> State:
+        """What the step as it is returns for the very tensors that are given, its draws its own; it may be infinite."""
         given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim}
         given["grad"] = Gradient(self, Interception(Handed(None)))
-        return self._call(copies(state), given)
+        result = self._call(state, given)
+        self._check_shapes(result, state)
+        return result
+
+    def real_state(self, state: Sequence[Tensor], h: float) -> State:
+        """X_1 of the step as it is, from a copy of the state; raises as `run` does where that is no state."""
+        return self._finite(self.real(copies(state), h), state, h)
 
     def _call(self, state: Sequence[Tensor], given: Mapping[str, Any]) -> tuple[Any, ...]:
         """The step's result; whatever the code raises, or an exit, is the user's to mend."""
@@ -100,7 +107,7 @@ class BlackBox:
         # It holds no function: what is kept by function would keep it alive.
         def again(function: Any) -> Any:
             box = BlackBox(replace(shell, function=function), gradient, dim, parameters, dtype)
-            return box.real(kept, h)
+            return box.real(copies(kept), h)
 
         keep_debut(step.function, again)
 
@@ -126,7 +133,7 @@ class BlackBox:
                     "torch.randn_like(theta) draws"
                 )
 
-    def _checked(self, result: tuple[Any, ...], state: Sequence[Tensor], h: float) -> State:
+    def _check_shapes(self, result: tuple[Any, ...], state: Sequence[Tensor]) -> None:
         step = self.step
         names = ", ".join(step.state)
         if len(result) != len(state):
@@ -148,6 +155,10 @@ class BlackBox:
                 raise DefinitionError(
                     f"{step.place}: `{step.name}` returned a tensor of {value.dtype} for `{name}`; expected {before.dtype}"
                 )
+
+    def _finite(self, result: State, state: Sequence[Tensor], h: float) -> State:
+        step = self.step
+        for name, value in zip(step.state, result, strict=True):
             if not value.isfinite().all():
                 got = "NaN" if value.isnan().any() else "an infinite number"
                 raise UserError(
