@@ -125,7 +125,7 @@ def _disturbed(
             first = int(off.nonzero()[0])
             return (
                 f"chains disturb one another: {name} of chain {first} in a batch of {size} is off by "
-                f"{float(apart[first].max()):.3g} from what the same state and draws give alone; so are {int(off.sum())} of the chains"
+                f"{float(apart[first].max()):.3g} from what the same state and draws give alone ({int(off.sum())} are)"
             )
     return ""
 

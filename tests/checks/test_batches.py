@@ -94,12 +94,8 @@ def uniform(theta, *, h, grad, T):
 
 def in_chunks(theta, *, h, grad, T):
     noise = torch.randn_like(theta)
-    return torch.cat(
-        [
-            moved(part, h, grad(part), T, z)
-            for part, z in zip(theta.split(64), torch.randn_like(theta).split(64))
-        ]
-    )
+    pairs = zip(theta.split(64), noise.split(64), strict=True)
+    return torch.cat([moved(part, h, grad(part), T, z) for part, z in pairs])
 
 
 def subject_of(function, dynamics=langevin, **options):
