@@ -1,0 +1,43 @@
+"""Nose-Hoover thermostats with noise on the momentum: the friction finds the strength of the gradient noise."""
+
+from sgverify.schemes.catalogue import thermostat as catalogue
+from sgverify.schemes.dynamics import thermostat
+from sgverify.schemes.mathematics import dot, exp, sqrt
+from sgverify.schemes.scheme import scheme
+from sgverify.schemes.words import Alphabet
+
+
+@scheme(thermostat, order=1)
+def sgnht(theta, p, xi, *, h, grad, noise, dim, D, T):
+    """The stochastic gradient Nose-Hoover thermostat, Euler; Ding, Fang, Babbush, Chen, Skeel and Neven 2014."""
+    p = p - h * xi * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
+    theta = theta + h * p
+    return theta, p, xi + h * (dot(p, p) / dim - T)
+
+
+thermostat_baoab = catalogue.ALPHABET.word("BAOAB", order=2).named(
+    "thermostat_baoab", summary="SGNHT, symmetric splitting BAOAB; Li, Chen, Carlson and Carin 2016."
+)
+
+
+def _drift(theta, p, xi, *, t):
+    return theta + t * p, p, xi
+
+
+def _noisy_kick(theta, p, xi, *, t, grad, noise, D, T):
+    return theta, p - t * grad(theta) + sqrt(2 * D * T * t) * noise(), xi
+
+
+def _friction(theta, p, xi, *, t):
+    return theta, exp(-xi * t) * p, xi
+
+
+def _heat(theta, p, xi, *, t, dim, T):
+    return theta, p, xi + t * (dot(p, p) / dim - T)
+
+
+_ADAPTIVE = Alphabet("adaptive", thermostat, A=_drift, B=_noisy_kick, D=_friction, H=_heat)
+
+adaptive_langevin = _ADAPTIVE.word("BADHDAB", order=2).named(
+    "adaptive_langevin", summary="Adaptive Langevin, B A D H D A B; Leimkuhler and Shang 2016, after BADODAB."
+)
