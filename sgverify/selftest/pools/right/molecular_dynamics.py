@@ -163,7 +163,7 @@ def linear_part_exact(theta, p, *, h, grad, noise, D, T):
     """ABOBA of multiple time scales: theta/2 of the force in three short inner kicks; Tuckerman, Berne, Martyna 1992."""
     rate, inner = 2, 3
     p = p - h / 2 * (grad(theta) - theta / rate)
-    for k in range(inner):
+    for _ in range(inner):
         t = h / inner
         p = p - t / 2 * theta / rate
         theta = theta + t / 2 * p
