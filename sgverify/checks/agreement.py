@@ -37,6 +37,10 @@ MOST_FIRST = 4096
 
 MEAN, VARIANCE = "mean in sd", "log variance"
 
+SPREAD = 1024
+"""Roundings of a state that the spread of an average must hold: a step makes some ten, which are then below the 1/64 of a
+standard deviation to which the largest look, of 4,096 chains, knows a mean."""
+
 MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
 """What has to be found for an agreement to conform: a mean that is off by a standard deviation of the single average, and a
 variance by a factor of 4, noise of half or twice the amplitude. Both in the units of their deviations."""
@@ -66,6 +70,12 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         return unsettled(subject, claim, CHECK, str(no_rung))
     except MomentsDivergeError as error:
         return unsettled(subject, claim, CHECK, f"the average has no variance to compare: {error}")
+    if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):
+        reason = (
+            f"at h={law.step:.6g} the averages of all chains differ by {math.sqrt(law.variance[0]):.1e}, which rounding hides: "
+            "the step forgets its draws; take another schedule.step"
+        )
+        return unsettled(subject, claim, CHECK, reason)
     looked: list[Floats] = []
     first = max(c.chains, FEWEST, _needed(law) if subject.target.rugged else 0)
 
@@ -113,6 +123,11 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
         points=points,
         certificate={**decision.certificate, **law.certificate, "level_of_call": share_of(subject).call},
     )
+
+
+def _rounding(subject: Subject, law: AverageLaw) -> float:
+    """By what the rounding of a state alone moves an average."""
+    return 2.0**-53 * abs(law.origin) if subject.configuration.dtype == "float64" else 2.0**-24 * abs(law.origin)
 
 
 def _needed(law: AverageLaw) -> int:

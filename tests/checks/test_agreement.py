@@ -17,7 +17,7 @@ from sgverify.checks.mutants.registry import mutants
 from sgverify.claims import find_claim
 from sgverify.exact.formula import plant
 from sgverify.rates import Nulls
-from sgverify.schemes import find_scheme, kinetic
+from sgverify.schemes import find_scheme, kinetic, langevin
 from tests.checks.schemes import WEAK
 
 SETTINGS = {"target": {"size": 20}, "gradient": {"batch": 5}, "steps": 200, "chains": 256}
@@ -275,3 +275,17 @@ def test_a_variance_that_no_precision_holds_is_left_open() -> None:
         gradient={"kind": "iid", "batch": 2},
     )
     assert found.verdict == "inconclusive" and "lost in rounding" in found.reason
+
+
+@scheme(langevin, order=1)
+def noise_then_gradient(theta, *, h, grad, noise, T):
+    theta = theta + sqrt(2 * T * h) * noise()
+    return theta - h * grad(theta)
+
+
+def test_a_step_that_forgets_its_draws_raises_no_false_alarm() -> None:
+    # At half the stability limit 1 - h P is 0 but for rounding: every chain is at the mean, and their spread is rounding.
+    found = evidence_of(noise_then_gradient)
+    assert found.verdict == "inconclusive"
+    assert "rounding hides" in found.reason
+    assert evidence_of(noise_then_gradient, schedule={"step": 0.01}).verdict == "conforms"

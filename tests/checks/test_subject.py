@@ -9,7 +9,7 @@ import pytest
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
-from sgverify.schemes import find_scheme
+from sgverify.schemes import find_scheme, langevin, scheme, sqrt
 
 NAMES = ["double-well", "quartic", "mixture", "logistic-regression"]
 
@@ -74,3 +74,19 @@ def test_reasons_on_a_gaussian_target_are_those_of_the_step() -> None:
     thermostat = subject("sgnht-euler")
     assert not thermostat.affine and thermostat.why_not_affine
     assert thermostat.reference_average.method == "exact"
+
+
+@scheme(langevin, order=1)
+def two_leapfrogs(theta, *, h, grad, noise, T):
+    t, p = sqrt(h / 2), sqrt(T) * noise()
+    p = p - t / 2 * grad(theta)
+    theta = theta + t * p
+    return theta + t * (p - t * grad(theta))
+
+
+def test_no_default_step_is_one_at_which_the_radius_touches_one() -> None:
+    # The factor of the mean is T_2(1 - h P/4): -1 at h = 4/P, half of the limit 8/P, and inside (-1, 1) on both sides of it.
+    found = Subject(two_leapfrogs, load_configuration({"target": {"name": "gaussian"}}), "two_leapfrogs")
+    assert found.step_sizes.limit == pytest.approx(8.0)
+    assert found.step_sizes.default == pytest.approx(2.0)
+    found.validate()
