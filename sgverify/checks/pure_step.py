@@ -20,8 +20,11 @@ from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.black_box import KeptShapeError
+from sgverify.samplers.intercepted.clock import clock_fault
 from sgverify.samplers.intercepted.handed_on import loop_faults
 from sgverify.samplers.intercepted.purity import Purity, judge_purity
+from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.torch_step import TorchStep
 
@@ -50,11 +53,20 @@ def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
 
 
 def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
-    # Before anything else: a step's first call is part of it.
-    noise = noise_faults(subject)
-    loop = _loop(subject)
-    batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
+    try:
+        # Before anything else: a step's first call is part of it.
+        noise = noise_faults(subject)
+        loop = _loop(subject)
+        batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
+    except KeptShapeError as error:
+        if error.made:
+            return _evidence(
+                subject, claim, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
+            )
+        return unsettled(subject, claim, CHECK, str(error))
     apart = [batches.fault] if batches.fault else []
+    clock = _clock(subject)
+    apart += [clock[0]] if clock[0] else []
     try:
         purity = _purity(subject)
     except BlackBoxError as error:
@@ -63,10 +75,11 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
             return _evidence(subject, claim, faults, Purity((), 0, 0), batches)
         return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
     # What is kept elsewhere shows in a loop too.
-    faults = [*noise, *purity.faults] or loop
-    if batches.unread and not faults:
-        return unsettled(subject, claim, CHECK, batches.unread)
-    return _evidence(subject, claim, [*faults, *apart], purity, batches)
+    faults = [*([*noise, *purity.faults] or loop), *apart]
+    unread = batches.unread or clock[1]
+    if unread and not faults:
+        return unsettled(subject, claim, CHECK, unread)
+    return _evidence(subject, claim, faults, purity, batches)
 
 
 def _purity(subject: Subject) -> Purity:
@@ -80,6 +93,16 @@ def _loop(subject: Subject) -> list[str]:
     box = black_box(subject, seed=run_seed(subject, "minibatches"))
     start = states_of(subject, 1)[0]
     return loop_faults(lambda state: box.real(state, subject.step), subject.scheme.state, start)
+
+
+def _clock(subject: Subject) -> tuple[str, str]:
+    take, count = taker(subject)
+    try:
+        question = questions_of(subject, 1, count(states_of(subject, 1)[0]))[0]
+        return clock_fault(lambda: tuple(take(copies(question.state), question.draws, question.h)))
+    except BlackBoxError:
+        # Whoever asks the step twice says so.
+        return "", ""
 
 
 def _evidence(

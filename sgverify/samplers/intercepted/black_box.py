@@ -17,7 +17,8 @@ from sgverify.samplers.intercepted.interception import (
     Witness,
     total,
 )
-from sgverify.samplers.intercepted.real_calls import copies, keep_debut
+from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
+from sgverify.samplers.intercepted.surroundings import kept_shapes
 from sgverify.schemes.torch_step import TorchStep
 
 State = tuple[Tensor, ...]
@@ -27,6 +28,18 @@ Slope = Callable[[Tensor, int], Tensor]
 
 class BlackBoxError(SgverifyError):
     """A black box cannot be read; the message says why."""
+
+
+class CodeError(UserError):
+    """The code of a step raises, whoever draws for it."""
+
+
+class KeptShapeError(BlackBoxError):
+    """The code keeps tensors of other shapes than those that it is given; `made` are those that an earlier call left there."""
+
+    def __init__(self, message: str, made: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.made = made
 
 
 @dataclass(frozen=True)
@@ -62,15 +75,20 @@ class BlackBox:
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
         given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim, "grad": Gradient(self, mode)}
-        with mode:
-            result = self._call(state, given)
+        try:
+            with mode:
+                result = self._call(state, given)
+            self._check_shapes(result, state)
+            moved = self._finite(result, state, h)
+        except UserError as error:
+            self._refuse_draws(error, state, h)
+            raise
         if draws is not None and handed.used != draws.shape[-1]:
             raise BlackBoxError(
                 f"it drew {handed.used} normal numbers in one run and {draws.shape[-1]} in another: how many a step draws "
                 "depends on its state or on its draws"
             )
-        self._check_shapes(result, state)
-        return self._finite(result, state, h), handed.asked
+        return moved, handed.asked
 
     def real(self, state: Sequence[Tensor], h: float) -> State:
         """What the step as it is returns for the very tensors that are given, its draws its own; it may be infinite."""
@@ -93,10 +111,27 @@ class BlackBox:
         except SgverifyError:
             raise
         except (Exception, SystemExit) as error:
-            raise UserError(
-                f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}; expected a step that "
-                f"runs on tensors of shapes {self._shapes(state)}"
+            raised = f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}"
+            refuse_kept_shapes(self.step.function, state, raised)
+            # Second derivatives are the usual reason.
+            numbers = (
+                "; what grad returns are numbers, without a graph"
+                if "does not require grad" in str(error)
+                else ""
+            )
+            raise CodeError(
+                f"{raised}; expected a step that runs on tensors of shapes {self._shapes(state)}, in {state[0].dtype}{numbers}"
             ) from error
+
+    def _refuse_draws(self, error: UserError, state: Sequence[Tensor], h: float) -> None:
+        """Raise `BlackBoxError` where the code runs as it is, and fails with the draws that are put in."""
+        try:
+            self.real_state(state, h)
+        except SgverifyError:
+            return
+        raise BlackBoxError(
+            f"it runs with draws of its own, and with draws that are put in it does not: {error}"
+        ) from error
 
     def make_debut(self, state: Sequence[Tensor], h: float) -> None:
         """Make the first call of the code, if it has not been made; see `keep_debut`."""
@@ -181,6 +216,28 @@ class BlackBox:
         )
 
 
+def refuse_kept_shapes(function: Any, state: Sequence[Tensor], raised: str) -> None:
+    """Raise `KeptShapeError` where the code can reach tensors that have another number of coordinates or of chains.
+
+    `raised`: what happened, the beginning of the message.
+    """
+    fitting = {1, *(size for value in state for size in value.shape)}
+    kept = kept_shapes(function)
+    unfit = {place: shape for place, shape in kept.items() if not fitting.issuperset(shape)}
+    if not unfit:
+        return
+    before = shapes_before(function)
+    made = tuple(place for place, shape in unfit.items() if before is not None and before.get(place) != shape)
+    told = ", ".join(f"{place} of shape {shape}" for place, shape in list(unfit.items())[:3])
+    when = " since an earlier call, in another dimension" if made else ""
+    raise KeptShapeError(
+        f"{raised}; between calls the code keeps {told}{when}, and it is called in several dimensions: an optimizer or a buffer "
+        "that outlives a call belongs to one. Make it from theta within the step, hand what is to be kept on as state, or set "
+        "target.dim and proof_dim to the dimension that it was made for",
+        made,
+    )
+
+
 def _nothing() -> None:
     """Stands for the function where none is to be held."""
 
@@ -215,4 +272,12 @@ class Gradient:
         return Gradient(self._box, self._mode, self._counter)
 
 
-__all__ = ["BlackBox", "BlackBoxError", "Gradient", "State", "UnreadableDrawError"]
+__all__ = [
+    "BlackBox",
+    "BlackBoxError",
+    "CodeError",
+    "Gradient",
+    "KeptShapeError",
+    "State",
+    "UnreadableDrawError",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from sgverify.samplers.intercepted.surroundings import kept_shapes
 
 SEEDS = (20_101, 48_271)
 """Two seeds of torch's generator; any will do."""
@@ -94,10 +96,11 @@ def stale_noise(call: Callable[[], Any]) -> str:
 
 @dataclass(frozen=True)
 class Debut:
-    """The first call that a function ever had here: what repeats it, and how many numbers it drew."""
+    """The first call that a function ever had here: what repeats it, how many numbers it drew, and the shapes kept before it."""
 
     again: Callable[[Any], Any]
     numbers: int
+    shapes: Mapping[str, tuple[int, ...]]
 
 
 _DEBUTS: WeakKeyDictionary[Any, dict[CodeType | None, Debut]] = WeakKeyDictionary()
@@ -116,9 +119,16 @@ def keep_debut(function: Any, again: Callable[[Any], Any]) -> None:
     code = _code(function)
     if code in known:
         return
+    shapes = kept_shapes(function)
     numbers = _numbers(lambda: again(function))
     if numbers is not None:
-        known[code] = Debut(again, numbers)
+        known[code] = Debut(again, numbers, shapes)
+
+
+def shapes_before(function: Any) -> Mapping[str, tuple[int, ...]] | None:
+    """The tensors that the function could reach before its first call here, by place; None where that is not known."""
+    debut = _debut(function)
+    return None if debut is None else debut.shapes
 
 
 def kept_noise(function: Any) -> str:
@@ -126,10 +136,7 @@ def kept_noise(function: Any) -> str:
 
     All calls are alike, torch's generator too: a step that draws until it is content draws as often again.
     """
-    try:
-        debut = _DEBUTS.get(function, {}).get(_code(function))
-    except TypeError:
-        return ""
+    debut = _debut(function)
     if debut is None:
         return ""
     later = [_numbers(lambda: debut.again(function)) for _ in range(2)]
@@ -140,6 +147,13 @@ def kept_noise(function: Any) -> str:
         f"it keeps noise from call to call: its first call drew {debut.numbers} random numbers, later ones from the same "
         f"state and the same generator {counts}"
     )
+
+
+def _debut(function: Any) -> Debut | None:
+    try:
+        return _DEBUTS.get(function, {}).get(_code(function))
+    except TypeError:
+        return None
 
 
 def _numbers(call: Callable[[], Any]) -> int | None:

@@ -59,6 +59,13 @@ def surroundings(function: Callable[..., Any]) -> dict[str, str]:
     return found
 
 
+def kept_shapes(function: Callable[..., Any]) -> dict[str, tuple[int, ...]]:
+    """The tensors and arrays of one axis or more that a function can reach besides its arguments, each with its shape."""
+    walk = _Walk({})
+    walk.follow(function, _name_of(function), 0)
+    return {place: shape for place, shape in walk.shapes.items() if shape}
+
+
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     """The places whose contents differ."""
     return [place for place in {**before, **after} if before.get(place) != after.get(place)]
@@ -71,11 +78,16 @@ class _Walk:
         self._names: set[str] = set()
         # Kept, so that no id is given to another object.
         self._seen: dict[int, Any] = {}
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
     def follow(self, value: Any, place: str, depth: int) -> None:
+        if isinstance(value, (Tensor, np.ndarray)):
+            self.shapes[place] = tuple(value.shape)
         text = _text(value)
         if text is not None:
             self._found[place] = text
+            for key, inner in vars(value).items() if isinstance(value, Tensor) else ():
+                self.follow(inner, f"{place}.{key}", depth + 1)
             return
         if id(value) in self._seen or depth > DEEPEST:
             return
