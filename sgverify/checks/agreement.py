@@ -127,7 +127,9 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
 
 def _rounding(subject: Subject, law: AverageLaw) -> float:
     """By what the rounding of a state alone moves an average."""
-    return 2.0**-53 * abs(law.origin) if subject.configuration.dtype == "float64" else 2.0**-24 * abs(law.origin)
+    return (
+        2.0**-53 * abs(law.origin) if subject.configuration.dtype == "float64" else 2.0**-24 * abs(law.origin)
+    )
 
 
 def _needed(law: AverageLaw) -> int:

@@ -64,7 +64,9 @@ class StepSizes:
         radii = spectral_radii(self.scheme, self.parameters, self.eigenvalues, steps)
         # Half the limit may itself be a step at which the radius touches 1, and does not pass it.
         clear = [step for step, radius in zip(steps, radii, strict=True) if radius < 1 - NEAR]
-        visible = clear or [step for step, radius in zip(steps, radii, strict=True) if radius < 1] or steps[:1]
+        visible = (
+            clear or [step for step, radius in zip(steps, radii, strict=True) if radius < 1] or steps[:1]
+        )
         if self.moments is None or not self.moments.reaches(FOURTH):
             return visible[0]
         return next((step for step in visible if self.moments.contracts(step, FOURTH)), visible[0])

@@ -38,6 +38,31 @@ def kept(key):
     return key
 
 
+@functools.lru_cache
+def store():
+    return {"calls": 0}
+
+
+@functools.cache
+def held(key):
+    return [key, torch.zeros(1)]
+
+
+def stored():
+    store()["calls"] += 1
+
+
+def held_by_key():
+    held(1)[1] += 1
+
+
+MARKED = torch.zeros(1)
+
+
+def marked():
+    MARKED.calls = getattr(MARKED, "calls", 0) + 1
+
+
 def counted():
     return next(COUNT)
 
@@ -109,6 +134,7 @@ def drawn():
 
 COUNTERS = [
     *(counted, iterated, generated, arrayed, written, in_context, environment, module, other_module),
+    *(stored, held_by_key, marked),
     *(library_class, cached, weighed, buffered, switched, optimised, differentiated, drawn),
 ]
 

@@ -140,11 +140,14 @@ class BlackBox:
         shell = replace(step, function=_nothing)
 
         # It holds no function: what is kept by function would keep it alive.
-        def again(function: Any) -> Any:
+        def again(function: Any, place: Sequence[Tensor] = kept) -> State:
             box = BlackBox(replace(shell, function=function), gradient, dim, parameters, dtype)
-            return box.real(copies(kept), h)
+            return box.real(copies(place), h)
 
-        keep_debut(step.function, again)
+        def elsewhere(function: Any) -> State:
+            return again(function, [0.7 - 1.3 * value for value in kept])
+
+        keep_debut(step.function, again, elsewhere)
 
     def asked(self, state: Sequence[Tensor], h: float) -> list[tuple[int, ...]]:
         """The shapes of the normal draws of a step from this state, in order; raises as `run` does."""

@@ -50,8 +50,8 @@ def clock_fault(take: Callable[[], State]) -> tuple[str, str]:
             if not torch.equal(one.nan_to_num(), other.nan_to_num()):
                 apart = float((one - other).abs().max())
                 return (
-                    f"its result depends on the clock, which it reads by {told}: {jump:g} s later, with {tick:g} s from one reading "
-                    f"to the next, the same state, draws and minibatch give another one, apart by {apart:.3g}",
+                    f"its result depends on the clock, which it reads by {told}: {jump:g} s later, with {tick:g} s from reading "
+                    f"to reading, the same state, draws and minibatch give another one, apart by {apart:.3g}",
                     "",
                 )
     return "", ""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from sgverify.samplers.intercepted.first_call import first_call, steady
 from sgverify.samplers.intercepted.surroundings import kept_shapes
 
 SEEDS = (20_101, 48_271)
@@ -96,20 +97,25 @@ def stale_noise(call: Callable[[], Any]) -> str:
 
 @dataclass(frozen=True)
 class Debut:
-    """The first call that a function ever had here: what repeats it, how many numbers it drew, and the shapes kept before it."""
+    """The first call that a function ever had here: what repeats it, how many numbers it drew, and the shapes kept before it.
+
+    `left`: what it leaves behind for later calls, as a sentence.
+    """
 
     again: Callable[[Any], Any]
     numbers: int
     shapes: Mapping[str, tuple[int, ...]]
+    left: str = ""
 
 
 _DEBUTS: WeakKeyDictionary[Any, dict[CodeType | None, Debut]] = WeakKeyDictionary()
 
 
-def keep_debut(function: Any, again: Callable[[Any], Any]) -> None:
+def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any], Any]) -> None:
     """Make the first call of `function`, by `again(function)`, unless it has been made: nothing is warm yet.
 
-    Kept is the number of its draws; a call that fails is left to the run proper.
+    Kept is the number of its draws, and whether `other(function)`, from elsewhere, would have left it another result; a call that
+    fails is left to the run proper.
     """
     try:
         known = _DEBUTS.setdefault(function, {})
@@ -120,9 +126,20 @@ def keep_debut(function: Any, again: Callable[[Any], Any]) -> None:
     if code in known:
         return
     shapes = kept_shapes(function)
-    numbers = _numbers(lambda: again(function))
+    told: list[str] = []
+
+    def both() -> None:
+        told.append(first_call(lambda: again(function), lambda: other(function))[1])
+
+    numbers = _numbers(both)
     if numbers is not None:
-        known[code] = Debut(again, numbers, shapes)
+        known[code] = Debut(again, numbers, shapes, *told)
+
+
+def left_behind(function: Any) -> str:
+    """What the first call of the function here left behind for later ones, as a sentence; empty for nothing."""
+    debut = _debut(function)
+    return "" if debut is None else debut.left
 
 
 def shapes_before(function: Any) -> Mapping[str, tuple[int, ...]] | None:
@@ -134,12 +151,12 @@ def shapes_before(function: Any) -> Mapping[str, tuple[int, ...]] | None:
 def kept_noise(function: Any) -> str:
     """Why noise is kept from call to call, as a sentence; empty where the first call draws what later ones do.
 
-    All calls are alike, torch's generator too: a step that draws until it is content draws as often again.
+    All calls are alike, their draws too: a step that draws until it is content draws as often again.
     """
     debut = _debut(function)
     if debut is None:
         return ""
-    later = [_numbers(lambda: debut.again(function)) for _ in range(2)]
+    later = [_numbers(lambda: steady(lambda: debut.again(function))) for _ in range(2)]
     if all(count in (None, debut.numbers) for count in later):
         return ""
     counts = ", ".join("none" if count is None else str(count) for count in later)
@@ -175,4 +192,4 @@ def copies(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(value.clone() for value in state)
 
 
-__all__ = ["copies", "keep_debut", "kept_noise", "stale_noise"]
+__all__ = ["copies", "keep_debut", "kept_noise", "left_behind", "shapes_before", "stale_noise"]

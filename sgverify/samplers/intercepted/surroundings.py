@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import functools
+import gc
 import hashlib
 import io
 import itertools
@@ -129,6 +130,13 @@ class _Walk:
             if hasattr(value, "cache_info"):
                 # Not its hits and misses: what a cache gives back is what was computed.
                 self._found[f"{place} (cached)"] = str(value.cache_info().currsize)
+                # What was given back may be written to by whoever got it.
+                held = [
+                    inner
+                    for inner in gc.get_referents(value)
+                    if isinstance(inner, _MUTABLE) and inner is not vars(value)
+                ]
+                yield from ((f"{place} (cached {k})", inner) for k, inner in enumerate(sorted(held, key=id)))
             yield place, value.__wrapped__
         elif not isinstance(value, BuiltinFunctionType):
             yield from self._of_object(value, place)
@@ -215,6 +223,8 @@ def _text(value: Any) -> str | None:
         return f"{operator.length_hint(value)} left"
     return None
 
+
+_MUTABLE = (dict, list, set, bytearray, Tensor, np.ndarray)
 
 _ITERABLE: tuple[Any, ...] = ((), [], {}, set(), "", b"", range(1), range(1 << 70))
 _ITERATORS = tuple(type(iter(held)) for held in _ITERABLE)

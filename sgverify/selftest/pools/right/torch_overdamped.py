@@ -101,7 +101,9 @@ def code_coordinates_in_turn(theta, *, h, grad, T):
 def code_tamed(theta, *, h, grad, T):
     """Tamed Euler on the norm of the gradient; Brosse, Durmus, Moulines and Sabanis 2019, TULA."""
     g = grad(theta)
-    return theta - h * g / (1 + h * torch.linalg.vector_norm(g)) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+    return (
+        theta - h * g / (1 + h * torch.linalg.vector_norm(g)) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+    )
 
 
 @torch_step(langevin, order=2)

@@ -1,0 +1,113 @@
+"""What a first call leaves behind for all later ones is found, and a cache of constants is not."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+
+import pytest
+import torch
+
+from sgverify import torch_step
+from sgverify.checks.pure_step import check_pure_step
+from sgverify.checks.questions import make_subject
+from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
+from sgverify.samplers.intercepted.first_call import first_call
+from sgverify.schemes import langevin
+
+SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
+ANCHOR: list[torch.Tensor] = []
+SHAPES: dict[object, torch.Tensor] = {}
+
+
+def moved(theta, h, slope, T, noise):
+    return theta - h * slope + math.sqrt(2 * T * h) * noise
+
+
+def anchored(theta, *, h, grad, T):
+    if not ANCHOR:
+        ANCHOR.append(theta.clone())
+    return moved(theta, h, grad(theta) + (theta - ANCHOR[0]) / 10, T, torch.randn_like(theta))
+
+
+class Preconditioner:
+    scale = None
+
+    def __call__(self, theta, *, h, grad, T):
+        if Preconditioner.scale is None:
+            Preconditioner.scale = 1 / (1 + grad(theta).abs())
+        c = Preconditioner.scale
+        return theta - h * c * grad(theta) + (2 * T * h * c).sqrt() * torch.randn_like(theta)
+
+
+@functools.lru_cache
+def slope_of(shape, grad_of=lambda: SHAPES["now"]):
+    return grad_of()
+
+
+def cached_slope(theta, *, h, grad, T):
+    SHAPES["now"] = grad(theta)
+    slope = slope_of(theta.shape)
+    SHAPES.clear()
+    return moved(theta, h, slope, T, torch.randn_like(theta))
+
+
+def first_default(theta, *, h, grad, T, seen={}):  # noqa: B006 - the bug
+    warmth = seen.setdefault("T", T * (1 + float(theta.abs().max())))
+    return moved(theta, h, grad(theta), warmth, torch.randn_like(theta))
+
+
+def constants(theta, *, h, grad, T, kept={}):  # noqa: B006 - it keeps what depends on h and T alone
+    size = kept.setdefault((h, T), math.sqrt(2 * T * h))
+    return theta - h * grad(theta) + size * torch.randn(theta.shape, generator=SOURCE, dtype=theta.dtype)
+
+
+SOURCE = torch.Generator().manual_seed(3)
+
+
+def judged(function):
+    subject = make_subject(torch_step(langevin)(function), load_configuration(SMALL))
+    return check_pure_step(subject, find_claim("sgverify/pure-step"))
+
+
+@pytest.mark.parametrize("function", [anchored, Preconditioner(), cached_slope, first_default])
+def test_what_the_first_call_leaves_behind_is_found(function):
+    found = judged(function)
+    assert found.verdict == "violates" and "depends on the call that came first" in found.reason
+
+
+def rejecting(theta, *, h, grad, T):
+    noise = torch.randn_like(theta)
+    while noise.abs().max() > 1:
+        noise = torch.randn_like(theta)
+    return moved(theta, h, grad(theta), T, noise)
+
+
+def test_a_step_that_draws_until_it_is_content_keeps_nothing():
+    found = judged(rejecting)
+    assert "keeps noise" not in found.reason and "came first" not in found.reason
+
+
+def test_a_cache_of_constants_is_let_pass():
+    found = judged(constants)
+    assert found.verdict == "conforms", found.reason
+
+
+def test_a_copy_that_ends_or_hangs_is_not_waited_for_and_says_nothing(monkeypatch):
+    here, ones = os.getpid(), (torch.ones(1),)
+    monkeypatch.setattr("sgverify.samplers.intercepted.first_call.PATIENCE", 0.2)
+
+    def ends():
+        return ones if os.getpid() == here else os._exit(3)
+
+    def hangs():
+        while os.getpid() != here:
+            continue
+        return ones
+
+    assert first_call(ends, lambda: None) == (ones, "")
+    assert first_call(hangs, lambda: None) == (ones, "")
+    with pytest.raises(ZeroDivisionError):
+        first_call(lambda: (ones[0] / (1 // 0),), lambda: None)
