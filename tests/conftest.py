@@ -7,6 +7,9 @@ import os
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
+# An exception in a check is an answer for users, and a failure of our own tests: no bug hides behind `inconclusive`.
+os.environ["SGVERIFY_RAISE"] = "1"
+
 from sgverify.testing.profiles import register_profiles  # noqa: E402
 
 register_profiles()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, MutableMapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,34 +14,67 @@ from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
 
 
-def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> dict[str, Any]:
+class Facts(MutableMapping[str, Any]):
+    """Facts by name, each derived when a claim asks for it: one that cannot be derived takes no other claim with it."""
+
+    def __init__(self, derivations: dict[str, Callable[[], Any]]) -> None:
+        self._derivations = derivations
+        self._known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known:
+            self._known[name] = self._derivations[name]()
+        return self._known[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._derivations[name] = lambda: value
+        self._known[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._derivations[name]
+        self._known.pop(name, None)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._derivations
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._derivations)
+
+    def __len__(self) -> int:
+        return len(self._derivations)
+
+
+def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> Facts:
     """The facts under a kind of schedule; `schedule.alpha` is among them where it is known."""
     word = subject.scheme.word
-    kind = subject.configuration.gradient.kind
-    facts = {
-        "K": subject.predicted_order,
-        "scheme.order": subject.predicted_order,
-        "scheme.name": subject.scheme.name,
-        "scheme.word": word is not None,
-        "scheme.alphabet": word.alphabet.name if word else None,
-        "scheme.palindromic": word.palindromic if word else False,
-        "scheme.consistent": _shares_sum_to_one(subject),
-        "scheme.alphabet_proved": subject.alphabet is not None and subject.alphabet.proved,
-        "scheme.positive_shares": word is not None and all(share > 0 for share in word.shares),
-        "scheme.dynamics": subject.scheme.dynamics.name,
-        "scheme.ergodic": _not_known_to_wander(subject),
-        "gradient.kind": kind,
-        "gradient.unbiased": unbiased(subject),
-        "gradient.noisy": subject.noise.noisy,
-        "law.moments": why_no_law(subject) is None,
-        "schedule.kind": schedule,
-        "composite.kind": subject.composite.kind if isinstance(subject, CompositeSubject) else "none",
-        "composite.cumulates": isinstance(subject, CompositeSubject)
-        and getattr(subject.composite, "contour", None) is False,
-        "composite.reduced": isinstance(subject, CompositeSubject) and _fixed_control(subject.composite),
-        "energies.noise": _energy_noise(subject),
-        "target.dim": subject.target.dim,
-    }
+    composite = subject.composite if isinstance(subject, CompositeSubject) else None
+    facts = Facts(
+        {
+            "K": lambda: subject.predicted_order,
+            "scheme.order": lambda: subject.predicted_order,
+            "scheme.name": lambda: subject.scheme.name,
+            "scheme.word": lambda: word is not None,
+            "scheme.alphabet": lambda: word.alphabet.name if word else None,
+            "scheme.palindromic": lambda: word.palindromic if word else False,
+            "scheme.consistent": lambda: _shares_sum_to_one(subject),
+            "scheme.alphabet_proved": lambda: subject.alphabet is not None and subject.alphabet.proved,
+            "scheme.positive_shares": lambda: word is not None and all(share > 0 for share in word.shares),
+            "scheme.dynamics": lambda: subject.scheme.dynamics.name,
+            "scheme.ergodic": lambda: _not_known_to_wander(subject),
+            "gradient.kind": lambda: subject.configuration.gradient.kind,
+            "gradient.unbiased": lambda: unbiased(subject),
+            "gradient.noisy": lambda: subject.noise.noisy,
+            "law.moments": lambda: why_no_law(subject) is None,
+            "schedule.kind": lambda: schedule,
+            "composite.kind": lambda: composite.kind if composite else "none",
+            "composite.cumulates": lambda: (
+                composite is not None and getattr(composite, "contour", None) is False
+            ),
+            "composite.reduced": lambda: composite is not None and _fixed_control(composite),
+            "energies.noise": lambda: _energy_noise(subject),
+            "target.dim": lambda: subject.target.dim,
+        }
+    )
     if alpha is not None:
         facts["schedule.alpha"] = alpha
     return facts

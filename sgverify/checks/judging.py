@@ -10,16 +10,18 @@ from functools import partial
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of, why_no_rate
+from sgverify.checks.isolation import isolated, raised_on
 from sgverify.checks.local_order import STATED
 from sgverify.checks.making import unsettled
-from sgverify.checks.progress import Interrupted, listening
+from sgverify.checks.progress import Interrupted, listening, settled_before
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
 from sgverify.checks.universal import universal_defect
 from sgverify.claims import Claim, claims
-from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes.loading import scheme_reference
+from sgverify.schemes.own_code import own_code
 from sgverify.schemes.torch_step import TorchStep
 
 LENGTH_QUANTITIES = ("bias", "mse", "consistency")
@@ -31,31 +33,36 @@ Progress = Callable[[str, float, int], None]
 """Told what is at work, how many checks are done, the one at work by its share, and how many there are."""
 
 
+@own_code()
 def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | None = None) -> list[Evidence]:
     """One piece of evidence for each applicable pair of check and claim.
 
     `selected` holds ids of checks or claims; a selected pair that does not apply is reported as such. A printed
     claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
-    Raises `Interrupted`, with what was settled before, on Ctrl-C.
+    An exception that nobody foresaw in one of them is one inconclusive answer. What ends the work, `Interrupted` on Ctrl-C
+    and `UserError`, carries what was settled before as its `evidence`.
     """
     asked = _selection(selected)
     parts = subject.parts
     for part in parts:
         part.validate()
-    pairs = [(part, *pair) for part in parts for pair in _pairs(part, asked)]
-    if len(parts) > 1:
-        pairs = [(part, claim, quantity) for part, claim, quantity in pairs if _answers(part, quantity)]
     found: list[Evidence] = []
-    for number, (part, claim, quantity) in enumerate(pairs):
-        if progress:
-            progress(claim.id, number, len(pairs))
-        with listening(progress and partial(_tell, progress, claim.id, number, len(pairs))):
-            try:
+    try:
+        pairs = [(part, *pair) for part in parts for pair in _pairs(part, asked)]
+        if len(parts) > 1:
+            pairs = [(part, claim, quantity) for part, claim, quantity in pairs if _answers(part, quantity)]
+        for number, (part, claim, quantity) in enumerate(pairs):
+            if progress:
+                progress(claim.id, number, len(pairs))
+            with listening(progress and partial(_tell, progress, claim.id, number, len(pairs))):
                 found += judge_pair(part, claim, quantity, corrected=not asked or claim.id not in asked)
-            except KeyboardInterrupt:
-                raise Interrupted(found) from None
-    if progress:
-        progress("", len(pairs), len(pairs))
+        if progress:
+            progress("", len(pairs), len(pairs))
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
+    except Exception as error:
+        settled_before(error, found)
+        raise
     return found
 
 
@@ -69,7 +76,17 @@ def pairs_of(subject: Subject) -> list[tuple[Claim, str]]:
 
 
 def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool = True) -> list[Evidence]:
-    """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card."""
+    """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card.
+
+    An exception that nobody foresaw is one inconclusive piece of evidence.
+    """
+    found = isolated(
+        subject, claim, quantity, lambda: _judge_pair(subject, claim, quantity, corrected=corrected)
+    )
+    return [found] if isinstance(found, Evidence) else found
+
+
+def _judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool) -> list[Evidence]:
     evidence = run_check(subject, claim, quantity)
     if evidence.verdict != "violates" or claim.corrected is None:
         return [evidence]
@@ -89,6 +106,11 @@ def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True
     """Run one check, timed; a claim whose hypotheses fail is not applicable (unless `ask` is off)."""
     started = time.perf_counter()
     subject = _on_schedule(subject, claim, quantity)
+    evidence = isolated(subject, claim, quantity, lambda: _run_check(subject, claim, quantity, ask=ask))
+    return replace(evidence, seconds=round(time.perf_counter() - started, 6))
+
+
+def _run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool) -> Evidence:
     applies, reason = _applies(subject, claim, quantity) if ask else (True, "")
     if not applies and "scheme.ergodic" in claim.needs and subject.affine:
         # A chain without an invariant law is refused with its spectral radius, never passed over.
@@ -98,9 +120,7 @@ def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True
         if applies
         else unsettled(subject, claim, quantity, reason, "not-applicable")
     )
-    if not ask:
-        evidence = _outside(subject, claim, evidence)
-    return replace(evidence, seconds=round(time.perf_counter() - started, 6))
+    return evidence if ask else _outside(subject, claim, evidence)
 
 
 def _outside(subject: Subject, claim: Claim, evidence: Evidence) -> Evidence:
@@ -168,12 +188,14 @@ def _applies(subject: Subject, claim: Claim, quantity: str) -> tuple[bool, str]:
                 False,
                 f"{claim.id} speaks of the {claim.schedule} schedule, and schedule.kind={schedule!r} was chosen",
             )
+        if not claim.speaks_of(quantity, facts):
+            return False, f"{claim.id} predicts nothing for {quantity} of this scheme"
         try:
             facts["schedule.alpha"] = alpha_of(subject, claim, quantity)
-        except (ValueError, ConfigurationError) as error:
+        except ConfigurationError as error:
             return False, str(error)
     applies, reason = claim.applies(facts)
-    if applies and not _has_rule(claim, quantity, facts):
+    if applies and not claim.speaks_of(quantity, facts):
         return False, f"{claim.id} predicts nothing for {quantity} of this scheme"
     return applies, reason
 
@@ -184,14 +206,6 @@ def why_no_definition(subject: Subject, quantity: str) -> str:
     return f"{quantity} is read off a definition, and scheme={subject.reference!r} is torch code; of that are read {able}"
 
 
-def _has_rule(claim: Claim, quantity: str, facts: dict[str, object]) -> bool:
-    try:
-        claim.predict(quantity, facts)
-    except ValueError:
-        return False
-    return True
-
-
 def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str]]:
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
     has_order_claim = any(_asks_what_is_stated(subject, claims()[id]) for id in ORDER_CLAIMS)
@@ -199,7 +213,7 @@ def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str
     def held_to(claim: Claim, quantity: str) -> bool:
         if claim.id == STATED and has_order_claim:
             return False
-        return claim.corrects is None and _applies(_on_schedule(subject, claim, quantity), claim, quantity)[0]
+        return claim.corrects is None and _may_apply(_on_schedule(subject, claim, quantity), claim, quantity)
 
     spoken = [
         (claim, quantity) for claim in ordered for quantity in claim.quantities if held_to(claim, quantity)
@@ -221,11 +235,30 @@ def _answers(part: Subject, quantity: str) -> bool:
     return CHECKS[quantity].composite == isinstance(part, CompositeSubject)
 
 
+def _may_apply(subject: Subject, claim: Claim, quantity: str) -> bool:
+    """Whether a pair applies, or nobody knows: an exception that nobody foresaw is then met by the check, and is its answer."""
+    try:
+        return _applies(subject, claim, quantity)[0]
+    except UserError:
+        raise
+    except Exception:
+        if raised_on():
+            raise
+        return True
+
+
 def _asks_what_is_stated(subject: Subject, claim: Claim) -> bool:
     """Whether a claim about local orders applies and asks for all that the scheme itself states."""
-    if not _applies(subject, claim, "local-order")[0]:
+    if not _may_apply(subject, claim, "local-order"):
         return False
-    asked = claim.predict("local-order", facts_of(subject, "fixed", None)).exponent
+    try:
+        asked = claim.predict("local-order", facts_of(subject, "fixed", None)).exponent
+    except UserError:
+        raise
+    except Exception:
+        if raised_on():
+            raise
+        return False
     return subject.scheme.order is None or asked >= subject.scheme.order
 
 

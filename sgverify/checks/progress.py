@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -17,6 +17,16 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, evidence: list[Evidence]) -> None:
         super().__init__()
         self.evidence = evidence
+
+
+def settled_before(error: BaseException, found: Sequence[Evidence]) -> None:
+    """Let an error carry what was settled before it; `settled_until` reads it."""
+    error.evidence = list(found)  # type: ignore[attr-defined]
+
+
+def settled_until(error: BaseException) -> list[Evidence]:
+    """What was settled before an error ended a list of checks; nothing where it carries nothing."""
+    return list(getattr(error, "evidence", ()))
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
 from sgverify.schemes.loading import load_step, scheme_reference
+from sgverify.schemes.own_code import own_code
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
 QUANTITIES = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order")
@@ -53,6 +54,7 @@ def verify(
     return judge(subject, checks, progress)
 
 
+@own_code()
 def rate(
     scheme: Scheme | TorchStep | str,
     *,
@@ -123,6 +125,7 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
     return find_claim(STATED)
 
 
+@own_code()
 def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     """Compute the evidence anew from its scheme, claim, check and configuration."""
     words = shlex.split(evidence.replay)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -168,7 +169,9 @@ class Claim:
         `facts["K"]` is the proved local order given the minibatch.
         """
         rule = self._rule(quantity, facts)
-        names = {"K": Fraction(facts["K"])}
+        written = (rule.exponent, rule.alpha, rule.log_alpha)
+        # The order may be dear to prove, or out of reach: it is asked for where the card speaks of it.
+        names = {"K": Fraction(facts["K"])} if any(e and "K" in e.names for e in written) else {}
         alpha = None
         if rule.alpha is not None:
             given = facts.get("schedule.alpha")
@@ -183,6 +186,10 @@ class Claim:
             logarithm=int(logarithm),
             strict=rule.strict,
         )
+
+    def speaks_of(self, quantity: str, facts: Mapping[str, Any]) -> bool:
+        """Whether a prediction for the quantity fits these facts."""
+        return any(rule.quantity == quantity and _fits(rule, facts) for rule in self.predictions)
 
     def _rule(self, quantity: str, facts: Mapping[str, Any]) -> PredictionRule:
         if quantity not in self.quantities:
@@ -202,7 +209,9 @@ def _fits(rule: PredictionRule, facts: Mapping[str, Any]) -> bool:
 def _with_alpha(facts: Mapping[str, Any], rule: PredictionRule) -> Mapping[str, Any]:
     if facts.get("schedule.alpha") is not None or rule.alpha is None:
         return facts
-    return {**facts, "schedule.alpha": rule.alpha.value({"K": Fraction(facts["K"])})}
+    # Laid over, not copied: a fact is derived when somebody asks for it.
+    best: dict[str, Any] = {"schedule.alpha": rule.alpha.value({"K": Fraction(facts["K"])})}
+    return ChainMap(best, facts)  # type: ignore[arg-type]  # it writes to the first alone
 
 
 def _conditions(rule: PredictionRule) -> str:

@@ -12,6 +12,7 @@ from sgverify.cli.regressions import SUFFIX, replay_rows
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import beside, read_one
 from sgverify.errors import ConfigurationError
+from sgverify.evidence import Evidence
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
 SET = click.option(
@@ -60,7 +61,6 @@ def verify(
 ) -> int:
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
     from sgverify.checks import judge, make_subject
-    from sgverify.checks.progress import Interrupted
     from sgverify.checks.questions import refuse_stray_tables
     from sgverify.configuration import load_configuration
 
@@ -69,12 +69,8 @@ def verify(
     check_plot(plot_path)
     subject = make_subject(scheme, load_configuration(config, settings))
     refuse_stray_tables(subject)
-    try:
-        with output.progress("verifying") as progress:
-            evidence = judge(subject, _ids(checks), progress)
-    except Interrupted as stopped:
-        output.show(stopped.evidence, json_path, explain, watch)
-        raise
+    with output.kept(json_path, explain, watch), output.progress("verifying") as progress:
+        evidence = judge(subject, _ids(checks), progress)
     code = output.show(evidence, json_path, explain, watch, subject.reference)
     plot(evidence, plot_path)
     if minimise:
@@ -190,6 +186,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     Of a regression file every row is judged; the exit code is that of verify.
     """
     from sgverify.checks import replay as again
+    from sgverify.checks.progress import Interrupted, settled_before
     from sgverify.checks.questions import differing
     from sgverify.evidence.verdicts import VIOLATES
 
@@ -197,18 +194,32 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     output.check_writable(json_path)
     check_plot(plot_path)
     if evidence.endswith(SUFFIX):
-        rows = replay_rows(evidence)
+        with output.kept(json_path, False, watch):
+            rows = replay_rows(evidence)
         plot(rows, plot_path)
         return output.show(rows, json_path, False, watch)
-    results, changed = [], False
-    for stored in read_one(evidence):
-        with beside(evidence, stored.scheme):
-            result = again(stored)
-        different = differing(stored, result)
-        found = f"DIFFERENT from what is stored in {', '.join(different)}" if different else "the same"
-        click.echo(f"{stored.id}: {found}", err=True)
-        results.append(result)
-        changed = changed or bool(different)
+    results: list[Evidence] = []
+    changed = False
+    with output.kept(json_path, False, watch):
+        try:
+            for stored in read_one(evidence):
+                with beside(evidence, stored.scheme):
+                    result = again(stored)
+                different = differing(stored, result)
+                found = (
+                    f"DIFFERENT from what is stored in {', '.join(different)}" if different else "the same"
+                )
+                if different and result.exception:
+                    found = "not computed anew, an exception ended the check"
+                click.echo(f"{stored.id}: {found}", err=True)
+                results.append(result)
+                # What could not be computed is undecided; it is no other result.
+                changed = changed or bool(different and not result.exception)
+        except KeyboardInterrupt:
+            raise Interrupted(results) from None
+        except Exception as error:
+            settled_before(error, results)
+            raise
     code = output.show(results, json_path, False, watch)
     plot(results, plot_path)
     return VIOLATES if changed else code

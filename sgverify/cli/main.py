@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import sys
 import traceback
+from typing import Any
 
 import click
 
 import sgverify
+from sgverify.cli import output
 from sgverify.cli.calibrating import calibrate
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
 from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.splitting import bch
 from sgverify.errors import UserError
+from sgverify.schemes.own_code import unending
+
+BROKEN_PIPE = 128 + 13
+"""As of a program that SIGPIPE ends: the answer was not read, so that the code is that of no answer."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    def invoke(self, context: click.Context) -> Any:
+        """A reader of stdout that went away (`| head`) is its own business, and no error; click would exit with 1."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            output.close_stdout()
+            return BROKEN_PIPE
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(sgverify.__version__, prog_name="sgverify")
 def cli() -> None:
     """Does a stochastic-gradient MCMC integrator do what the theory promises, and how sure are we?
@@ -32,9 +51,27 @@ for _command in (verify, rate, bch, errata, list_, mutants, report, replay, cali
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; the console script exits with it."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        # A process of our own: until its very end nothing may end it with another exit code than this.
+        _PROCESS.enter_context(unending())
+        try:
+            return _run(sys.argv[1:])
+        finally:
+            # What others print at the exit is no part of the result.
+            sys.stdout = sys.stderr
+    return _run(arguments)
+
+
+_PROCESS = contextlib.ExitStack()
+"""What holds until the process ends."""
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        return int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
+        code = int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
+        with output.quiet_pipe():
+            sys.stdout.flush()
+        return code
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message())
         return 2
@@ -48,11 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of stdout went away (`| head`): that is its business, not an error.
-        sys.stderr.close()
-        return 0
-    except Exception:
+    except (Exception, SystemExit):
         traceback.print_exc()
         click.echo(
             "sgverify: internal error, not your fault. Please report the traceback above with the command\n"

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
 from sgverify.report import explain, summarise, tallied
 
@@ -65,6 +65,14 @@ def show(
 
     `asked`: what was asked for. What was found about the scheme inside of it is printed before, under a heading.
     """
+    with quiet_pipe():
+        _show(evidence, json_path, long, watch, asked)
+    return exit_code(evidence)
+
+
+def _show(
+    evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch, asked: str | None
+) -> None:
     if json_path:
         write_evidence(json_path, evidence, watch.provenance())
     if json_path != "-":
@@ -82,7 +90,48 @@ def show(
             click.echo(click.style(text, fg=_colour(item)), color=_colour_wanted())
         if len(evidence) > 1:
             click.echo(_wrapped(tallied(evidence)))
-    return exit_code(evidence)
+
+
+@contextmanager
+def quiet_pipe() -> Iterator[None]:
+    """Within, a reader of stdout that went away (`| head -1`) ends the printing and nothing else: the exit code stands.
+
+    Raises `UserError` where stdout cannot be written for another reason: its disk is full.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()
+    except OSError as error:
+        close_stdout()
+        raise UserError(
+            f"the answer could not be written to stdout: {error.strerror}; expected a place that takes it"
+        ) from None
+
+
+def close_stdout() -> None:
+    """Let nothing more be written to stdout."""
+    # What Python has buffered would be tried again at its exit, and told there as an error.
+    with open(os.devnull, "w") as nowhere, suppress(OSError, ValueError):
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+@contextmanager
+def kept(json_path: str | None, long: bool, watch: Stopwatch) -> Iterator[None]:
+    """Within, what ends the work (Ctrl-C, a user's mistake, an error of ours) does not take what was settled before with it.
+
+    It is shown, and written where `--json` says; then the error goes on.
+    """
+    try:
+        yield
+    except BaseException as ended:
+        from sgverify.checks.progress import settled_until
+
+        settled = settled_until(ended)
+        if settled:
+            show(settled, json_path, long, watch)
+        raise
 
 
 def show_json(document: dict[str, Any], json_path: str) -> None:

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from sgverify.cli import output
 from sgverify.cli.commands import JSON
-from sgverify.cli.workers import Job, default_workers, run_jobs
+from sgverify.cli.sampling import INTERRUPTED
+from sgverify.cli.workers import Job, Lost, default_workers, run_apart
 from sgverify.evidence.kill_matrix import KillMatrix, encode_kill_matrix, write_kill_matrix
 from sgverify.evidence.storage import write_atomically
 from sgverify.evidence.verdicts import CONFORMS, VIOLATES
@@ -60,13 +61,21 @@ def mutants(
         prepare_folder(folder)
     jobs: list[Job] = [(judge_group, (group, first)) for group in shared]
     parts: dict[int, KillMatrix] = {}
+    lost: dict[int, Lost] = {}
     done = 0
-    with output.progress("planting bugs") as progress:
-        for number, part in run_jobs(jobs, default_workers() if workers is None else workers):
-            parts[number] = part
-            done += len(part.mutants)
-            if progress:
-                progress(part.correct[0].scheme, done, sum(map(len, shared)))
+    interrupted = False
+    try:
+        with output.progress("planting bugs") as progress:
+            for number, part in run_apart(jobs, default_workers() if workers is None else workers):
+                if isinstance(part, Lost):
+                    lost[number] = part
+                else:
+                    parts[number] = part
+                done += len(shared[number])
+                if progress:
+                    progress(shared[number][0], done, sum(map(len, shared)))
+    except KeyboardInterrupt:
+        interrupted = True
     matrix = joined(parts[number] for number in sorted(parts))
     if folder is not None:
         write_atomically(Path(folder) / "kill_matrix.md", render_kill_matrix(matrix))
@@ -76,6 +85,13 @@ def mutants(
     if json_path != "-":
         _print(matrix)
         click.echo(verdict(matrix))
+    for number, item in sorted(lost.items()):
+        click.echo(f"not judged: {', '.join(shared[number])}: {item.reason}", err=True)
+    if interrupted:
+        click.echo("interrupted: these are the bugs that were judged", err=True)
+        return INTERRUPTED
+    if lost:
+        return max(item.code for item in lost.values())
     return VIOLATES if matrix.survivors or matrix.alarms else CONFORMS
 
 

@@ -17,6 +17,7 @@ def replay_rows(path: str) -> list[Evidence]:
 
     Two rows may name one question, when they differ in keys that are set to their defaults: it is answered once.
     """
+    from sgverify.checks.progress import Interrupted, settled_before
     from sgverify.testing.regressions import Regressions
 
     if not Path(path).is_file():
@@ -27,12 +28,20 @@ def replay_rows(path: str) -> list[Evidence]:
     found: dict[str, Evidence] = {}
     rows = file.rows()
     if not rows:
-        click.echo(f"{path}: no rows", err=True)
-    for row, configuration in rows:
-        evidence = file.judge(row, configuration)
-        again = f"{file.place(row)}: still violates: {row.scheme} {row.claim} ({row.check})"
-        click.echo(
-            again if evidence.verdict == "violates" else file.told_fixed(row, evidence.verdict), err=True
+        raise UserError(
+            f"{path}: no rows; expected at least one, for nothing is no evidence; leave the file out"
         )
-        found[evidence.id] = evidence
+    try:
+        for row, configuration in rows:
+            evidence = file.judge(row, configuration)
+            again = f"{file.place(row)}: still violates: {row.scheme} {row.claim} ({row.check})"
+            click.echo(
+                again if evidence.verdict == "violates" else file.told_fixed(row, evidence.verdict), err=True
+            )
+            found[evidence.id] = evidence
+    except KeyboardInterrupt:
+        raise Interrupted(list(found.values())) from None
+    except Exception as error:
+        settled_before(error, list(found.values()))
+        raise
     return list(found.values())

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sgverify.cli import output
-from sgverify.cli.workers import Job, default_workers, run_jobs
+from sgverify.cli.workers import Job, Lost, default_workers, run_apart
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Document, Erratum, Evidence, Study, exit_code
 
@@ -37,12 +37,13 @@ def run_report(
     interrupted = False
     try:
         with output.progress(f"report {suite}") as progress:
-            for number, result in run_jobs(jobs, default_workers() if workers is None else workers):
+            for number, result in run_apart(jobs, default_workers() if workers is None else workers):
                 done[number] = result
                 if progress:
                     progress(titles[number], len(done), len(jobs))
     except KeyboardInterrupt:
         interrupted = True
+    lost = {number: done.pop(number) for number in sorted(done) if isinstance(done[number], Lost)}
     shown: list[Study] = [done[number] for number in range(len(names)) if number in done]
     found: list[Evidence] = [
         item for number in range(len(names), len(jobs) - 1) for item in done.get(number, ())
@@ -53,7 +54,11 @@ def run_report(
     studies = f"; {len(shown)} studies" if shown else ""
     errata = f"; {counted(formulas)}" if formulas else ""
     click.echo(f"{page}: {len(found)} pieces of evidence: {tally or 'none'}{studies}{errata}")
+    for number, item in lost.items():
+        click.echo(f"not in the report: {titles[number]}: {item.reason}", err=True)
     if interrupted:
         click.echo("interrupted: the report holds what was settled so far", err=True)
         return 130
+    if lost:
+        return max(item.code for item in lost.values())
     return exit_code(found) if strict else 0

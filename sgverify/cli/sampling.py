@@ -12,6 +12,7 @@ import click
 from sgverify.cli import output
 from sgverify.cli.commands import CONFIG, JSON, SET
 from sgverify.evidence.verdicts import VIOLATES
+from sgverify.schemes.own_code import own_code
 
 INTERRUPTED = 130
 
@@ -59,7 +60,8 @@ def sample(
     from sgverify.draws.sampling import Sampling
     from sgverify.draws.summary import summarise_draws
 
-    sampling = Sampling.of(scheme, configuration, energy=energy)
+    with own_code():
+        sampling = Sampling.of(scheme, configuration, energy=energy)
     chains = len(sampling.ensemble.chains)
     # Loaded now, so that nothing which may take long or fail stands between the last draw and the file.
     arviz()
@@ -68,7 +70,7 @@ def sample(
     for line in (sampling.warning, sampling.note):
         if line:
             click.echo(line, err=True)
-    with output.progress("sampling") as progress:
+    with own_code(), output.progress("sampling") as progress:
         told = None if progress is None else (lambda done, total: progress("", done, total))
         draws = sampling.draw(told)
     attributes = dict(draws.attrs)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from sgverify.errors import UserError
 from sgverify.evidence import Evidence, find_evidence, read_evidence
 
 
@@ -15,6 +16,10 @@ def read_one(reference: str) -> list[Evidence]:
     """The evidence of `FILE` or the one piece of `FILE#ID`."""
     path, separator, id = reference.partition("#")
     document = read_evidence(path)
+    if not separator and not document.evidence:
+        raise UserError(
+            f"evidence file {path!r} holds no evidence; expected at least one piece to compute anew"
+        )
     return [find_evidence(document, id)] if separator else list(document.evidence)
 
 

@@ -7,10 +7,18 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from typing import Any
+
+from sgverify.errors import UserError
+from sgverify.evidence.crash import RAISE, Crash
+from sgverify.schemes.own_code import own_code
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that a new process can import, and its arguments."""
+
+WRONG_CALL, INTERNAL = 2, 4
 
 MOST = 8
 """Processes that are used unasked: each loads torch for itself."""
@@ -23,13 +31,55 @@ def default_workers() -> int:
     )
 
 
-def run_jobs(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Any]]:
+@dataclass(frozen=True)
+class Lost:
+    """What stands in the place of a job's result where it brought none: why, and the exit code that this amounts to."""
+
+    reason: str
+    code: int
+
+
+def run_apart(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Any]]:
+    """As `run_jobs`, but a job that raises, or whose process ends, is `Lost` and takes no other along.
+
+    Everything is raised where the environment has `SGVERIFY_RAISE`.
+    """
+    missing = set(range(len(jobs)))
+    try:
+        for number, result in run_jobs([(_attempt, job) for job in jobs], workers):
+            missing.discard(number)
+            yield number, result
+    except BrokenProcessPool:
+        # Which of the jobs that ran ended its process nobody knows: each of the rest gets a process of its own.
+        for number in sorted(missing):
+            try:
+                ((_, result),) = run_jobs([(_attempt, jobs[number])], workers=2, here=False)
+            except BrokenProcessPool:
+                result = Lost(
+                    "its process ended without an answer, as it does when memory runs out", INTERNAL
+                )
+            yield number, result
+
+
+def _attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    try:
+        with own_code():
+            return function(*arguments)
+    except UserError as error:
+        return Lost(str(error), WRONG_CALL)
+    except (Exception, SystemExit) as error:
+        if os.environ.get(RAISE):
+            raise
+        return Lost(Crash.of(error).reason, INTERNAL)
+
+
+def run_jobs(jobs: Sequence[Job], workers: int, *, here: bool = True) -> Iterator[tuple[int, Any]]:
     """(number, result) of every job as it is done; the results do not depend on `workers`.
 
-    With one worker the jobs run here, one after the other. What a job raises is raised here, and where the caller stops
+    With one worker the jobs run `here`, one after the other. What a job raises is raised here, and where the caller stops
     asking, or is interrupted, the jobs that still run are ended.
     """
-    if min(workers, len(jobs)) <= 1:
+    if here and min(workers, len(jobs)) <= 1:
         for number, (function, arguments) in enumerate(jobs):
             yield number, function(*arguments)
         return

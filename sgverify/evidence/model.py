@@ -136,6 +136,12 @@ class Evidence:
         if not self.id:
             object.__setattr__(self, "id", evidence_id(self.scheme, self.claim, self.check, configuration))
 
+    @property
+    def exception(self) -> str | None:
+        """The exception that nobody foresaw and that ended this check, by type and message; None where there was none."""
+        found = self.certificate.get("exception")
+        return None if found is None else str(found)
+
 
 def _certificate(certificate: Mapping[str, Any]) -> dict[str, Any]:
     copy: dict[str, Any]

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sgverify.errors import DefinitionError, UnknownNameError, UserError
+from sgverify.schemes.own_code import own_code
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def _from_file(path: Path, given: str) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
-        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+        with own_code():
+            exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     except (UserError, KeyboardInterrupt):
         sys.modules.pop(name, None)
         raise
@@ -88,7 +90,8 @@ def _from_file(path: Path, given: str) -> ModuleType:
 
 def _from_module(name: str, given: str, wanted: Wanted) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with own_code():
+            return importlib.import_module(name)
     except (UserError, KeyboardInterrupt):
         raise
     except ModuleNotFoundError as error:

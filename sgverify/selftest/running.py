@@ -87,6 +87,9 @@ def judge(entry: Entry, setting: str) -> Judged:
     try:
         found = list(verify(entry.step, SETTINGS[setting]))
         code, check, reason = exit_code(found), *_decider(found)
+        crashed = next((item for item in found if item.exception), None)
+        if crashed is not None:
+            code, check, reason = CRASHED, crashed.check, crashed.reason
     except Interrupted as late:
         known = exit_code(late.evidence)
         code, check, reason = (

@@ -18,6 +18,7 @@ from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.own_code import own_code
 from sgverify.testing.simpler import Tree, halves, jumps, lower, paths, simpler, value_at, with_value, without
 
 MOST_JUDGEMENTS = 200
@@ -124,6 +125,7 @@ def descend(
             return search.found
 
 
+@own_code()
 def ask(subject: Subject, configuration: Configuration, claim: Claim, quantity: str) -> list[Evidence]:
     """The claim judged for the subject's scheme under another configuration.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
+from sgverify.errors import ConfigurationError, NotAffineError
 from tests.cli.conftest import MINE, Call
 
 
@@ -68,7 +69,7 @@ def test_an_internal_error_has_a_traceback_and_says_how_to_report_it(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("somewhere deep")
 
-    monkeypatch.setattr("sgverify.checks.local_order.check_local_order.__code__", broken.__code__)
+    monkeypatch.setattr("sgverify.checks.subject.Subject.validate", broken)
     answer = call("verify", "sghmc-aboba", "--checks", "local-order")
     assert (answer.code, answer.out) == (4, "")
     assert "Traceback (most recent call last)" in answer.err and "somewhere deep" in answer.err
@@ -77,15 +78,120 @@ def test_an_internal_error_has_a_traceback_and_says_how_to_report_it(
     assert sgverify.__version__ in answer.err
 
 
-def test_an_error_of_ours_that_is_no_users_mistake_is_internal(
+def broken_check(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let a check raise, and what it raises be an answer, as it is for users."""
+
+    def broken(*_: object) -> None:
+        raise type(error)(*error.args)
+
+    monkeypatch.delenv("SGVERIFY_RAISE")
+    monkeypatch.setattr("sgverify.checks.stationarity.check_stationarity", broken)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ZeroDivisionError("somewhere deep"), "ZeroDivisionError: somewhere deep"),
+        (RecursionError("maximum recursion depth exceeded"), "RecursionError"),
+        (MemoryError(), "memory ran out (MemoryError"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "memory ran out"),
+        (NotAffineError("nobody caught this"), "nobody caught this"),
+        (SystemExit(0), "SystemExit: 0"),
+    ],
+)
+def test_an_exception_in_one_check_is_one_inconclusive_answer(
+    call: Call, monkeypatch: pytest.MonkeyPatch, error: BaseException, says: str
+) -> None:
+    asked = ("--checks", "local-order,stationarity", "--json", "-")
+    whole = call("verify", "mine.py:heun", *asked).evidence
+    broken_check(monkeypatch, error)
+    answer = call("verify", "mine.py:heun", *asked)
+    assert answer.code == 3, answer.err
+    found = {item["check"]: item for item in answer.evidence}
+    crashed = found.pop("stationarity")
+    assert crashed["verdict"] == "inconclusive" and says in crashed["reason"]
+    written = Path(crashed["certificate"]["traceback"]).read_text()
+    assert "Traceback (most recent call last)" in written and sgverify.__version__ in written
+    kept = {item["check"]: item for item in whole if item["check"] != "stationarity"}
+    assert {name: {**item, "seconds": 0} for name, item in found.items()} == {
+        name: {**item, "seconds": 0} for name, item in kept.items()
+    }
+    # What violates outranks it; and asked again it leaves the same bits, and the same file.
+    assert call("verify", "mine.py:wrong", *asked).code == 1
+    assert call("verify", "mine.py:heun", *asked).evidence[-1]["reason"] == answer.evidence[-1]["reason"]
+
+
+def test_the_tests_of_the_package_itself_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken_check(monkeypatch, ZeroDivisionError("somewhere deep"))
+    asked = {"checks": ["stationarity"]}
+    (found,) = sgverify.verify("sgld-euler", **asked)
+    assert found.exception == "ZeroDivisionError: somewhere deep"
+    monkeypatch.setenv("SGVERIFY_RAISE", "1")
+    with pytest.raises(ZeroDivisionError):
+        sgverify.verify("sgld-euler", **asked)
+
+
+def test_a_derivation_that_fails_takes_only_what_needs_it(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost(*_: object, **__: object) -> None:
-        raise sgverify.errors.NotAffineError("nobody caught this")
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("no series")
 
-    monkeypatch.setattr("sgverify.checks.judging.judge_pair", lost)
-    answer = call("verify", "sghmc-aboba", "--checks", "local-order")
-    assert answer.code == 4 and "nobody caught this" in answer.err
+    monkeypatch.delenv("SGVERIFY_RAISE")
+    monkeypatch.setattr("sgverify.checks.subject.local_order", broken)
+    found = call(
+        "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,pure-step", "--json", "-"
+    ).evidence
+    crashed = {item["check"] for item in found if item["certificate"].get("exception")}
+    assert {"local-order", "stationary-bias"} <= crashed
+    assert {"pure-step"} <= {item["check"] for item in found if item["verdict"] == "conforms"}
+
+
+def test_a_users_mistake_that_shows_late_loses_nothing(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken_check(monkeypatch, ConfigurationError("chains=3: expected more"))
+    words = ("verify", "mine.py:heun", "--checks", "local-order,stationarity", "--json", "e.json")
+    answer = call(*words)
+    assert answer.code == 2 and "local-order" in answer.out and "chains=3: expected more" in answer.err
+    (kept,) = json.loads((tmp_path / "e.json").read_text())["evidence"]
+    assert kept["check"] == "local-order"
+
+
+def test_ctrl_c_keeps_the_answers_so_far(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken_check(monkeypatch, KeyboardInterrupt())
+    words = ("verify", "mine.py:heun", "--checks", "local-order,stationarity", "--json", "e.json")
+    answer = call(*words)
+    assert answer.code == 130 and "local-order" in answer.out
+    (kept,) = json.loads((tmp_path / "e.json").read_text())["evidence"]
+    assert kept["check"] == "local-order"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("verify", "mine.py:wrong", "--checks", "local-order"), 1), (("list", "schemes"), 141)],
+)
+def test_a_reader_that_goes_away_is_no_error(
+    call: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    # As a console script has it: the answer stands in a buffer until somebody flushes.
+    with open(write, "w", encoding="utf-8") as gone:
+        monkeypatch.setattr("sys.stdout", gone)
+        answer = call(*words)
+        monkeypatch.undo()
+    assert (answer.code, answer.err) == (code, "")
+
+
+def test_a_full_disk_behind_stdout(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no full device on this system")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        answer = call("verify", "mine.py:heun", "--checks", "local-order")
+        monkeypatch.undo()
+    assert answer.code == 2 and "could not be written to stdout: No space left" in answer.err
 
 
 def test_interrupted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,3 +128,34 @@ def test_every_replay_command_gives_its_evidence(call: Call, tmp_path: Path) -> 
         assert program == "sgverify"
         again = [other for other in call(*words, "--json", "-").evidence if other["id"] == item["id"]]
         assert [{**other, "seconds": 0} for other in again] == [{**item, "seconds": 0}]
+
+
+def test_nothing_to_replay_is_no_success(call: Call, tmp_path: Path) -> None:
+    call("verify", "mine.py:heun", "--checks", "local-order", "--json", "e.json")
+    document = json.loads((tmp_path / "e.json").read_text())
+    (tmp_path / "e.json").write_text(json.dumps({**document, "evidence": []}))
+    (tmp_path / "r.jsonl").write_text("\n")
+    for name in ("e.json", "r.jsonl"):
+        answer = call("replay", name)
+        assert (answer.code, answer.out) == (2, "") and name in answer.err and "at least one" in answer.err
+
+
+def test_what_an_exception_ended_is_undecided_and_keeps_the_rest(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call("verify", "mine.py:heun", "--checks", "stationarity,local-order", "--json", "e.json")
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("somewhere deep")
+
+    monkeypatch.delenv("SGVERIFY_RAISE")
+    monkeypatch.setattr("sgverify.checks.stationarity.check_stationarity", broken)
+    answer = call("replay", "e.json")
+    assert answer.code == 3, answer
+    assert "not computed anew" in answer.err and "the same" in answer.err and "2 answers" in answer.out
+    # A mistake in the second piece does not take the first along.
+    document = json.loads((tmp_path / "e.json").read_text())
+    document["evidence"][-1]["scheme"] = "gone.py:heun"
+    (tmp_path / "e.json").write_text(json.dumps(document))
+    answer = call("replay", "e.json")
+    assert answer.code == 2 and "mine.py:heun" in answer.out and "gone.py" in answer.err

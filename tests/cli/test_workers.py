@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import signal
 import time
 
 import pytest
 
-from sgverify.cli.workers import Job, default_workers, run_jobs
+from sgverify.cli.workers import Job, default_workers, run_apart, run_jobs
+from sgverify.schemes import find_scheme
 
 JOBS: list[Job] = [(math.factorial, (n,)) for n in (5, 3, 8)]
 
@@ -35,3 +37,27 @@ def test_a_caller_that_stops_waits_for_nobody() -> None:
 
 def test_there_is_always_a_worker() -> None:
     assert default_workers() >= 1
+
+
+def test_a_job_that_fails_takes_no_other_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SGVERIFY_RAISE")
+    jobs = [*JOBS, (math.factorial, (-1,)), (find_scheme, ("nothing",))]
+    found = dict(run_apart(jobs, 1))
+    assert [found[number] for number in range(3)] == [120, 6, 40320]
+    assert found[3].code == 4 and "ValueError: factorial" in found[3].reason
+    assert found[4].code == 2 and "unknown scheme" in found[4].reason
+    monkeypatch.setenv("SGVERIFY_RAISE", "1")
+    with pytest.raises(ValueError, match="factorial"):
+        dict(run_apart(jobs, 1))
+
+
+def test_a_process_that_ends_takes_no_other_along() -> None:
+    # Killed from outside, as for memory: nothing in the process can be told.
+    jobs: list[Job] = [
+        (math.factorial, (5,)),
+        (signal.raise_signal, (signal.SIGKILL,)),
+        (math.factorial, (3,)),
+    ]
+    found = dict(run_apart(jobs, 2))
+    assert (found[0], found[2]) == (120, 6)
+    assert found[1].code == 4 and "ended without an answer" in found[1].reason

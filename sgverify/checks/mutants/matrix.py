@@ -206,6 +206,9 @@ def _validated(subject: Subject) -> dict[str, Any]:
 
 def _of_evidence(pair: Pair, evidence: list[Evidence]) -> dict[str, Any]:
     """A printed claim that falls for all is judged by its corrected card, as `verify` does."""
+    crashed = next((item for item in evidence if item.exception), None)
+    if crashed is not None:
+        return {"method": "exact", "outcome": "crashed", "reason": crashed.exception}
     last = evidence[-1]
     telling = last.verdict in ("violates", "inconclusive")
     return {

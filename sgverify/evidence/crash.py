@@ -1,0 +1,135 @@
+"""An exception that nobody foresaw, kept: one line of it for an answer, all of it in a file for whoever reports it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import platform
+import stat
+import sysconfig
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import sgverify
+
+PACKAGE = Path(__file__).parents[1]
+RAISE = "SGVERIFY_RAISE"
+"""The environment's word that what nobody foresaw is raised, not told: set where the package is tested, which hides no bug."""
+
+LONGEST = 300
+"""Characters of an exception's message that an answer quotes; the file has all of it."""
+
+
+@dataclass(frozen=True)
+class Crash:
+    """An exception in words: `exception` is its type and message, `place` the line of ours or of the user's that met it.
+
+    `ours`: that line is the package's own. `starved`: memory ran out. `file` holds the traceback, None where none could
+    be written. What is in the file depends on the exception alone, and so does its name: the same crash leaves one file.
+    """
+
+    exception: str
+    place: str
+    ours: bool
+    starved: bool
+    file: str | None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Crash:
+        """What is kept of `error`; raises nothing."""
+        place, ours = _place(error.__traceback__)
+        return cls(_line(error), place, ours, out_of_memory(error), _written(error))
+
+    @property
+    def reason(self) -> str:
+        """The sentence of an answer: what happened, where, and how to report it."""
+        kept = (
+            f"the traceback is in {self.file}" if self.file else "no file could be written for its traceback"
+        )
+        if self.starved:
+            return f"memory ran out ({self.exception}, {self.place}): nothing was settled; give it more, or ask for less; {kept}"
+        if not self.ours:
+            return f"stopped by {self.exception}, raised at {self.place}: nothing was settled; {kept}"
+        return (
+            f"stopped by an error inside sgverify, {self.exception} ({self.place}): nothing was settled, for or against the "
+            f"scheme; please report it: {kept}"
+        )
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The same for a program."""
+        return {"exception": self.exception, "raised": self.place, "traceback": self.file}
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out: Python's own error, torch's, the system's, or one that any of them caused."""
+    while error is not None:
+        text = str(error) if isinstance(error, RuntimeError | OSError | ImportError) else ""
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            return True
+        # torch's allocator on the processor raises a plain RuntimeError; a library that cannot be mapped an ImportError.
+        said = "allocate memory" in text or "failed to map segment" in text
+        if said or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        error = error.__cause__
+    return False
+
+
+def _line(error: BaseException) -> str:
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # an exception of somebody's whose text is computed, and whose computation fails
+        message = ""
+    if len(message) > LONGEST:
+        message = f"{message[:LONGEST]}..."
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _place(trace: TracebackType | None) -> tuple[str, bool]:
+    """FILE:LINE of the innermost frame that is the package's own or a user's, and whether it is the package's."""
+    libraries = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    found: tuple[str, bool] = ("no line known", True)
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if Path(file).is_relative_to(PACKAGE):
+            found = f"{Path(file).relative_to(PACKAGE.parent).as_posix()}:{trace.tb_lineno}", True
+        elif not file.startswith("<") and not file.startswith(libraries):
+            found = f"{Path(file).name}:{trace.tb_lineno}", False
+        trace = trace.tb_next
+    return found
+
+
+def _written(error: BaseException) -> str | None:
+    """The file with the traceback; None where the system has no place for it."""
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+        versions = (
+            f"sgverify {sgverify.__version__}, Python {platform.python_version()}, {platform.platform()}"
+        )
+        raw = f"{versions}\n\n{''.join(lines)}".encode("utf-8", "backslashreplace")
+        name = f"sgverify-traceback-{hashlib.sha256(raw).hexdigest()[:12]}.txt"
+        return _kept(Path(tempfile.gettempdir()) / name, raw)
+    except Exception:  # the disk is full, memory is out: what was to be told is told without a file
+        return None
+
+
+def _kept(path: Path, raw: bytes) -> str:
+    """Write a new file, or find the one that this crash left before; what is not ours is left alone, and another name taken."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw:
+            return str(path)
+        handle, other = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=path.suffix)
+        path = Path(other)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(raw)
+    return str(path)
+
+
+__all__ = ["RAISE", "Crash", "out_of_memory"]
