@@ -14,7 +14,7 @@ from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError, SgverifyError
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, Verdict
 from sgverify.exact.bch import BCHResult, bch
 from sgverify.exact.formula import formula
 from sgverify.exact.series import LocalOrder, local_order
@@ -99,10 +99,28 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
             f"{what}: powers beyond h^{order.examined + 1} were not examined, which {wanted} would need{averaged}",
         )
     if found < predicted:
-        return Judgement("violates", False, f"{what}, not {wanted}: {_where(order)}{averaged}")
+        return Judgement(
+            "violates", False, f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}"
+        )
     sharp = found == predicted and order.given_minibatch is not None
     relation = "exactly" if sharp else "more than"
-    return Judgement("conforms", sharp, f"{what}, {relation} {wanted}{averaged}")
+    # A stated order is one for every temperature and friction; a region where it fails is not the one asked about.
+    everywhere = all(other.order >= predicted for other in order.elsewhere)
+    verdict: Verdict = "conforms" if everywhere else "inconclusive"
+    return Judgement(verdict, sharp and everywhere, f"{what}, {relation} {wanted}{averaged}{_supposed(order)}")
+
+
+def _supposed(order: LocalOrder) -> str:
+    """Under what an order was proved, for the end of a sentence."""
+    found = ""
+    if order.where:
+        others = "; ".join(f"where {other.where} it is {other.order}" for other in order.elsewhere)
+        found += f"; that is where {order.where}, as in this configuration, and {others}"
+    if order.exceptions:
+        found += f"; nothing is said of states outside {', '.join(order.exceptions)}"
+    if order.limits:
+        found += f"; this holds as h -> 0: {', '.join(order.limits)}"
+    return found
 
 
 def _where(order: LocalOrder) -> str:
@@ -111,7 +129,8 @@ def _where(order: LocalOrder) -> str:
     if order.start is not None and (given is None or order.start.power < given.order):
         return f"what the memory starts from leaves h^{order.start.power} in every later average"
     assert given is not None
-    return f"P_h and exp(hL) differ at h^{given.power}"
+    place = f" where {given.where}" if given.where else ""
+    return f"P_h and exp(hL) differ at h^{given.power}{place}"
 
 
 def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
@@ -124,6 +143,12 @@ def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
         "proved_for": "every smooth potential, every temperature and friction"
         + (", every smooth metric" if subject.scheme.dynamics.riemannian else ""),
     }
+    if order.where or order.conditions:
+        certificate["supposed"] = {
+            "region": order.where,
+            "elsewhere": {other.where: whole(other.order) for other in order.elsewhere},
+            "conditions": [f"{condition.kind}: {condition.text}" for condition in order.conditions],
+        }
     if order.steps > 1:
         certificate["kind"] = "weak-finite-time"
         certificate["left_by_the_start_of_the_memory"] = order.start.text if order.start else "nothing"
@@ -144,7 +169,7 @@ def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
 
 def _in_one_dimension(subject: Subject) -> dict[str, str]:
     """The leading defects of one degree of freedom, short enough to be read."""
-    order = local_order(subject.scheme, 1)
+    order = local_order(subject.scheme, 1, at=subject.model_parameters)
     return {
         "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
         "defect_averaged": order.averaged.text if order.averaged else "none found",

@@ -136,7 +136,10 @@ class Subject:
         if self.scheme.knows_dimension:
             dims.append(1 if self.proof_dimension > 1 else PROOF_DIMENSION)
         try:
-            return min((local_order(self.scheme, dim) for dim in dims), key=lambda found: found.order)
+            return min(
+                (local_order(self.scheme, dim, at=self.model_parameters) for dim in dims),
+                key=lambda found: found.order,
+            )
         except NotExpandableError as error:
             return error
 

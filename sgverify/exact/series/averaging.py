@@ -7,6 +7,7 @@ from itertools import product
 from math import comb
 from typing import Any
 
+from sgverify.errors import NotExpandableError
 from sgverify.exact.series.operators import Operator
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Index, Ring, potential_label
@@ -19,19 +20,7 @@ def merge_minibatches(operator: Operator, ring: Ring) -> Operator:
     """The operator with every minibatch set to the same one: what chen2015 proves about."""
     if ring.minibatches == 1:
         return operator
-    merged: Operator = {}
-    for index, value in operator.items():
-        kept: dict[tuple[int, ...], Any] = {}
-        for exponents, factor in value.to_dict().items():
-            moved = list(exponents)
-            for m in range(1, ring.minibatches):
-                for a in ring.derivatives:
-                    position = ring.position("U", m, a)
-                    moved[ring.position("U", 0, a)] += moved[position]
-                    moved[position] = 0
-            key = tuple(moved)
-            kept[key] = kept[key] + factor if key in kept else factor
-        merged[index] = ring.context.from_dict(kept)
+    merged = {index: ring.merged(value) for index, value in operator.items()}
     return {index: value for index, value in merged.items() if value}
 
 
@@ -40,8 +29,11 @@ def average(operator: Operator, ring: Ring) -> dict[Moments, Operator]:
 
     The result is sorted by the moments of the noise that multiply each part: {(): the part without noise,
     ((a, b),): the part with E[d^a W d^b W], ...}. The moments are free symbols, so what does not cancel
-    here does not cancel for a generic minibatch.
+    here does not cancel for a generic minibatch. Raises `NotExpandableError` where a derivative of U stands under a
+    root, which has no moments.
     """
+    if not all(ring.has_moments(value) for value in operator.values()):
+        raise NotExpandableError("the average over minibatches of a root of their gradients")
     parts: dict[Moments, Operator] = {}
     for index, value in operator.items():
         for moments, averaged in _average(value, ring).items():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
+from sgverify.exact.series.branches import Signs, on_every_branch, reachable, told_from_zero
+from sgverify.exact.series.conditions import LIMIT, WHERE, Condition
+from sgverify.exact.series.evaluation import root_interval, sign_of
 from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring, TooShallowError
 from sgverify.exact.series.settled import SettledStep
 from sgverify.exact.series.symbols import exponential_symbols, operator_of, symbol_of
@@ -25,13 +30,15 @@ class Defect:
     """The first power of h at which P_h and exp(hL) differ, and the operator that they differ by.
 
     Of a defect averaged over minibatches, `operator` is the part without noise, and `noise_alone` says that
-    there is none: everything that is left carries moments of the gradient noise.
+    there is none: everything that is left carries moments of the gradient noise. `where` is the part of the state
+    space in which it was found, "" where the definition is one power series for all states.
     """
 
     power: Fraction
     text: str
     operator: Operator = field(repr=False, compare=False, default_factory=dict)
     noise_alone: bool = False
+    where: str = ""
 
     @property
     def order(self) -> Fraction:
@@ -47,6 +54,10 @@ class LocalOrder:
     one at finite times: the defect is that of the step once the start of the memory is forgotten, which is what
     accumulates, and `start` is what the start leaves in E f(X_n) for good. `steps` is the number of consecutive steps that
     were expanded for the moments of the minibatches: one, and one more for each memory that a scheme carries.
+
+    All of it is said as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| in
+    it is proved on every branch, and a defect is one of some branch. Where signs of parameters decide, this is
+    the order in the region `where` (such as "T - 1 > 0"), and `elsewhere` holds that of the other regions.
     """
 
     dim: int
@@ -55,6 +66,9 @@ class LocalOrder:
     examined: int
     steps: int = 1
     start: Defect | None = None
+    conditions: tuple[Condition, ...] = ()
+    where: str = ""
+    elsewhere: tuple[LocalOrder, ...] = ()
 
     @property
     def order(self) -> Fraction:
@@ -68,34 +82,113 @@ class LocalOrder:
         """K averaged over minibatches, for minibatch noise with generic moments."""
         return Fraction(self.examined) if self.averaged is None else self.averaged.order
 
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """How small h must be where the definition is its power series only below some h, such as "h < 1/5"."""
+        return tuple(condition.text for condition in self.conditions if condition.kind == LIMIT)
 
-def local_order(scheme: Scheme, dim: int = 2, highest: int | None = None) -> LocalOrder:
+    @property
+    def exceptions(self) -> tuple[str, ...]:
+        """Where the definition is not defined, or not real: what is proved is proved where these hold."""
+        return tuple(condition.text for condition in self.conditions if condition.kind == WHERE)
+
+
+def local_order(
+    scheme: Scheme, dim: int = 2, highest: int | None = None, *, at: Mapping[str, Fraction] | None = None
+) -> LocalOrder:
     """Prove the local order of `scheme` in dimension `dim`, temperature and friction symbolic.
 
     P_h f is expanded through the moments of the increment, E[D^a]/a! for all |a| <= 2(K+1), and compared
     coefficient by coefficient with the normal-ordered h^k L^k/k!; equality is equality of polynomials in the
     state, in all derivatives of U, and in the parameters. `highest` is the last order that is examined (to
     h^(highest+1)), by default HIGHEST_ORDER or the order that the scheme claims, whichever is larger (a claim
-    beyond HIGHEST_CLAIM is examined that far). Raises `NotExpandableError` where the step has no power series that
-    the ring can hold.
+    beyond HIGHEST_CLAIM is examined that far). Where the order differs between regions of the parameters, it is that
+    at the parameters `at`, and without them the least. Raises `NotExpandableError` where the step has no power series
+    that the ring can hold, or a difference is neither proved to be 0 nor told from it.
     """
     if highest is None:
         highest = max(HIGHEST_ORDER, min(scheme.order or 0, HIGHEST_CLAIM))
-    steps = steps_of(scheme)
-    found = LocalOrder(dim, None, None, 0, steps)
-    # Most schemes differ at h^2 or h^3, and the low powers cost a fraction of the high ones.
-    for examined in (1, *range(2, highest + 1)):
-        found = _examine(scheme, found, examined)
-        if found.given_minibatch is not None and found.averaged is not None:
-            break
-    return found
+    last = highest
+    branches = [
+        branch for _, branch in on_every_branch(lambda signs: _Branch.of(scheme, dim, last, signs, at or {}))
+    ]
+    if len(branches) == 1:
+        return branches[0].order
+    regions: dict[str, list[_Branch]] = {}
+    for branch in branches:
+        regions.setdefault(branch.region, []).append(branch)
+    found = sorted((_worst(members) for members in regions.values()), key=lambda branch: branch.order.order)
+    here = next((branch for branch in reversed(found) if branch.is_here), found[0]) if at else found[0]
+    others = tuple(branch.order for branch in found if branch is not here)
+    return replace(here.order, elsewhere=others)
 
 
-def _examine(scheme: Scheme, before: LocalOrder, examined: int) -> LocalOrder:
+@dataclass(frozen=True)
+class _Branch:
+    """The order on one branch; `is_here` says whether the parameters asked for lie in its region or on its edge."""
+
+    order: LocalOrder
+    region: str
+    is_here: bool
+
+    @staticmethod
+    def of(scheme: Scheme, dim: int, highest: int, signs: Signs, at: Mapping[str, Fraction]) -> _Branch:
+        found = LocalOrder(dim, None, None, 0, steps_of(scheme))
+        # Most schemes differ at h^2 or h^3, and the low powers cost a fraction of the high ones.
+        for examined in (1, *range(2, highest + 1)):
+            found, ring = _examine(scheme, found, examined, signs)
+            if found.given_minibatch is not None and found.averaged is not None:
+                break
+        of_state, of_parameters, is_here = [], [], True
+        numbers = {
+            ring.position("root", name): root_interval(value)
+            for name, value in at.items()
+            if name in ring.parameters
+        }
+        for key, f in ring.supposed.items():
+            text = f"{ring.text(f)} {'>' if signs[key] > 0 else '<'} 0"
+            if ring.depends_only_on_parameters(f):
+                of_parameters.append(text)
+                is_here = is_here and (not at or sign_of(f, ring, numbers.__getitem__) != -signs[key])
+            else:
+                of_state.append(text)
+        region, where = " and ".join(of_parameters), " and ".join(of_state)
+        if (found.given_minibatch or found.averaged) and not reachable(ring):
+            raise NotExpandableError(f"roots of squares, and no state was found where {region} {where}")
+        found = replace(
+            found,
+            given_minibatch=_placed(found.given_minibatch, where),
+            averaged=_placed(found.averaged, where),
+            conditions=tuple(ring.conditions),
+            where=region,
+        )
+        return _Branch(found, region, is_here)
+
+
+def _placed(defect: Defect | None, where: str) -> Defect | None:
+    return None if defect is None else replace(defect, where=where)
+
+
+def _worst(branches: list[_Branch]) -> _Branch:
+    """What holds on all of these branches of the state: the least powers at which one of them differs."""
+    orders = [branch.order for branch in branches]
+    given = [order.given_minibatch for order in orders if order.given_minibatch]
+    averaged = [order.averaged for order in orders if order.averaged]
+    together = replace(
+        orders[0],
+        given_minibatch=min(given, key=lambda defect: defect.power, default=None),
+        averaged=min(averaged, key=lambda defect: defect.power, default=None),
+        examined=min(order.examined for order in orders),
+        conditions=tuple(dict.fromkeys(c for order in orders for c in order.conditions)),
+    )
+    return replace(branches[0], order=together)
+
+
+def _examine(scheme: Scheme, before: LocalOrder, examined: int, signs: Signs) -> tuple[LocalOrder, Ring]:
     """Compare the powers of h that `before` did not, through h^(examined + 1)."""
     degree, steps = 2 * (examined + 1), before.steps
-    ring, transition, exact = _expand(scheme, before.dim, degree, steps)
-    settled = _settled(scheme, before.dim, degree) if scheme.memory else None
+    ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs)
+    settled = _settled(scheme, before.dim, degree, signs) if scheme.memory else None
     given, averaged = before.given_minibatch, before.averaged
     for j in range(2 * (before.examined + 1) + 1 if before.examined else 0, degree + 1):
         power = Fraction(j, 2)
@@ -104,13 +197,11 @@ def _examine(scheme: Scheme, before: LocalOrder, examined: int) -> LocalOrder:
         if settled is None and not symbol and not expected:
             continue
         if settled is None:
-            own, plain = (
-                ring,
-                ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected),
-            )
+            own = ring
+            plain = ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected)
         else:
             own, plain = settled.ring, settled.defect(j)
-        if given is None and plain:
+        if given is None and told_from_zero(plain, own):
             operator = operator_of(plain, own)
             given = Defect(power, defect_text(operator, own, power), operator)
         if averaged is None:
@@ -118,14 +209,27 @@ def _examine(scheme: Scheme, before: LocalOrder, examined: int) -> LocalOrder:
         if given and averaged:
             break
     start = before.start if settled is None else _start_defect(settled, given, examined)
-    return LocalOrder(before.dim, given, averaged, examined, steps, start)
+    _refuse_kinks_in_memory(scheme, [ring] if settled is None else [ring, settled.ring])
+    return LocalOrder(before.dim, given, averaged, examined, steps, start), ring
 
 
-def _settled(scheme: Scheme, dim: int, degree: int) -> SettledStep:
+def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:
+    """Raise where |x| of a state stands in a scheme with memory.
+
+    One step from x is a power series on x's branch; an average over several steps would take derivatives across the
+    branches' border.
+    """
+    for ring in rings:
+        for f in ring.supposed.values() if scheme.memory else ():
+            if not ring.depends_only_on_parameters(f):
+                raise NotExpandableError(f"|{ring.text(f)}| in a step with memory")
+
+
+def _settled(scheme: Scheme, dim: int, degree: int, signs: Signs) -> SettledStep:
     """The step once its memory has settled, through s^degree, in the leanest ring that holds it."""
     for depth in range(degree - 1, degree + 4):
         try:
-            settled = SettledStep(scheme, dim, degree, depth)
+            settled = SettledStep(scheme, dim, degree, depth, signs)
             for j in range(degree + 1):
                 settled.symbol(j)
             return settled
@@ -139,7 +243,7 @@ def _start_defect(settled: SettledStep, given: Defect | None, examined: int) -> 
     order = Fraction(examined) if given is None else given.order
     for k in range(1, int(2 * order)):
         left = settled.start(k)
-        if left:
+        if told_from_zero(left, settled.ring):
             operator, power = operator_of(left, settled.ring), Fraction(k, 2)
             return Defect(power, defect_text(operator, settled.ring, power), operator)
     return None
@@ -160,9 +264,15 @@ def expand_step(
 
 
 def _expand(
-    scheme: Scheme, dim: int, degree: int, steps: int, *, each_evaluation: bool = False
+    scheme: Scheme,
+    dim: int,
+    degree: int,
+    steps: int,
+    *,
+    each_evaluation: bool = False,
+    signs: Signs | None = None,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
-    """P_h and exp(hL) through s^degree, in the leanest ring that holds both."""
+    """P_h and exp(hL) through s^degree on the branch of these signs, in the leanest ring that holds both."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
     if each_evaluation:
         asked, started = scheme.gradients, scheme.starts.gradients
@@ -176,11 +286,14 @@ def _expand(
             draws=scheme.starts.draws + steps * scheme.draws,
             minibatches=started + steps * asked,
             cap=cap,
+            signs=signs,
         )
         try:
             generator = symbol_of(generator_of(scheme.dynamics, ring), ring)
             transition = transition_of(scheme, ring, degree, steps, each_evaluation=each_evaluation)
             return ring, transition, exponential_symbols(generator, ring, degree // 2)
+        except UnknownSignError:
+            raise
         except NotExpandableError:
             # Roots and quotients lose orders; more working orders and derivatives may bring them back.
             if depth == most:
@@ -194,12 +307,7 @@ def _reach(dynamics: Dynamics, dim: int) -> int:
     A gradient is multiplied by h and expanded around theta, so that s^degree sees 1 + (degree - 2)/reach
     derivatives of U; where a scheme sees more of them, the ring that is tried next has them.
     """
-    ring = ring_of(
-        dynamics,
-        dim,
-        depth=1,
-        cap=1,
-    )
+    ring = ring_of(dynamics, dim, depth=1, cap=1)
     second = [tuple(2 * (c == ("theta", i)) for c in ring.coordinates) for i in range(dim)]
     generator = generator_of(dynamics, ring)
     return 1 if any(generator.get(index) for index in second) else 2
@@ -208,16 +316,26 @@ def _reach(dynamics: Dynamics, dim: int) -> int:
 def _averaged_defect(
     symbol: Polynomial, plain: Polynomial, ring: Ring, power: Fraction, own: Ring
 ) -> Defect | None:
-    """What the average over minibatches leaves; `plain`, of the ring `own`, is the difference with all of them the same."""
+    """What the average over minibatches leaves; `plain`, of the ring `own`, is the difference with all of them the same.
+
+    Below the first power at which a step differs given the minibatch it is the exact flow of that minibatch, in which
+    no root of a derivative of U occurs; at that power such a root has no moments, and only `plain` is shown.
+    """
     operator = operator_of(plain, own)
     texts = [defect_text(operator, own, power)] if plain else []
+    if ring.takes_roots_of_gradients:
+        if not plain and ring.minibatches > 1:
+            raise NotExpandableError("the average over independent minibatches of a root of their gradients")
+        if plain:
+            return Defect(power, texts[0], operator)
     parts = average({(): symbol}, ring)
     # The part without noise is the operator with all minibatches merged.
     parts.pop((), None)
     for moments, part in sorted(parts.items()):
-        reduced = operator_of(ring.reduce(part[()]), ring)
-        if reduced:
-            texts.append(f"{print_moments(moments, ring.dim)} * ( {defect_text(reduced, ring, power)} )")
+        left = ring.reduce(part[()])
+        if told_from_zero(left, ring):
+            shown = defect_text(operator_of(left, ring), ring, power)
+            texts.append(f"{print_moments(moments, ring.dim)} * ( {shown} )")
     return Defect(power, " + ".join(texts), operator, noise_alone=not plain) if texts else None
 
 

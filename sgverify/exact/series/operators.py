@@ -34,7 +34,14 @@ __all__ = [
 
 
 def ring_of(
-    dynamics: Dynamics, dim: int, *, depth: int, cap: int, draws: int = 0, minibatches: int = 1
+    dynamics: Dynamics,
+    dim: int,
+    *,
+    depth: int,
+    cap: int,
+    draws: int = 0,
+    minibatches: int = 1,
+    signs: Mapping[str, int] | None = None,
 ) -> Ring:
     """The ring of a dynamics: its state, its parameters and, where it has one, its metric."""
     return Ring(
@@ -46,6 +53,7 @@ def ring_of(
         minibatches=minibatches,
         cap=cap,
         metric=dynamics.riemannian,
+        signs=signs,
     )
 
 

@@ -91,6 +91,11 @@ class FlintPolynomials:
             parts.append(value.subs(nothing))
         return parts
 
+    def square_free(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f square-free and coprime."""
+        factor, parts = value.factor_squarefree()
+        return rational(factor), [(base, int(exponent)) for base, exponent in parts]
+
 
 class Library(Protocol):
     """What makes polynomials."""
@@ -107,6 +112,9 @@ class Library(Protocol):
 
     def powers(self, value: Any, position: int) -> list[Polynomial]:
         """[c_0, c_1, ...] with value = sum_n c_n x^n, x the generator at `position`."""
+
+    def square_free(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f square-free and coprime."""
 
 
 def library() -> Library:

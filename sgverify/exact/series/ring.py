@@ -5,16 +5,18 @@ rationals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
 from itertools import count
 from typing import Any
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.series.conditions import Condition
+from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.polynomials import Polynomial, library, rational
 from sgverify.exact.series.printing import print_polynomial
-from sgverify.exact.series.roots import SimpleRoot, monomials_of, simple_roots
+from sgverify.exact.series.radicals import UnknownSignError, square_root
+from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
 from sgverify.schemes import Surd, exact
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.surd import sqrt_of_rational
@@ -37,6 +39,11 @@ class Ring:
     `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`.
     The dual variable xi_k stands for d/dx_k in the symbols of operators. Series over the ring are cut at
     s^cap, s = sqrt(h). Every generator widens every monomial: `depth` should be what can occur and no more.
+
+    Every rewriting in it holds at every real state, for positive parameters: what no rule rewrites stays an opaque
+    element, so that an element which is 0 is 0, while one that is not may still vanish by a relation that the ring
+    does not have (`branches.told_from_zero` asks numbers). `signs` supposes the sign of polynomials that stand squared
+    under a root, by their keys (`radicals`); `conditions` collects what else was supposed.
     """
 
     def __init__(
@@ -50,8 +57,12 @@ class Ring:
         minibatches: int,
         cap: int,
         metric: bool = False,
+        signs: Mapping[str, int] | None = None,
     ) -> None:
         self.dim = dim
+        self.signs = dict(signs or {})
+        self.conditions: dict[Condition, None] = {}
+        self.supposed: dict[str, Polynomial] = {}
         self.cap = cap
         self.depth = depth
         self.minibatches = max(1, minibatches)
@@ -98,8 +109,10 @@ class Ring:
             int, list[Polynomial]
         ] = {}  # position: [c_0, ..., c_(n-1)] with g^n = sum c_i g^i
         self._roots: dict[Any, SimpleRoot] = {}
-        self._slot_text: dict[int, str] = {}
+        self.opaque: dict[int, Opaque] = {}
         self._free = count()
+        self._parameters = {self._at["root", name] for name in self.parameters}
+        self.never_negative = set(self._parameters)
 
     def _label(self, name: str, i: int) -> str:
         return name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"
@@ -160,25 +173,32 @@ class Ring:
         known = self._roots.setdefault(root.key, root)
         if known != root:
             raise NotExpandableError(f"{root.text} beside {known.text}, of which one is a power of the other")
-        found = self.slot(root.key, None, root.text)
+        found = self.slot(root.key, Opaque("number", root.text, number=root))
         at = self._at["slot", self._slots[root.key]]
         if at not in self._relations:
             self._relations[at] = [self.constant(c) for c in root.relation]
         return found
 
-    def slot(self, key: Any, square: Polynomial | None, text: str) -> Polynomial:
-        """An opaque element for `key`, the same one each time; `square` is its square where it has one."""
+    def slot(self, key: Any, what: Opaque) -> Polynomial:
+        """An opaque element for `key`, the same one each time: a root has its square as a relation."""
         if key not in self._slots:
             number = next(self._free)
             if number >= SLOTS:
                 raise NotExpandableError(
-                    f"the definition needs more than {SLOTS} different roots; {text} is one too many"
+                    f"the definition needs more than {SLOTS} different roots; {what.text} is one too many"
                 )
+            at = self._at["slot", number]
             self._slots[key] = number
-            self._slot_text[number] = text
-            if square is not None:
-                self._relations[self._at["slot", number]] = [square, self.zero]
+            self.opaque[at] = what
+            if what.kind == "root":
+                self._relations[at] = [what.argument, self.zero]
+            if what.kind != "number" or sign_of(self.generator("slot", number), self) > 0:
+                self.never_negative.add(at)
         return self.generator("slot", self._slots[key])
+
+    def slot_at(self, position: int) -> Polynomial:
+        """The opaque element at a position."""
+        return self._generators[position]
 
     def square_of_slot(self, position: int) -> Fraction:
         """The number whose square root an opaque root stands for. Raises where it is none."""
@@ -188,35 +208,118 @@ class Ring:
         return rational(relation[0].leading_coefficient())
 
     def number_of_slot(self, position: int) -> Any:
-        """The exact number that an opaque root stands for. Raises where it is none."""
-        for key, root in self._roots.items():
-            if key in self._slots and self._at["slot", self._slots[key]] == position:
-                return root.number
-        return sqrt_of_rational(self.square_of_slot(position))
+        """The exact number that an opaque element stands for. Raises where it is none."""
+        what = self.opaque.get(position)
+        if what is not None and what.kind == "number":
+            return what.number.number
+        raise NotExpandableError(f"the value of {self.label(position)[0]}")
 
     def sqrt(self, value: Polynomial) -> Polynomial:
-        """A square root: exact for monomials in the parameters, else an opaque root whose square is `value`."""
-        terms = value.to_dict()
-        if len(terms) == 1:
-            (exponents, factor), *_ = terms.items()
-            if factor < 0 and all(e % 2 == 0 for e in exponents):
-                raise NotExpandableError(f"the square root of {self.text(value)}, which is negative")
-            if all(e % 2 == 0 for e in exponents) and factor > 0:
-                root = self.constant(sqrt_of_rational(rational(factor)))
-                return root * self.context.from_dict({tuple(int(e) // 2 for e in exponents): 1})
+        """The square root that is not negative; see `radicals.square_root`."""
+        return square_root(value, self)
+
+    def opaque_root(self, value: Polynomial) -> Polynomial:
+        """The root of a square-free polynomial that is not negative, by its square alone."""
+        self.refuse_draws(value, "the square root of")
+        return self.slot(("sqrt", str(value)), Opaque("root", f"sqrt({self.text(value)})", argument=value))
+
+    def opaque_exponential(self, value: Polynomial) -> Polynomial:
+        """exp of a polynomial in the parameters: of all that is true of it, only that it is positive."""
         if not self.depends_only_on_parameters(value):
-            raise NotExpandableError(f"the square root of {self.text(value)}, which depends on the state")
-        return self.slot(("sqrt", str(value)), value, f"sqrt({self.text(value)})")
+            raise NotExpandableError(f"exp({self.text(value)}), which depends on the state at h = 0")
+        return self.slot(("exp", str(value)), Opaque("exp", f"exp({self.text(value)})", argument=value))
+
+    def supposed_sign(self, value: Polynomial) -> int:
+        """The sign that this ring supposes `value` to have. Raises `UnknownSignError` where it supposes none.
+
+        Given the minibatch all minibatches are one, and so are their signs.
+        """
+        self.refuse_draws(value, "the absolute value of")
+        key = str(self.merged(value))
+        if key not in self.signs:
+            raise UnknownSignError(key, self.text(value))
+        self.supposed[key] = value
+        return self.signs[key]
+
+    def refuse_draws(self, value: Polynomial, what: str) -> None:
+        """Raise where a draw occurs: its moments say nothing of a root, nor of the sign, of it."""
+        degrees = value.degrees()
+        if any(degrees[position] for position in self.draws):
+            raise NotExpandableError(f"{what} {self.text(value)}, which depends on a draw")
+
+    def merged(self, value: Polynomial) -> Polynomial:
+        """`value` with every minibatch set to the first one, opaque roots of their derivatives too."""
+        if self.minibatches == 1:
+            return value
+        degrees = value.degrees()
+        for position in sorted(self.opaque, reverse=True):
+            inside = self.opaque[position].argument
+            if degrees[position] and self.opaque[position].kind == "root" and inside != self.merged(inside):
+                other = self.opaque_root(self.merged(inside))
+                parts = self.powers(value, position)
+                value = sum((part * other**n for n, part in enumerate(parts)), self.zero)
+        kept: dict[tuple[int, ...], Any] = {}
+        for exponents, factor in value.to_dict().items():
+            moved = list(exponents)
+            for m in range(1, self.minibatches):
+                for a in self.derivatives:
+                    position = self.position("U", m, a)
+                    moved[self.position("U", 0, a)] += moved[position]
+                    moved[position] = 0
+            key = tuple(moved)
+            kept[key] = kept[key] + factor if key in kept else factor
+        return self.context.from_dict(kept)
+
+    def condition(self, kind: str, text: str) -> None:
+        """Remember that what follows is said under a condition."""
+        self.conditions[Condition(kind, text)] = None
+
+    def constant_root(self, value: Fraction) -> Polynomial:
+        """The root of a positive number."""
+        return self.constant(sqrt_of_rational(value))
+
+    def is_number(self, value: Polynomial) -> bool:
+        """Whether only numbers occur in `value`, roots of numbers among them."""
+        return self._made_of(value, frozenset())
+
+    def sign_of_number(self, value: Polynomial) -> int:
+        """Its sign, or 0 where that cannot be told."""
+        return sign_of(value, self)
 
     def depends_only_on_parameters(self, value: Polynomial) -> bool:
-        """Whether no state, derivative of U or draw occurs in `value`."""
-        allowed = self._parameter_positions
-        return all(k in allowed for monomial in value.monoms() for k, e in enumerate(monomial) if e)
+        """Whether no state, derivative of U or draw occurs in `value`, under a root neither."""
+        return self._made_of(value, self._parameters)
 
-    @cached_property
-    def _parameter_positions(self) -> frozenset[int]:
-        symbols = ((key[0], k) for key, k in self._at.items() if k >= len(self.coordinates))
-        return frozenset(k for family, k in symbols if family in ("root", "slot"))
+    def is_smooth(self, value: Polynomial) -> bool:
+        """Whether no root of the state occurs in `value`, whose derivatives the ring does not have."""
+        return all(
+            self.depends_only_on_parameters(what.argument)
+            for position, what in self.opaque.items()
+            if what.kind != "number" and value.degrees()[position]
+        )
+
+    @property
+    def takes_roots_of_gradients(self) -> bool:
+        """Whether a derivative of U stands under a root, or in a polynomial whose sign is supposed."""
+        inside = [what.argument for what in self.opaque.values() if what.kind == "root"]
+        return any(value.degrees()[k] for value in (*inside, *self.supposed.values()) for k in self.jets)
+
+    def has_moments(self, value: Polynomial) -> bool:
+        """Whether no root in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
+        degrees = value.degrees()
+        inside = [what.argument for k, what in self.opaque.items() if what.kind == "root" and degrees[k]]
+        return not any(argument.degrees()[k] for argument in inside for k in self.jets)
+
+    def _made_of(self, value: Polynomial, allowed: Iterable[int]) -> bool:
+        used = {k for monomial in value.monoms() for k, e in enumerate(monomial) if e}
+        return all(
+            k in allowed
+            or (
+                k in self.opaque
+                and (self.opaque[k].kind == "number" or self._made_of(self.opaque[k].argument, allowed))
+            )
+            for k in used
+        )
 
     def reduce(self, value: Polynomial) -> Polynomial:
         """`value` with the powers of all opaque roots carried out: their squares, the cubes of cube roots, ...."""
@@ -246,7 +349,7 @@ class Ring:
         if key[0] == "root":
             return key[1], 2
         if key[0] == "slot":
-            return self._slot_text.get(key[1], f"slot{key[1]}"), 1
+            return (self.opaque[position].text if position in self.opaque else f"slot{key[1]}"), 1
         if key[0] == "U":
             return potential_label(key[2], self.dim) + ("" if self.minibatches == 1 else f"[{key[1]}]"), 1
         if key[0] == "B":

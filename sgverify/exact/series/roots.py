@@ -14,6 +14,16 @@ from sgverify.schemes.real_root import Root
 from sgverify.schemes.whole_numbers import prime_powers
 
 
+@dataclass(frozen=True, eq=False)
+class Opaque:
+    """What an opaque element of a ring stands for: a "number", or the "root" or "exp" of the ring's element `argument`."""
+
+    kind: str
+    text: str
+    argument: Any = None
+    number: SimpleRoot | None = None
+
+
 @dataclass(frozen=True)
 class SimpleRoot:
     """base^(1/index), the index a power of one `prime`; or a root of a cubic or quadratic, its own base.

@@ -5,8 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.conditions import LIMIT, WHERE
+from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.ring import Ring
 from sgverify.schemes import dot, exact, exp, expm1, sqrt
 from sgverify.schemes.surd import Irrational
@@ -18,7 +22,7 @@ EXACT = 10**9
 
 
 class Series:
-    """sum_k c_k s^k + O(s^n): `terms` maps k to c_k != 0, `order` is n.
+    """sum_k c_k s^k + O(s^n): `terms` maps k to c_k != 0, `order` is n. A quotient may begin at a negative k.
 
     Every series carries its own n, because a square root of s^(2m)(...) + O(s^n) is only known to
     O(s^(n-m)): with one common truncation such a series would silently claim more than it knows.
@@ -39,11 +43,39 @@ class Series:
 
     def coefficient(self, k: int) -> Polynomial:
         """c_k. Asking beyond the order is a fault of the truncation, never a zero."""
+        self.refuse_poles()
         if k >= self.order:
             raise NotExpandableError(
                 f"the coefficient of s^{k} was lost to a square root or quotient (known to s^{self.order})"
             )
         return self.terms.get(k, self.ring.zero)
+
+    def refuse_poles(self) -> None:
+        """Raise where a negative power of s is left: what has one does not tend to anything with h."""
+        if self.valuation < 0:
+            raise NotExpandableError("a division by a quantity that vanishes with h")
+
+    def reduced(self) -> Series:
+        """The series without the terms that are 0 by the relations of the ring's roots."""
+        return Series(self.ring, {k: self.ring.reduce(c) for k, c in self.terms.items()}, self.order)
+
+    def text(self) -> str:
+        """Its terms as a function of h, such as 1/25 - (2/5) h + h^2."""
+        shown = []
+        for k, c in sorted(self.terms.items()):
+            power = {0: "", 1: "sqrt(h)", 2: "h"}.get(
+                abs(k), f"h^{abs(k) // 2}" if k % 2 == 0 else f"h^({abs(k)}/2)"
+            )
+            inside = self.ring.text(c)
+            front = f"({inside})" if len(c) > 1 and power else inside
+            if k < 0:
+                shown.append(f"{front}/{power}")
+            else:
+                shown.append(
+                    " ".join(part for part in ("" if front == "1" and power else front, power) if part)
+                )
+        tail = "" if self.order >= EXACT else " + ..."
+        return " + ".join(shown).replace("+ -", "- ") + tail if shown else "0"
 
     def lift(self, value: Any) -> Series | None:
         """A number as a series of this ring."""
@@ -83,7 +115,8 @@ class Series:
         if right is None:
             return NotImplemented
         cap = self.ring.cap
-        order = min(self.order + right.valuation, right.order + self.valuation, EXACT)
+        both = self.order >= EXACT and right.order >= EXACT
+        order = EXACT if both else min(self.order + right.valuation, right.order + self.valuation, EXACT)
         terms: dict[int, Polynomial] = {}
         for k, a in self.terms.items():
             for m, b in right.terms.items():
@@ -121,6 +154,8 @@ class Series:
 
 
 def _divide(left: Series, right: Series) -> Series:
+    """left / right, wherever right is not 0; what is left with negative powers of s is refused by who reads it."""
+    right = right.reduced()
     if not right.terms:
         raise NotExpandableError("a division by zero")
     valuation = right.valuation
@@ -129,18 +164,27 @@ def _divide(left: Series, right: Series) -> Series:
     tail = _over(
         Series(right.ring, {k: c for k, c in right.terms.items() if k != valuation}, right.order), lead
     )
-    tail = tail.shifted(-valuation)
     quotient = _over(left, lead)
-    if left.valuation < valuation and left.terms:
-        raise NotExpandableError("a division by a quantity that vanishes with h")
-    return quotient.shifted(-valuation) * _power_sum(tail, lambda k: Fraction((-1) ** k))
+    if not right.ring.depends_only_on_parameters(lead):
+        shown = right.ring.text(lead)
+        right.ring.condition(WHERE, f"{right.ring.text(-lead) if shown.startswith('-') else shown} != 0")
+    return quotient.shifted(-valuation) * _power_sum(tail.shifted(-valuation), lambda k: Fraction((-1) ** k))
 
 
 def _over(series: Series, divisor: Polynomial) -> Series:
-    """Exact division of every coefficient; a quotient outside the ring is refused."""
+    """Exact division of every coefficient; a quotient outside the ring is refused.
+
+    A square root in every term of the divisor goes into the numerator: x/sqrt(q) = x sqrt(q)/q.
+    """
+    ring = series.ring
+    above, below = ring.one, divisor
+    for position, what in ring.opaque.items():
+        if what.kind == "root" and all(m[position] for m in below.monoms()):
+            root = ring.slot_at(position)
+            above, below = above * root, ring.reduce(below * root)
     terms = {}
     for k, c in series.terms.items():
-        quotient, rest = divmod(c, divisor)
+        quotient, rest = divmod(ring.reduce(c * above), below)
         if rest:
             raise NotExpandableError(
                 f"the quotient ({series.ring.text(c)}) / ({series.ring.text(divisor)}), which is not a polynomial"
@@ -173,16 +217,38 @@ def _factorials(k: int) -> Fraction:
 
 @exp.register
 def _(value: Series) -> Series:
+    if value.valuation < 0:
+        return _flat(value)
     constant = value.terms.get(0)
     if constant is None:
         return _power_sum(value, _factorials)
     ring = value.ring
-    if not ring.depends_only_on_parameters(constant):
-        raise NotExpandableError(f"exp({ring.text(constant)}), which depends on the state at h = 0")
     # exp(-D) with the step size forgotten is a number that the ring does not know: an opaque one.
-    opaque = ring.slot(("exp", str(constant)), None, f"exp({ring.text(constant)})")
+    opaque = ring.opaque_exponential(constant)
     rest = Series(ring, {k: c for k, c in value.terms.items() if k}, value.order)
     return _power_sum(rest, _factorials) * Series(ring, {0: opaque}, EXACT)
+
+
+def _flat(value: Series) -> Series:
+    """exp(-c/h^a + ...), c > 0, is smaller than every power of h and counts as 0, as h -> 0.
+
+    c and whatever else grows as h -> 0 must hold parameters only: at a state where c vanished it would be 1, and
+    against a draw, which is not bounded, c/h would not be large.
+    """
+    ring = value.ring
+    growing = [c for k, c in value.terms.items() if k < 0]
+    if (
+        not all(map(ring.depends_only_on_parameters, growing))
+        or manifest_sign(growing_most(value), ring) >= 0
+    ):
+        raise NotExpandableError(f"exp({value.text()}), which is not known to vanish as h -> 0")
+    ring.condition(LIMIT, f"exp({value.text()}) is smaller than every power of h, and counts as 0")
+    return Series(ring, {}, EXACT)
+
+
+def growing_most(value: Series) -> Polynomial:
+    """The coefficient of the lowest power of s."""
+    return value.terms[value.valuation]
 
 
 @expm1.register
@@ -192,6 +258,12 @@ def _(value: Series) -> Series:
 
 @sqrt.register
 def _(value: Series) -> Series:
+    """The root that is not negative, as h -> 0: that of s^(2m) c (1 + x) is s^m sqrt(c) (1 + x/2 - ...), x = O(s).
+
+    1 + x is positive for small h and bounded draws; where it has a zero at some h > 0, the root is another function
+    beyond it (min(h, a) is h below a), so that this h is named.
+    """
+    value = value.reduced()
     if not value.terms:
         # sqrt(0 + O(s^n)) is O(s^(n/2)).
         return Series(value.ring, {}, EXACT if value.order >= EXACT else (value.order + 1) // 2)
@@ -201,7 +273,33 @@ def _(value: Series) -> Series:
     ring, lead = value.ring, value.terms[valuation]
     rest = Series(ring, {k: c for k, c in value.terms.items() if k != valuation}, value.order)
     root = _power_sum(_over(rest, lead).shifted(-valuation), _binomial_half)
+    _note_switch(value)
     return Series(ring, {0: ring.sqrt(lead)}, EXACT) * root.shifted(valuation // 2)
+
+
+def _note_switch(value: Series) -> None:
+    """Name the h at which the argument of a root may next be 0, where its terms do not show that there is none."""
+    ring = value.ring
+    if len(value.terms) == 1 or value.order < EXACT:
+        # One power of h has no other zero. Of a series that was cut, such as 1 - exp(-2 D h), zeros are not known.
+        return
+    signs = {manifest_sign(c, ring) for c in value.terms.values()}
+    if len(signs) == 1 and 0 not in signs:
+        return
+    if all(c.is_constant() for c in value.terms.values()):
+        coefficients = [float(rational(value.coefficient(k).leading_coefficient())) for k in value.terms]
+        first = _first_zero(dict(zip(value.terms, coefficients, strict=True)))
+        if first is not None:
+            ring.condition(LIMIT, f"h < {first:.6g}")
+        return
+    ring.condition(LIMIT, f"h below the first zero of {value.text()}")
+
+
+def _first_zero(terms: dict[int, float]) -> float | None:
+    """The least h > 0 at which sum_k c_k h^(k/2) is 0, for the reader; a double zero is found to half the digits."""
+    roots = np.roots([terms.get(k, 0.0) for k in range(max(terms), -1, -1)])
+    real = roots.real[(np.abs(roots.imag) < 1e-5 * np.abs(roots)) & (roots.real > 0)]
+    return float(real.min() ** 2) if len(real) else None
 
 
 def _binomial_half(k: int) -> Fraction:

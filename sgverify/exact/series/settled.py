@@ -14,7 +14,7 @@ postprocessor (Vilmart 2015), for every memory that forgets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
@@ -43,11 +43,13 @@ Parts = dict[Index, Polynomial]
 class SettledStep:
     """E and R of a scheme with memory, all minibatches the same one.
 
-    `depth` is how many derivatives of U the ring holds. Raises `NotExpandableError` where the memory cannot be read: it is
+    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`). Raises `NotExpandableError` where the memory cannot be read: it is
     neither free, nor O(s), nor within O(s) of theta, or does not forget.
     """
 
-    def __init__(self, scheme: Scheme, dim: int, degree: int, depth: int) -> None:
+    def __init__(
+        self, scheme: Scheme, dim: int, degree: int, depth: int, signs: Mapping[str, int] | None = None
+    ) -> None:
         self.ring = ring = ring_of(
             scheme.dynamics,
             dim,
@@ -56,6 +58,7 @@ class SettledStep:
             draws=max(len(scheme.memory) + scheme.draws, scheme.starts.draws),
             minibatches=max(scheme.minibatches, scheme.starts.minibatches),
             cap=degree + 4,
+            signs=signs,
         )
         self._degree = degree
         self._dynamics = scheme.dynamics

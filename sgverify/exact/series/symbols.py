@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from sgverify.errors import NotExpandableError
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Index, Ring
 
@@ -72,8 +73,11 @@ def exponential_symbols(generator: Polynomial, ring: Ring, degree: int) -> list[
 def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
     """d/dx_k of the coefficients; along theta_i the symbol U_a is differentiated to U_(a + e_i).
 
-    Raises `TooShallowError` where that needs more derivatives of U than the ring holds.
+    Raises `TooShallowError` where that needs more derivatives of U than the ring holds, and `NotExpandableError`
+    for a root of the state, of which the ring has no derivatives.
     """
+    if not ring.is_smooth(value):
+        raise NotExpandableError(f"a derivative of {ring.text(value)}")
     name, i = ring.coordinates[k]
     total = value.derivative(k)
     if name != "theta":

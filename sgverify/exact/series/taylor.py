@@ -17,7 +17,7 @@ def shifts_of(position: Sequence[Series], ring: Ring, what: str) -> list[Series]
     shifts = []
     for i, entry in enumerate(position):
         shift = entry - Series(ring, {0: ring.generator("theta", i)}, EXACT)
-        if 0 in shift.terms:
+        if any(k <= 0 for k in shift.terms):
             raise NotExpandableError(f"{what} at a point that does not tend to theta as h -> 0")
         shifts.append(shift)
     return shifts

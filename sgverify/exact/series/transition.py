@@ -102,6 +102,8 @@ def _entries(value: Any, count: int) -> list[Any]:
 
 def exponents_of(ring: Ring, increments: list[Series], degree: int) -> list[Polynomial]:
     """xi . D by powers of s."""
+    for increment in increments:
+        increment.refuse_poles()
     if any(increment.order <= degree for increment in increments):
         raise NotExpandableError("increments that are known to too few orders")
     found = []

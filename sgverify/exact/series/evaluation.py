@@ -1,0 +1,94 @@
+"""Elements of a ring at numbers, in intervals: what tells an element that is not 0 from one that the ring does not know to be 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.roots import SimpleRoot
+from sgverify.schemes.real_root import Root
+
+if TYPE_CHECKING:
+    from sgverify.exact.series.ring import Ring
+
+BITS = 256
+
+
+class NotRealError(NotExpandableError):
+    """A root of a negative number: the definition is not defined at these numbers."""
+
+
+Point = Callable[[int], Any]
+"""The numbers of a ring's generators by position, fractions or intervals."""
+
+
+def root_interval(value: Fraction) -> Any:
+    """An interval around the square root of a number that is not negative."""
+    return _context().sqrt(_interval(value))
+
+
+def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
+    """An interval around `value` where the generator at position k is the number point(k); opaque ones follow from theirs.
+
+    Raises `NotRealError` where a root is not real there.
+    """
+    total = _interval(Fraction(0))
+    for exponents, factor in value.to_dict().items():
+        term = _interval(rational(factor))
+        for position, exponent in enumerate(map(int, exponents)):
+            if exponent:
+                term = term * _generator(position, ring, point) ** exponent
+        total = total + term
+    return total
+
+
+def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
+    """1 or -1 where the sign of a value at a point can be told, else 0; without a point that of a number."""
+    found = value_at(value, ring, point or _nowhere)
+    return 1 if found.a > 0 else -1 if found.b < 0 else 0
+
+
+def _nowhere(position: int) -> Fraction:
+    raise NotExpandableError("a number is asked of what is none")
+
+
+def _generator(position: int, ring: Ring, point: Point) -> Any:
+    what = ring.opaque.get(position)
+    if what is None:
+        return _interval(point(position))
+    if what.kind == "number":
+        return _root_of_number(what.number)
+    inside = value_at(what.argument, ring, point)
+    if what.kind == "exp":
+        return _context().exp(inside)
+    if inside.b < 0:
+        raise NotRealError(f"{what.text}, which is not real here")
+    return _context().sqrt(_context().mpf([max(inside.a, 0), inside.b]))
+
+
+def _root_of_number(root: SimpleRoot) -> Any:
+    if isinstance(root.base, Root):
+        low, high = root.base.enclosure(BITS)
+        return _context().mpf([_interval(low).a, _interval(high).b])
+    base = _interval(Fraction(root.base))
+    return _context().sqrt(base) if root.index == 2 else base ** (1 / _interval(Fraction(root.index)))
+
+
+def _interval(number: Any) -> Any:
+    if not isinstance(number, Fraction):
+        return number
+    return _context().mpf(number.numerator) / number.denominator
+
+
+@cache
+def _context() -> Any:
+    # mpmath comes with sympy; it loads where a definition has opaque elements only.
+    from mpmath.ctx_iv import MPIntervalContext
+
+    context = MPIntervalContext()
+    context.prec = BITS
+    return context
