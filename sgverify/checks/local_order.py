@@ -107,7 +107,9 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
     # A stated order is one for every temperature and friction; a region where it fails is not the one asked about.
     everywhere = all(other.order >= predicted for other in order.elsewhere)
     verdict: Verdict = "conforms" if everywhere else "inconclusive"
-    return Judgement(verdict, sharp and everywhere, f"{what}, {relation} {wanted}{averaged}{_supposed(order)}")
+    return Judgement(
+        verdict, sharp and everywhere, f"{what}, {relation} {wanted}{averaged}{_supposed(order)}"
+    )
 
 
 def _supposed(order: LocalOrder) -> str:
@@ -117,7 +119,7 @@ def _supposed(order: LocalOrder) -> str:
         others = "; ".join(f"where {other.where} it is {other.order}" for other in order.elsewhere)
         found += f"; that is where {order.where}, as in this configuration, and {others}"
     if order.exceptions:
-        found += f"; nothing is said of states outside {', '.join(order.exceptions)}"
+        found += f"; read where {' and '.join(order.exceptions)}"
     if order.limits:
         found += f"; this holds as h -> 0: {', '.join(order.limits)}"
     return found

@@ -145,6 +145,11 @@ class _Branch:
             for name, value in at.items()
             if name in ring.parameters
         }
+        for f in ring.under_roots if at else ():
+            if sign_of(f, ring, numbers.__getitem__) < 0:
+                raise NotExpandableError(
+                    f"the square root of {ring.text(f)}, which is negative at these parameters"
+                )
         for key, f in ring.supposed.items():
             text = f"{ring.text(f)} {'>' if signs[key] > 0 else '<'} 0"
             if ring.depends_only_on_parameters(f):

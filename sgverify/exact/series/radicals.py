@@ -97,4 +97,5 @@ def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial]
             f"the square root of {ring.text(value)}, which depends on the state and may be negative"
         )
     ring.condition(WHERE, f"{ring.text(left)} >= 0")
+    ring.under_roots.append(left)
     return root * ring.constant_root(abs(factor)) * ring.opaque_root(left)

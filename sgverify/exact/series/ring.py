@@ -63,6 +63,7 @@ class Ring:
         self.signs = dict(signs or {})
         self.conditions: dict[Condition, None] = {}
         self.supposed: dict[str, Polynomial] = {}
+        self.under_roots: list[Polynomial] = []
         self.cap = cap
         self.depth = depth
         self.minibatches = max(1, minibatches)

@@ -43,8 +43,9 @@ Parts = dict[Index, Polynomial]
 class SettledStep:
     """E and R of a scheme with memory, all minibatches the same one.
 
-    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`). Raises `NotExpandableError` where the memory cannot be read: it is
-    neither free, nor O(s), nor within O(s) of theta, or does not forget.
+    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`). Raises
+    `NotExpandableError` where the memory cannot be read: it is neither free, nor O(s), nor within O(s) of theta, or does
+    not forget.
     """
 
     def __init__(
