@@ -53,6 +53,12 @@ CHECKS: dict[str, Check] = {
             "chen2015 Definition 1, equation (2)",
             black_box=True,
         ),
+        Check(
+            "invariant-order",
+            "invariant_order:check_invariant_order",
+            "Abdulle, Vilmart, Zygalakis 2014, equation (19)",
+            black_box=True,
+        ),
         Check("order-equivalence", "words:check_order_equivalence", "chen2015 section 4"),
         Check("constant-equivalence", "words:check_constant_equivalence", "chen2015 section 4"),
         Check(

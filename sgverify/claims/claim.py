@@ -13,6 +13,7 @@ from sgverify.claims.predicate import FACTS, Predicate, shown
 
 Quantity = Literal[
     "local-order",
+    "invariant-order",
     "stationary-bias",
     "covariance",
     "wasserstein-2",

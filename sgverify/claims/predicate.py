@@ -20,6 +20,8 @@ FACTS: dict[str, str] = {
     "scheme.consistent": "the shares of every letter summing to 1",
     "scheme.positive_shares": "every share of every letter being positive",
     "scheme.order": "the proved local order given the minibatch, at least the 1 of an integrator",
+    "scheme.invariant_order": "the order that the definition states of its invariant law",
+    "scheme.follows": "a weak order at finite times being stated, or no order at all",
     "scheme.dynamics": "the dynamics",
     "scheme.ergodic": "the chain having one invariant law that it forgets its start for",
     "gradient.kind": "the gradient estimator",

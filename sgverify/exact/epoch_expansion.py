@@ -25,8 +25,8 @@ from sgverify.exact.expansion import (
     SteadyExpansion,
     expand_bias,
     expand_decay,
-    lyapunov_series,
 )
+from sgverify.exact.lyapunov_series import lyapunov_series
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.mirrored import backward_sweep, mirrored_noise
 

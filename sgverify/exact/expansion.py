@@ -22,7 +22,9 @@ from typing import Any
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.chain import Quadratic
-from sgverify.exact.continuous import ContinuousLyapunov, Matrix, require_decay, transposed
+from sgverify.exact.continuous import Matrix, require_decay, transposed
+from sgverify.exact.lyapunov_series import lyapunov_series
+from sgverify.exact.two_scales import TwoScaleExpansion, TwoScaleSeries
 
 Number = fmpq | arb
 
@@ -42,6 +44,10 @@ class AffineSeries:
     def orders(self) -> int:
         """K, the number of coefficients."""
         return len(self.map)
+
+    def cut(self, orders: int) -> AffineSeries:
+        """The series with fewer orders."""
+        return AffineSeries(self.map[:orders], self.shift[:orders], self.covariance[:orders])
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,11 @@ class SteadyExpansion:
             return list(self.law)
         return lyapunov_series(self.series.map, list(self.series.covariance))
 
+    @property
+    def noise(self) -> Matrix:
+        """Q_1."""
+        return self.series.covariance[0]
+
     @cached_property
     def slope(self) -> list[Matrix]:
         """b~_k, the gradient of phi at the stationary mean: b + 2 A m."""
@@ -148,15 +159,24 @@ class SteadyExpansion:
         return lyapunov_series(transposed(self.series.map), [form] + [form * 0] * (self.series.orders - 1))
 
 
-def expand(series: AffineSeries, observable: Quadratic, target: Any) -> Expansion:
+def steady_expansion(
+    series: AffineSeries | TwoScaleSeries, observable: Quadratic
+) -> SteadyExpansion | TwoScaleExpansion:
+    """The invariant law and the Poisson equation of a step, with a memory or without."""
+    if isinstance(series, TwoScaleSeries):
+        return TwoScaleExpansion.of(series, observable)
+    return SteadyExpansion.of(series, observable)
+
+
+def expand(series: AffineSeries | TwoScaleSeries, observable: Quadratic, target: Any) -> Expansion:
     """b_0, b_1, ...: the stationary average of phi minus the target, in powers of h.
 
     The observable and the target hold the numbers of the series: rational ones stay exact.
     """
-    return expand_bias(SteadyExpansion.of(series, observable), target)
+    return expand_bias(steady_expansion(series, observable), target)
 
 
-def expand_bias(steady: SteadyExpansion, target: Any) -> Expansion:
+def expand_bias(steady: SteadyExpansion | TwoScaleExpansion, target: Any) -> Expansion:
     """`expand` from a law that is already there."""
     phi, mean = steady.observable, steady.mean
     found = []
@@ -168,34 +188,44 @@ def expand_bias(steady: SteadyExpansion, target: Any) -> Expansion:
 
 
 def expand_transient(
-    series: AffineSeries, observable: Quadratic, start_mean: Matrix, start_covariance: Matrix | None = None
+    series: AffineSeries | TwoScaleSeries,
+    observable: Quadratic,
+    start_mean: Matrix | None,
+    start_covariance: Matrix | None = None,
 ) -> Expansion:
     """tau_0, tau_1, ...: sum_{l>=1} (E phi(X_l) - phi_h) = (1/h) sum_k tau_k h^k.
 
-    The chain starts from N(start_mean, start_covariance), a point where the covariance is None.
+    The chain starts from N(start_mean, start_covariance), a point where the covariance is None; with a memory, from what
+    the series has.
     """
-    return expand_decay(SteadyExpansion.of(series, observable), start_mean, start_covariance)
+    return expand_decay(steady_expansion(series, observable), start_mean, start_covariance)
 
 
 def expand_decay(
-    steady: SteadyExpansion, start_mean: Matrix, start_covariance: Matrix | None = None
+    steady: SteadyExpansion | TwoScaleExpansion,
+    start_mean: Matrix | None,
+    start_covariance: Matrix | None = None,
 ) -> Expansion:
     """`expand_transient` from a law that is already there."""
-    if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
+    own = isinstance(steady, TwoScaleExpansion)
+    if own or isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
         steady = steady.in_balls()
     phi, orders = steady.observable, range(steady.series.orders)
+    means, spreads = [start_mean], [] if start_covariance is None else [start_covariance]
+    if isinstance(steady, TwoScaleExpansion):
+        means, spreads = steady.series.start_mean, steady.series.start_covariance
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0
     linear = [steady.poisson_linear[0]]
     linear += [steady.poisson_linear[k] - steady.slope[k - 1] for k in orders[1:]]
     forms = [steady.poisson_quadratic[k] - (phi.quadratic if k == 1 else zero) for k in orders]
-    offset = [start_mean - steady.mean[0], *(m * -1 for m in steady.mean[1:])]
+    offset = [means[k] - steady.mean[k] if k < len(means) else steady.mean[k] * -1 for k in orders]
     excess = []
     for k in orders:
         second = steady.covariance[k] * -1
         for i in range(k + 1):
             second = second + offset[i] * offset[k - i].transpose()
-        excess.append(second + start_covariance if k == 0 and start_covariance is not None else second)
+        excess.append(second + spreads[k] if k < len(spreads) else second)
     return Expansion(
         tuple(
             sum(_inner(linear[i], offset[k - i]) + _inner(forms[i], excess[k - i]) for i in range(k + 1))
@@ -204,34 +234,17 @@ def expand_decay(
     )
 
 
-def asymptotic_variance(series: AffineSeries, observable: Quadratic) -> Number:
+def asymptotic_variance(series: AffineSeries | TwoScaleSeries, observable: Quadratic) -> Number:
     """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0.
 
     It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), with L psi =
     phi_0 - phi.
     """
-    leading = AffineSeries(series.map[:1], series.shift[:1], series.covariance[:1])
-    steady = SteadyExpansion.of(leading, observable)
-    noise = steady.series.covariance[0]
+    steady = steady_expansion(series.cut(1), observable)
+    noise = steady.noise
     linear, form = steady.poisson_linear[0], steady.poisson_quadratic[0]
     spread = form * noise * form
     return _inner(linear, noise * linear) + 4 * _inner(spread, steady.covariance[0])
-
-
-def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:
-    """S_k with sum_{i+j+l=k+1, (i,j) != 0} M_i S_l M_j^T = - sources_k."""
-    equation = ContinuousLyapunov(maps[0], (*maps[1:], *sources))
-    backs = transposed(maps)
-    found: list[Matrix] = []
-    for k, source in enumerate(sources):
-        right = source
-        for l, known in enumerate(found):
-            total = k + 1 - l
-            right = right + maps[total - 1] * known + known * backs[total - 1]
-            for i in range(1, total):
-                right = right + maps[i - 1] * known * backs[total - i - 1]
-        found.append(equation.solve(right * -1))
-    return found
 
 
 def _inner(left: Matrix, right: Matrix) -> Any:

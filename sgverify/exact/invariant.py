@@ -27,7 +27,7 @@ from sgverify.exact.answers.coefficients import EXPANSION_BITS
 from sgverify.exact.ball import Certified, refine
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import stationary_law
-from sgverify.exact.expansion import SteadyExpansion
+from sgverify.exact.expansion import SteadyExpansion, steady_expansion
 from sgverify.exact.moments import Distance, Moments
 from sgverify.exact.reshuffle import EpochLaw
 from sgverify.targets import Observable
@@ -177,7 +177,11 @@ class InvariantLaw:
         size = self.model.size
         nothing = Quadratic(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))
         law = answers.covariance_series(self.position) if isinstance(answers, EpochAnswers) else None
-        steady = SteadyExpansion.of(answers.series, nothing, law)
+        steady = (
+            steady_expansion(answers.series, nothing)
+            if law is None
+            else SteadyExpansion.of(answers.series, nothing, law)
+        )
         return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
 
     @cached_property

@@ -12,6 +12,7 @@ from sgverify.schemes.abstract_value import VECTOR, Abstract
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.order import ClaimedOrders, Order
 
 if TYPE_CHECKING:
     from sgverify.schemes.words import Word
@@ -24,7 +25,8 @@ NOTHING = Census((), 0, 0)
 class Scheme:
     """One step X_{l-1} -> X_l of an integrator of `dynamics`.
 
-    `order` is the claim: the local order K of chen2015 Definition 1, or None where nothing is claimed.
+    `order` is the claim: the local order K of chen2015 Definition 1, with memory the weak order at finite times, or None
+    where nothing is claimed; `invariant_order` is the one that is claimed of the invariant law.
     `memory` names extra state that is carried between steps, each with the function that starts it; `starts`
     counts what these functions ask for together.
     """
@@ -41,6 +43,7 @@ class Scheme:
     summary: str = ""
     source: str = ""
     reference: str = ""
+    invariant_order: int | None = None
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -100,9 +103,12 @@ class Scheme:
 
 
 def scheme(
-    dynamics: Dynamics, *, order: int | None = None, memory: Mapping[str, Callable[..., Any]] | None = None
+    dynamics: Dynamics, *, order: Order = None, memory: Mapping[str, Callable[..., Any]] | None = None
 ) -> Callable[[Callable[..., Any]], Scheme]:
     """Declare a scheme: `@scheme(langevin, order=1)` over `def euler(theta, *, h, grad, noise, T)`.
+
+    `order` is a claim: the weak order at finite times, or orders by kind, {"weak-finite-time": 1, "invariant": 2}. A scheme
+    that claims an invariant order alone is held to its invariant law, and not to the path of its dynamics in time.
 
     The positional parameters are the state of the dynamics (then the memory), the keywords are
     ingredients: `h`, `grad`, `noise`, `dim` and the dynamics' parameters. A call of `noise()` is one draw,
@@ -113,10 +119,11 @@ def scheme(
         raise DefinitionError(
             f"scheme({dynamics!r}): expected a dynamics such as langevin or kinetic as first argument"
         )
-    check_order(order)
+    claimed = ClaimedOrders.of(order)
 
     def decorate(function: Callable[..., Any]) -> Scheme:
-        return make_scheme(function, dynamics, order=order, memory=memory or {})
+        made = make_scheme(function, dynamics, order=claimed.finite_time, memory=memory or {})
+        return replace(made, invariant_order=claimed.invariant)
 
     return decorate
 
@@ -160,14 +167,6 @@ def make_scheme(
         starts,
         summary,
     )
-
-
-def check_order(order: int | None) -> None:
-    """Refuse a claimed order that is not a positive whole number."""
-    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or order < 1):
-        raise DefinitionError(
-            f"order={order!r}: expected a whole number of at least 1; leave it out if nothing is claimed"
-        )
 
 
 def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> Census:

@@ -11,12 +11,14 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.abstract import where
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.scheme import check_order
+from sgverify.schemes.order import ClaimedOrders, Order
 
 
 @dataclass(frozen=True)
 class TorchStep:
-    """One step X_{l-1} -> X_l of a black box that is said to discretise `dynamics`; `order` is its claim, or None.
+    """One step X_{l-1} -> X_l of a black box that is said to discretise `dynamics`.
+
+    `order` and `invariant_order` are its claims, or None.
 
     It is no `Scheme`: nothing but tensors flows through it. With `chains` its tensors have the shapes (chains, dim) and
     (chains, 1), of vectors and scalars of the state; without, (dim,) and ().
@@ -30,6 +32,7 @@ class TorchStep:
     chains: bool = False
     summary: str = ""
     reference: str = ""
+    invariant_order: int | None = None
 
     word = None
     """A black box has no letters."""
@@ -69,14 +72,14 @@ class TorchStep:
 
 
 def torch_step(
-    dynamics: Dynamics, *, order: int | None = None, chains: bool = False
+    dynamics: Dynamics, *, order: Order = None, chains: bool = False
 ) -> Callable[[Callable[..., Any]], TorchStep]:
     """Declare a torch function as a step: its random draws are replaced by chosen ones when it is judged.
 
     The positional parameters are the state of the dynamics; the keywords are `h`, `grad` (theta -> the gradient of U
     at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `dim` and the dynamics' parameters, as
     Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
-    torch.randn, randn_like, normal, normal_ or torch.distributions.
+    torch.randn, randn_like, normal, normal_ or torch.distributions. `order` is a claim as in `scheme`.
 
     A torch step is judged in float64, at the configured dimension and step sizes, its local order in that of the proof: what
     the code does in float32 or in other dimensions is not. `white-noise`, `independent-chains`, `moments` and `agreement`
@@ -102,7 +105,7 @@ def torch_step(
             f"torch_step({dynamics.name}): expected a dynamics without a metric, which a black box is not given; write it "
             "as a @scheme"
         )
-    check_order(order)
+    claimed = ClaimedOrders.of(order)
     if not isinstance(chains, bool):
         raise DefinitionError(
             f"torch_step({dynamics.name}, chains={chains!r}): expected True, for tensors of shape (chains, dim), or False"
@@ -112,7 +115,8 @@ def torch_step(
         name = getattr(function, "__name__", type(function).__name__)
         declaration = _declaration(function, name, dynamics)
         summary = (inspect.getdoc(function) or "").strip().split("\n")[0]
-        return TorchStep(name, dynamics, function, declaration, order, chains, summary)
+        made = TorchStep(name, dynamics, function, declaration, claimed.finite_time, chains, summary)
+        return replace(made, invariant_order=claimed.invariant)
 
     return decorate
 

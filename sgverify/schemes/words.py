@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -17,8 +17,9 @@ from sgverify.schemes.coefficients import read_coefficients
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.noise import Noise
+from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
-from sgverify.schemes.scheme import Scheme, check_order, make_scheme
+from sgverify.schemes.scheme import Scheme, make_scheme
 
 Share = Fraction | Algebraic
 
@@ -95,7 +96,7 @@ class Alphabet:
         self,
         text: str,
         *,
-        order: int | None = None,
+        order: Order = None,
         coefficients: Sequence[Share | int | float | str] | str | None = None,
         name: str | None = None,
     ) -> Scheme:
@@ -106,13 +107,14 @@ class Alphabet:
         Raises `DefinitionError` for unknown or missing letters, for shares that do not sum to 1, and for a
         negative share of a letter that draws noise.
         """
-        check_order(order)
+        claimed = ClaimedOrders.of(order)
         shares = self._shares(text, coefficients)
         word = Word(text, shares, self)
         step = _compose(word)
         name = name or f"{self.name}-{text.lower()}"
         step.__name__ = step.__qualname__ = name
-        return make_scheme(step, self.dynamics, order=order, name=name, word=word)
+        made = make_scheme(step, self.dynamics, order=claimed.finite_time, name=name, word=word)
+        return replace(made, invariant_order=claimed.invariant)
 
     def _shares(self, text: str, coefficients: Sequence[Any] | str | None) -> tuple[Share, ...]:
         if not isinstance(text, str) or not text:

@@ -16,6 +16,7 @@ PRINTED = (
     "remark-10", "symmetric-words", "lemma-12", "theorem-14",
 )  # fmt: skip
 ABOBA = {
+    "scheme.follows": True, "scheme.invariant_order": None,
     "scheme.name": "sghmc-aboba", "scheme.word": True, "scheme.palindromic": True, "scheme.consistent": True,
     "scheme.alphabet": "chen2015", "scheme.alphabet_proved": True, "scheme.positive_shares": True,
     "scheme.dynamics": "kinetic", "scheme.ergodic": True, "scheme.order": 2, "K": 2,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 import numpy as np
-from flint import arb_mat
+from flint import arb, arb_mat
 
 from sgverify.checks.questions import make_subject
 from sgverify.checks.studies import settings
@@ -31,9 +31,9 @@ NODES = 3
 class RandomStart(Model):
     """A model whose theta_0 is N(mean, variance) in every coordinate instead of a point."""
 
-    def start_law(self) -> tuple[arb_mat, arb_mat | None]:
+    def start_law(self, step: arb | None = None) -> tuple[arb_mat, arb_mat | None]:
         """Mean and covariance of X_0; the momentum starts as it does in the model."""
-        mean, spread = super().start_law()
+        mean, spread = super().start_law(step)
         at = list(self.scheme.state).index("theta") * self.target.dim
         covariance = arb_mat(self.size, self.size) if spread is None else arb_mat(spread)
         for i in range(at, at + self.target.dim):

@@ -13,7 +13,7 @@ from flint import arb, arb_mat
 from sgverify.errors import NotAffineError
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Affine, Base, Step, read_affine
+from sgverify.exact.affine.carrier import Base, read_affine, read_start
 from sgverify.exact.affine.drawn_noise import Drawn, added, drawn_tensor
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise
@@ -100,7 +100,7 @@ class Model:
             if self.size <= LARGEST_FOURTH:
                 own = self._pushed(injections)
                 third, fourth = added(third, own[0]), added(fourth, own[1])
-        mean, spread = self.start_law()
+        mean, spread = self.start_law(step)
         return AffineChain(
             part(*(("state", name) for name in names)), shift, covariance, mean, spread, third, fourth
         )
@@ -130,8 +130,15 @@ class Model:
         ]
         return columns, drawn
 
-    def start_law(self) -> tuple[arb_mat, arb_mat | None]:
-        """Mean and covariance (None for a point) of X_0, as balls."""
+    def start_law(self, step: arb | None = None) -> tuple[arb_mat, arb_mat | None]:
+        """Mean and covariance (None for a point) of X_0, as balls; `step` is h, which a memory may start from."""
+        mean, spread = self.state_law()
+        if self.scheme.memory:
+            return self._start_memory(mean, spread, step)
+        return mean, spread if self.stationary_momentum and "p" in self.scheme.state else None
+
+    def state_law(self) -> tuple[arb_mat, arb_mat]:
+        """Mean and covariance of the state at the start; 0 for the memory, which starts from it."""
         dim, names = self.target.dim, list(self.scheme.state)
         posterior = self.judged or self.target
         temperature = ball.number(self.temperature)
@@ -152,27 +159,27 @@ class Model:
                 spread[at + i, at + i] = temperature
         means += [arb(0)] * (self.size - len(means))
         mean = arb_mat(self.size, 1, means)
-        if self.scheme.memory:
-            return self._start_memory(mean, spread)
-        return mean, spread if self.stationary_momentum and "p" in names else None
+        return mean, spread
 
-    def _start_memory(self, mean: arb_mat, spread: arb_mat) -> tuple[arb_mat, arb_mat]:
+    def _start_memory(self, mean: arb_mat, spread: arb_mat, step: arb | None) -> tuple[arb_mat, arb_mat]:
         """The start of a scheme with memory, started from full gradients as the sampler starts it."""
-        known = self.scheme.dynamics.state
-        state = tuple(Affine({("state", name): (1,)}) for name in known)
-
-        def gradient(position: Affine) -> Affine:
-            return (position - Affine({("mean", 0): (1,)})).times_precision()
-
-        given = {"grad": gradient, **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}}
-        values = self.scheme.start_memory(state, **given)
-        rows = {n: dict(v.blocks) for n, v in zip(self.scheme.state, values, strict=True)}
-        read = Step(rows, (), 0)
+        given = {name: Scalar(BALLS, ball.number(value)) for name, value in self.parameters.items()}
+        if step is not None:
+            given["h"] = Scalar(BALLS, step)
+        read = read_start(self.scheme, given)
         powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
         names = list(self.scheme.state)
-        image = stacked(read, names, [("state", n) for n in names], powers, _as_ball, arb_mat)
-        shift = stacked(read, names, [("mean", 0)], powers, _as_ball, arb_mat) * self._mean
-        return image * mean + shift, image * spread * image.transpose()
+
+        def part(*columns: Base) -> arb_mat:
+            return stacked(read, names, columns, powers, _as_ball, arb_mat)
+
+        image = part(*(("state", name) for name in names))
+        shift = part(("mean", 0)) * self._mean + part(("ones", 0)) * ball.column([1] * self.target.dim)
+        covariance = image * spread * image.transpose()
+        for k in range(read.draws):
+            drawn = part(("noise", k))
+            covariance = covariance + drawn * drawn.transpose()
+        return image * mean + shift, covariance
 
     def _pushed(self, injections: list[arb_mat]) -> tuple[arb_mat | None, arb_mat | None]:
         third = fourth = None

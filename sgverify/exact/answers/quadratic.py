@@ -11,10 +11,12 @@ from typing import Any
 import flint
 from flint import fmpq, fmpq_mat
 
+from sgverify.exact.affine.carrier import start_ingredients
 from sgverify.exact.affine.drawn_noise import normal_through
 from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.affine.step_series import StepSeries
+from sgverify.exact.affine.two_scale_step import two_scale_series
 from sgverify.exact.affine.varying_model import varying_problem
 from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float
 from sgverify.exact.ball import Certified
@@ -23,6 +25,7 @@ from sgverify.exact.chain import Quadratic
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
 from sgverify.exact.mse import mean_square_error
+from sgverify.exact.two_scales import TwoScaleSeries
 from sgverify.exact.varying import VaryingProblem, power_steps, varying_bias, varying_mean_square_error
 
 LARGEST_VARYING = 4
@@ -60,6 +63,8 @@ class QuadraticAnswers:
         """Why sums over a decreasing schedule are not computed; None where they are."""
         if self.model.size > LARGEST_VARYING:
             return f"the chain has {self.model.size} coordinates, more than the {LARGEST_VARYING} of a decreasing schedule"
+        if "h" in start_ingredients(self.model.scheme):
+            return f"the memory of `{self.model.scheme.name}` starts from `h`"
         for law in self.model.scheme.laws:
             if not normal_through([law], 4):
                 return f"sums over a decreasing schedule take draws with a normal fourth moment, and noise.{law}() has none"
@@ -90,10 +95,12 @@ class QuadraticAnswers:
         return varying_problem(self.model)
 
     @cached_property
-    def series(self) -> AffineSeries:
-        """M(h), c(h), Q(h) expanded at h = 0."""
+    def series(self) -> AffineSeries | TwoScaleSeries:
+        """M(h), c(h), Q(h) expanded at h = 0; with a memory, which moves at once, on two scales."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            return self._step_series.affine
+            return (
+                two_scale_series(self._step_series) if self.model.scheme.memory else self._step_series.affine
+            )
 
     @cached_property
     def expansion(self) -> Coefficients:
@@ -105,7 +112,8 @@ class QuadraticAnswers:
     def transient(self) -> Coefficients:
         """tau_0, tau_1, ...: h times the sum of all transient biases, in powers of h."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            mean, spread = self.model.start_law()
+            # A memory may start from h: the series knows its start itself.
+            mean, spread = (None, None) if self.model.scheme.memory else self.model.start_law()
             return Coefficients.of(expand_transient(self.series, self.exact_observable, mean, spread))
 
     @cached_property

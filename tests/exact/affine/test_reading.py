@@ -12,7 +12,7 @@ import pytest
 
 from sgverify import dot, exp, scheme, sqrt
 from sgverify.errors import NotAffineError
-from sgverify.exact.affine.carrier import read_affine
+from sgverify.exact.affine.carrier import read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
@@ -300,19 +300,25 @@ def test_scalars_of_a_field() -> None:
         assert (h * 2000 - 1).contains(0)
 
 
-@pytest.mark.parametrize(
-    "start",
-    [lambda theta, *, noise: noise(), lambda theta, *, h: h * theta, lambda theta, *, dim: dim * theta],
-    ids=["noise", "h", "dim"],
-)
-def test_a_memory_whose_start_the_law_does_not_hold(start: Any) -> None:
+def remembering(start: Any) -> Any:
     @scheme(langevin, memory={"z": start})
-    def remembering(theta, z, *, h, grad, noise, T):
+    def averaged(theta, z, *, h, grad, noise, T):
         new = noise()
         return theta - h * grad(theta) + sqrt(T * h / 2) * (z + new), new
 
-    with pytest.raises(NotAffineError, match="the memory `z` of `remembering` starts from `(noise|h|dim)`"):
-        read_affine(remembering, {"h": 1, "T": 1})
+    return averaged
+
+
+def test_a_memory_whose_start_is_read_in_one_dimension_alone() -> None:
+    with pytest.raises(NotAffineError, match="the memory of `averaged` starts from `dim`"):
+        read_affine(remembering(lambda theta, *, dim: dim * theta), {"h": 1, "T": 1})
+
+
+def test_a_memory_that_starts_from_noise_and_from_the_step() -> None:
+    begun = read_start(remembering(lambda theta, *, h, noise: h * theta + 3 * noise()), {"h": Fraction(1, 8)})
+    assert begun.rows["z"] == {("state", "theta"): (Fraction(1, 8),), ("noise", 0): (3,)}
+    with pytest.raises(NotAffineError, match="no one h"):
+        read_start(remembering(lambda theta, *, h: h * theta), {})
 
 
 def test_a_step_that_asks_for_the_dimension() -> None:

@@ -1,0 +1,182 @@
+"""The order of the invariant law of a scheme, proved for every smooth potential.
+
+With E = 1 + h L_1 + h^2 A_2 + ... what one step does to averages, rho E f = rho f + O(h^(r+1)) for every f says that the
+scheme's invariant law differs from rho by O(h^r), the scheme being ergodic: then A_j^* rho = 0 for j = 1..r. (Talay and
+Tubaro 1990; Abdulle, Vilmart, Zygalakis 2014, equation (19).) Weak order K at finite times is enough for r = K, and not
+needed: the method of Leimkuhler and Matthews has 1 at finite times and 2 here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.series.averaging import merge_minibatches
+from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
+from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.ring import Ring, TooShallowError
+from sgverify.exact.series.settled import SettledStep
+from sgverify.exact.series.symbols import derivative_along, operator_of
+from sgverify.exact.series.transition import transition_of
+from sgverify.schemes import Dynamics, Scheme
+from sgverify.schemes.density import default_density
+
+__all__ = ["InvariantOrder", "invariant_order"]
+
+HIGHEST = 4
+
+
+@dataclass(frozen=True)
+class InvariantOrder:
+    """r with E f under the invariant law = E f under rho + O(h^r), and what is left at h^(r+1) where that was seen.
+
+    `left` is None where nothing was left through h^(examined + 1). `generator` is L_1, and `own` says whether it is another
+    one than the dynamics'. `mixes` is False where L_1 is seen not to forget its start: what stays where it is leaves
+    every law invariant, and nothing follows.
+    """
+
+    dim: int
+    examined: int
+    left: str | None
+    power: Fraction | None
+    generator: str
+    own: bool
+    mixes: bool
+    density: str = field(default="")
+
+    @property
+    def order(self) -> Fraction:
+        """r, or what was examined where nothing was left."""
+        return Fraction(self.examined) if self.power is None else self.power - 1
+
+
+def invariant_order(scheme: Scheme, dim: int = 2, highest: int = 2) -> InvariantOrder:
+    """Prove the order of the invariant law in dimension `dim`, to `highest` at most, for every smooth potential.
+
+    Raises `NotExpandableError` where the step has no power series or the dynamics states another density than
+    exp(-U/T) or exp(-(U + p.p/2)/T).
+    """
+    energy = _energy_slopes(scheme.dynamics)
+    highest = min(highest, HIGHEST)
+    degree = 2 * (highest + 1)
+    why: NotExpandableError = NotExpandableError("a step")
+    for depth in range(degree, 2 * degree + 2, 2):
+        try:
+            return _examined(scheme, dim, highest, depth, energy)
+        except TooShallowError as error:
+            why = error
+    raise why
+
+
+def _examined(scheme: Scheme, dim: int, highest: int, depth: int, energy: dict[str, str]) -> InvariantOrder:
+    degree = 2 * (highest + 1)
+    ring, symbols = _symbols(scheme, dim, degree, depth)
+    first = operator_of(symbols[2], ring)
+    stated = generator_of(scheme.dynamics, ring)
+    power, left = None, None
+    for j in range(1, degree + 1):
+        rest = _adjoint_on_density(operator_of(symbols[j], ring), scheme.dynamics, ring, energy)
+        if rest:
+            power, left = Fraction(j, 2), ring.text(rest)
+            break
+    return InvariantOrder(
+        dim=dim,
+        examined=highest,
+        left=left,
+        power=power,
+        generator=operator_text(first, ring),
+        own=any(ring.reduce(value) for value in _less(first, stated).values()),
+        mixes=not symbols[1] and _forgets(first, ring),
+    )
+
+
+def _symbols(scheme: Scheme, dim: int, degree: int, depth: int) -> tuple[Ring, list[Polynomial]]:
+    """The symbols of what one step does to averages, by powers of s = sqrt(h), all minibatches the same one."""
+    if scheme.memory:
+        settled = SettledStep(scheme, dim, degree, depth)
+        return settled.ring, [settled.symbol(j) for j in range(degree + 1)]
+    ring = ring_of(
+        scheme.dynamics, dim, depth=depth, draws=scheme.draws, minibatches=scheme.minibatches, cap=degree + 4
+    )
+    step = transition_of(scheme, ring, degree)
+    symbols = [step.symbol(j) for j in range(degree + 1)]
+    return ring, [ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero)) for symbol in symbols]
+
+
+def _energy_slopes(dynamics: Dynamics) -> dict[str, str]:
+    """Of each variable x what stands for -T d log rho/dx: "U" for grad U, "x" for the variable itself."""
+    stated, meant = dynamics.density, default_density(dynamics.shapes, dynamics.parameters)
+    if stated is None or meant is None or stated.function is not meant.function:
+        raise NotExpandableError("another density than exp(-U/T) or exp(-(U + p.p/2)/T)")
+    return {name: "U" if name == "theta" else "x" for name in dynamics.state}
+
+
+def _adjoint_on_density(
+    operator: Operator, dynamics: Dynamics, ring: Ring, energy: dict[str, str]
+) -> Polynomial:
+    """A^* rho / rho times a power of T: sum_a (-1)^|a| T^(m-|a|) D^a c_a, D_k c = T d_k c - (-T d_k log rho) c."""
+    warmth = ring.generator("root", "T") ** 2 if "T" in dynamics.parameters else ring.one
+    most = max((sum(index) for index in operator), default=0)
+    total = ring.zero
+    for index, value in operator.items():
+        for k, times in enumerate(index):
+            name, i = ring.coordinates[k]
+            unit = tuple(int(i == j) for j in range(ring.dim))
+            slope = ring.derivative_of_potential(0, unit) if energy[name] == "U" else ring.coordinate(name, i)
+            for _ in range(times):
+                value = derivative_along(value, k, ring) * warmth - slope * value
+        sign = -ring.one if sum(index) % 2 else ring.one
+        total = total + value * sign * warmth ** (most - sum(index))
+    return ring.reduce(total)
+
+
+def _less(left: Operator, right: Operator) -> Operator:
+    found = dict(left)
+    for index, value in right.items():
+        found[index] = found[index] - value if index in found else -value
+    return found
+
+
+def _forgets(operator: Operator, ring: Ring) -> bool:
+    """Whether every eigenvalue of the drift's Jacobian at 0 has a negative real part, for U = theta.P theta/2.
+
+    P is a generic positive definite matrix, T = 3/4 and D = 5/4: what does not forget its start there is no step for
+    sampling, whatever it leaves invariant.
+    """
+    size, dim = len(ring.coordinates), ring.dim
+    precision = np.array(
+        [[1.0 + (i == j) * (1 + 0.3 * i) - 0.1 * abs(i - j) for j in range(dim)] for i in range(dim)]
+    )
+    jacobian = np.zeros((size, size))
+    for k in range(size):
+        drift = operator.get(tuple(int(k == j) for j in range(size)))
+        if drift is None:
+            continue
+        for j in range(size):
+            jacobian[k, j] = _number(derivative_along(drift, j, ring), ring, precision)
+    return bool(np.linalg.eigvals(jacobian).real.max() < -1e-9)
+
+
+def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:
+    """The value at the state 0, where U = theta.P theta/2 has second derivatives alone."""
+    second = {
+        position: precision[tuple(j for j, n in enumerate(index) for _ in range(n))]
+        for position, (family, _, index) in ring.jets.items()
+        if family == "U" and sum(index) == 2
+    }
+    roots = {"T": 0.75**0.5, "D": 1.25**0.5}
+    for name in ring.parameters:
+        second[ring.position("root", name)] = roots.get(name, 1.1)
+    total = 0.0
+    for exponents, factor in value.to_dict().items():
+        term = float(Fraction(str(factor)))
+        for position, n in enumerate(exponents):
+            if n:
+                if ring.label(position)[0].startswith("slot"):
+                    raise NotExpandableError("a root of its own in the drift")
+                term *= second.get(position, 0.0) ** int(n)
+        total += term
+    return total

@@ -1,0 +1,66 @@
+"""What a scheme says of its invariant law is judged apart from what it says of finite times."""
+
+from __future__ import annotations
+
+from sgverify import scheme, sqrt, verify
+from sgverify.schemes import find_scheme, kinetic, langevin
+
+ASKED = ["sgverify/stated-order", "sgverify/stated-invariant-order"]
+
+
+@scheme(
+    langevin, order={"weak-finite-time": 1, "invariant": 2}, memory={"z": lambda theta, *, noise: noise()}
+)
+def leimkuhler_matthews(theta, z, *, h, grad, noise, T):
+    new = noise()
+    return theta - h * grad(theta) + sqrt(2 * T * h) * (z + new) / 2, new
+
+
+def verdicts(item, **settings):
+    return {e.check: e.verdict for e in verify(item, checks=ASKED, **settings)}
+
+
+def test_each_kind_has_its_verdict() -> None:
+    assert verdicts(leimkuhler_matthews) == {"local-order": "conforms", "invariant-order": "conforms"}
+    claims_more = leimkuhler_matthews.named("more", order=2, invariant_order=3)
+    assert verdicts(claims_more) == {"local-order": "violates", "invariant-order": "violates"}
+
+
+def test_nothing_is_asked_of_a_law_that_nobody_spoke_of() -> None:
+    assert verdicts(find_scheme("sgld-euler"))["invariant-order"] == "not-applicable"
+
+
+def test_who_claims_the_law_alone_is_not_held_to_the_path() -> None:
+    @scheme(langevin, order={"invariant": 1})
+    def twice_as_fast(theta, *, h, grad, noise, T):
+        return theta - 2 * h * grad(theta) + sqrt(4 * T * h) * noise()
+
+    assert verdicts(twice_as_fast) == {"local-order": "not-applicable", "invariant-order": "conforms"}
+    assert verdicts(twice_as_fast.named("path", order=1))["local-order"] == "violates"
+
+
+def test_what_hardly_moves_is_no_sampler() -> None:
+    @scheme(langevin, order={"invariant": 1})
+    def frozen(theta, *, h, grad, noise, T):
+        return theta + h**3 * noise() * sqrt(T)
+
+    assert verdicts(frozen)["invariant-order"] == "inconclusive"
+
+
+def coloured(share):
+    """Noise with a memory whose rate, 1/(1 + D), is a number only where D is; over many steps it sums to `share` of white."""
+
+    @scheme(kinetic, order={"invariant": 1}, memory={"z": lambda theta, p: 0 * p})
+    def step(theta, p, z, *, h, grad, noise, D, T):
+        keep = 1 / (1 + D)
+        z = keep * z + share * (1 - keep) * noise()
+        p = p - h * grad(theta) - h * D * p + sqrt(2 * D * T * h) * z
+        return theta + h * p, p, z
+
+    return step
+
+
+def test_without_a_series_the_gaussian_target_decides() -> None:
+    (found,) = verify(coloured(1), checks=["invariant-order"])
+    assert (found.verdict, found.method) == ("conforms", "exact")
+    assert verdicts(coloured(2))["invariant-order"] == "violates"
