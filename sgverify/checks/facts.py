@@ -60,7 +60,9 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> Facts:
             "scheme.alphabet_proved": lambda: subject.alphabet is not None and subject.alphabet.proved,
             "scheme.positive_shares": lambda: word is not None and all(share > 0 for share in word.shares),
             "scheme.invariant_order": lambda: subject.scheme.invariant_order,
-            "scheme.follows": lambda: subject.scheme.order is not None or subject.scheme.invariant_order is None,
+            "scheme.follows": lambda: (
+                subject.scheme.order is not None or subject.scheme.invariant_order is None
+            ),
             "scheme.dynamics": lambda: subject.scheme.dynamics.name,
             "scheme.ergodic": lambda: _not_known_to_wander(subject),
             "gradient.kind": lambda: subject.configuration.gradient.kind,

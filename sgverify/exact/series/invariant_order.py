@@ -15,6 +15,8 @@ import numpy as np
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import merge_minibatches
+from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zero
+from sgverify.exact.series.conditions import WHERE
 from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Ring, TooShallowError
@@ -61,25 +63,39 @@ def invariant_order(scheme: Scheme, dim: int = 2, highest: int = 2) -> Invariant
     """
     energy = _energy_slopes(scheme.dynamics)
     highest = min(highest, HIGHEST)
+    found = [
+        branch for _, branch in on_every_branch(lambda signs: _on_branch(scheme, dim, highest, signs, energy))
+    ]
+    return min(found, key=lambda branch: (branch.order, branch.mixes))
+
+
+def _on_branch(
+    scheme: Scheme, dim: int, highest: int, signs: Signs, energy: dict[str, str]
+) -> InvariantOrder:
     degree = 2 * (highest + 1)
     why: NotExpandableError = NotExpandableError("a step")
     for depth in range(degree, 2 * degree + 2, 2):
         try:
-            return _examined(scheme, dim, highest, depth, energy)
+            return _examined(scheme, dim, highest, depth, signs, energy)
         except TooShallowError as error:
             why = error
     raise why
 
 
-def _examined(scheme: Scheme, dim: int, highest: int, depth: int, energy: dict[str, str]) -> InvariantOrder:
+def _examined(
+    scheme: Scheme, dim: int, highest: int, depth: int, signs: Signs, energy: dict[str, str]
+) -> InvariantOrder:
     degree = 2 * (highest + 1)
-    ring, symbols = _symbols(scheme, dim, degree, depth)
+    ring, symbols = _symbols(scheme, dim, degree, depth, signs)
+    _refuse_kinks(ring)
+    if symbols[0] - ring.one:
+        raise NotExpandableError("a step that does not tend to the identity")
     first = operator_of(symbols[2], ring)
     stated = generator_of(scheme.dynamics, ring)
     power, left = None, None
     for j in range(1, degree + 1):
         rest = _adjoint_on_density(operator_of(symbols[j], ring), scheme.dynamics, ring, energy)
-        if rest:
+        if told_from_zero(rest, ring):
             power, left = Fraction(j, 2), ring.text(rest)
             break
     return InvariantOrder(
@@ -93,13 +109,31 @@ def _examined(scheme: Scheme, dim: int, highest: int, depth: int, energy: dict[s
     )
 
 
-def _symbols(scheme: Scheme, dim: int, degree: int, depth: int) -> tuple[Ring, list[Polynomial]]:
+def _refuse_kinks(ring: Ring) -> None:
+    """Raise for |x| of a state, or a pole: the adjoint takes derivatives across them, where there are none."""
+    for f in ring.supposed.values():
+        if not ring.depends_only_on_parameters(f):
+            raise NotExpandableError(f"|{ring.text(f)}|, whose derivatives jump")
+    for condition in ring.conditions:
+        if condition.kind == WHERE:
+            raise NotExpandableError(f"what is not defined everywhere, but where {condition.text}")
+
+
+def _symbols(
+    scheme: Scheme, dim: int, degree: int, depth: int, signs: Signs
+) -> tuple[Ring, list[Polynomial]]:
     """The symbols of what one step does to averages, by powers of s = sqrt(h), all minibatches the same one."""
     if scheme.memory:
-        settled = SettledStep(scheme, dim, degree, depth)
+        settled = SettledStep(scheme, dim, degree, depth, signs)
         return settled.ring, [settled.symbol(j) for j in range(degree + 1)]
     ring = ring_of(
-        scheme.dynamics, dim, depth=depth, draws=scheme.draws, minibatches=scheme.minibatches, cap=degree + 4
+        scheme.dynamics,
+        dim,
+        depth=depth,
+        draws=scheme.draws,
+        minibatches=scheme.minibatches,
+        cap=degree + 4,
+        signs=signs,
     )
     step = transition_of(scheme, ring, degree)
     symbols = [step.symbol(j) for j in range(degree + 1)]

@@ -93,3 +93,14 @@ def test_another_density_is_refused() -> None:
 
     with pytest.raises(NotExpandableError, match="density"):
         invariant_order(euler)
+
+
+def test_kinks_are_not_integrated_across() -> None:
+    """Of |theta| the adjoint takes a second derivative, which at 0 is no function."""
+
+    @scheme(langevin)
+    def louder_below_zero(theta, *, h, grad, noise, T):
+        return theta - h * grad(theta) + sqrt(2 * T * h) * (2 - theta / sqrt(theta * theta)) * noise()
+
+    with pytest.raises(NotExpandableError):
+        invariant_order(louder_below_zero, 1, highest=1)
