@@ -19,6 +19,7 @@ from sgverify.exact.bch import BCHResult, bch
 from sgverify.exact.formula import formula
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.commutators import compare_with_commutators
+from sgverify.exact.series.dimensions import Proved, dimensions_text
 from sgverify.rates import Judgement
 from sgverify.schemes import Scheme
 from sgverify.schemes.words import Word
@@ -39,9 +40,9 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
         from sgverify.checks.black_box_order import black_box_order
 
         return black_box_order(subject, claim)
-    order = subject.order
-    if isinstance(order, NotExpandableError):
-        return _without_series(subject, claim, order)
+    proved = subject.proved_order
+    if isinstance(proved, NotExpandableError):
+        return _without_series(subject, claim, proved)
     facts = facts_of(subject, "fixed", None)
     if claim.id == STATED:
         facts["K"] = subject.scheme.order or 1
@@ -51,10 +52,16 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
         claim,
         CHECK,
         method="proof",
-        judgement=_judge(order, prediction.exponent, stated=claim.id == STATED, claimed=subject.scheme.order),
+        judgement=_judge(
+            proved,
+            prediction.exponent,
+            subject.target.dim,
+            stated=claim.id == STATED,
+            claimed=subject.scheme.order,
+        ),
         prediction=prediction,
-        found=order.order,
-        certificate=_certificate(subject, order),
+        found=proved.order.order,
+        certificate=_certificate(subject, proved),
     )
 
 
@@ -75,7 +82,8 @@ def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> 
     return unsettled(subject, claim, CHECK, reason)
 
 
-def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int | None) -> Judgement:
+def _judge(proved: Proved, predicted: Fraction, dim: int, *, stated: bool, claimed: int | None) -> Judgement:
+    order = proved.order
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
     # What one step does with a memory settles no average: it may cancel, or double, in the next.
@@ -100,15 +108,25 @@ def _judge(order: LocalOrder, predicted: Fraction, *, stated: bool, claimed: int
         )
     if found < predicted:
         return Judgement(
-            "violates", False, f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}"
+            "violates",
+            False,
+            f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved)}",
         )
+    if not proved.reaches(dim):
+        missed = f"and target.dim={dim} is not among them"
+        return Judgement("inconclusive", False, f"{what}, {proved}, {missed}: {proved.why_not}")
+    if not proved.every and proved.why_not is not None:
+        reason = f"{what}, {proved}, but not in every dimension: {proved.why_not}"
+        return Judgement("inconclusive", False, reason)
     sharp = found == predicted and order.given_minibatch is not None
     relation = "exactly" if sharp else "more than"
     # A stated order is one for every temperature and friction; a region where it fails is not the one asked about.
     everywhere = all(other.order >= predicted for other in order.elsewhere)
     verdict: Verdict = "conforms" if everywhere else "inconclusive"
     return Judgement(
-        verdict, sharp and everywhere, f"{what}, {relation} {wanted}{averaged}{_supposed(order)}"
+        verdict,
+        sharp and everywhere,
+        f"{what}, {relation} {wanted}{averaged}{_supposed(order)}; proved {proved}",
     )
 
 
@@ -135,13 +153,21 @@ def _where(order: LocalOrder) -> str:
     return f"P_h and exp(hL) differ at h^{given.power}{place}"
 
 
-def _certificate(subject: Subject, order: LocalOrder) -> dict[str, Any]:
+def _where_wrong(proved: Proved) -> str:
+    """The dimension that a defect was found in, where there are others without it."""
+    others = [dim for dim in proved.dims if dim != proved.order.dim]
+    return f"; in dimension {proved.order.dim}, and not in {dimensions_text(others)}" if others else ""
+
+
+def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
+    order = proved.order
     certificate: dict[str, Any] = {
         "given_minibatch": whole(order.order),
         "averaged": whole(order.averaged_order),
         "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
         "defect_averaged": order.averaged.text if order.averaged else "none found",
         "proved_in_dimension": order.dim,
+        "holds": str(proved),
         "proved_for": "every smooth potential, every temperature and friction"
         + (", every smooth metric" if subject.scheme.dynamics.riemannian else ""),
     }

@@ -24,7 +24,8 @@ from sgverify.exact.multiplicative.snapshot_stability import SnapshotStability
 from sgverify.exact.multiplicative.stability import SECOND, MomentStability
 from sgverify.exact.posterior import posterior_average
 from sgverify.exact.reference import Reference, reference_average
-from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series import LocalOrder
+from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
 from sgverify.schemes import Scheme, exact
 from sgverify.targets import Observable, Target, build_target, parse_observable
@@ -128,20 +129,19 @@ class Subject:
 
     @cached_property
     def order(self) -> LocalOrder | NotExpandableError:
-        """The proved local order, or why there is no power series to prove it with.
+        """The proved local order, or why there is no power series to prove it with."""
+        proved = self.proved_order
+        return proved if isinstance(proved, NotExpandableError) else proved.order
 
-        A definition that knows its dimension is proved in two of them: 2 for `dim`, or no `dim`, is right in one.
-        """
-        dims = [self.proof_dimension]
-        if self.scheme.knows_dimension:
-            dims.append(1 if self.proof_dimension > 1 else PROOF_DIMENSION)
+    @cached_property
+    def proved_order(self) -> Proved | NotExpandableError:
+        """The proved local order with the dimensions that it is proved in."""
         try:
-            return min(
-                (local_order(self.scheme, dim, at=self.model_parameters) for dim in dims),
-                key=lambda found: found.order,
-            )
+            return prove_order(self.scheme, self.proof_dimension, self.target.dim, at=self.model_parameters)
         except NotExpandableError as error:
             return error
+        except ZeroDivisionError:
+            return NotExpandableError(f"a division by zero in dimension {self.proof_dimension}")
 
     @cached_property
     def alphabet(self) -> AlphabetProof | None:

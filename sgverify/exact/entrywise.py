@@ -70,4 +70,5 @@ def _(left: Vector, right: Any) -> Any:
     total: Any = 0
     for a, b in zip(left.entries, right.entries, strict=True):
         total = total + a * b
-    return total
+    # A reading that asks how the dimension enters is told which of its values are sums.
+    return total.summed() if hasattr(total, "summed") else total

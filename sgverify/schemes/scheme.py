@@ -56,9 +56,10 @@ class Scheme:
         return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
 
     @property
-    def knows_dimension(self) -> bool:
-        """Whether the dimension enters the dynamics, by `dim` or a scalar made of vectors, so that it may be mistaken."""
-        return "dim" in self.dynamics.declaration.ingredients or "scalar" in self.shapes.values()
+    def asks_for_dimension(self) -> bool:
+        """Whether `dim` is an ingredient of the step, of its dynamics or of the start of its memory."""
+        starts = (read_signature(start, "memory") for start in self.memory.values())
+        return any("dim" in d.ingredients for d in (self.declaration, self.dynamics.declaration, *starts))
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -156,6 +156,8 @@ def subject_under(subject: Subject, configuration: Configuration) -> Subject:
     if other.proof_dimension == subject.proof_dimension:
         # They depend on the scheme and the dimension alone; a proof may take longer than all the rest.
         vars(other).update(order=subject.order, alphabet=subject.alphabet)
+        if "proved_order" in vars(subject):
+            vars(other).update(proved_order=subject.proved_order)
     return other
 
 

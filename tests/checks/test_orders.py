@@ -134,6 +134,26 @@ def test_a_number_for_the_dimension_is_right_in_one_dimension_only() -> None:
     assert local(find_scheme("sgnht-euler")).verdict == "conforms"
 
 
+def test_the_reason_names_the_dimensions_that_were_proved() -> None:
+    right = local(find_scheme("sgnht-euler"), target={"name": "gaussian", "dim": 100})
+    assert right.verdict == "conforms" and right.reason.endswith("proved in every dimension")
+    euler = local(find_scheme("sgld-euler"), target={"name": "gaussian", "dim": 7})
+    assert euler.verdict == "conforms" and euler.reason.endswith("proved in dimensions 1 to 5 and 7")
+    text = "dot(p1, p1)/dim", "dot(p1, p1)/(dim + (dim - 1)*(dim - 2)*(dim - 3))"
+    wrong = local(plant(find_scheme("sgnht-euler"), *text))
+    assert wrong.verdict == "violates" and "in dimension 4, and not in dimensions 1 to 3" in wrong.reason
+
+
+def test_what_holds_in_the_dimensions_tried_alone_is_no_proof() -> None:
+    @scheme(langevin, order=1)
+    def sized(theta, *, h, grad, noise, dim, T):
+        z = noise()
+        return theta - h * grad(theta) * (dot(z, z) / dim) + sqrt(2 * T * h) * noise()
+
+    found = local(sized)
+    assert found.verdict == "inconclusive" and "but not in every dimension" in found.reason
+
+
 def test_a_letter_without_a_series_proves_nothing_and_breaks_nothing() -> None:
     def quotient(theta, p, *, t, grad, noise, D, T):
         return theta, p - t * grad(theta) + 2 * D * T * t / sqrt(1 + dot(p, p)) * noise()

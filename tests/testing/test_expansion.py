@@ -31,7 +31,7 @@ def two_minibatches(theta, p, *, h, grad, noise, D, T):
 
 
 def expandable() -> SearchStrategy[Scheme]:
-    # The noise of (46) with a share of the gradient's has no power series.
+    # The noise of (46) with a share of the gradient's divides by D T, and a reciprocal is no number of the brute force.
     return schemes(most=0).filter(lambda item: item.name != "sghmc-momentum-0.001")
 
 

@@ -65,6 +65,10 @@ def _generator(position: int, ring: Ring, point: Point) -> Any:
     inside = value_at(what.argument, ring, point)
     if what.kind == "exp":
         return _context().exp(inside)
+    if what.kind == "reciprocal":
+        if inside.a <= 0 <= inside.b:
+            raise NotRealError(f"{what.text}, which may be no number here")
+        return 1 / inside
     if inside.b < 0:
         raise NotRealError(f"{what.text}, which is not real here")
     return _context().sqrt(_context().mpf([max(inside.a, 0), inside.b]))

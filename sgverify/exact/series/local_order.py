@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -57,7 +57,8 @@ class LocalOrder:
 
     All of it is said as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| in
     it is proved on every branch, and a defect is one of some branch. Where signs of parameters decide, this is
-    the order in the region `where` (such as "T - 1 > 0"), and `elsewhere` holds that of the other regions.
+    the order in the region `where` (such as "T - 1 > 0"), and `elsewhere` holds that of the other regions. `counts`: a
+    sum over coordinates in the step grows with their number by itself, as one of constants does.
     """
 
     dim: int
@@ -69,6 +70,7 @@ class LocalOrder:
     conditions: tuple[Condition, ...] = ()
     where: str = ""
     elsewhere: tuple[LocalOrder, ...] = ()
+    counts: bool = False
 
     @property
     def order(self) -> Fraction:
@@ -108,9 +110,38 @@ def local_order(
     """
     if highest is None:
         highest = max(HIGHEST_ORDER, min(scheme.order or 0, HIGHEST_CLAIM))
-    last = highest
+    # Most schemes differ at h^2 or h^3, and the low powers cost a fraction of the high ones.
+    return _over_branches(scheme, dim, (1, *range(2, highest + 1)), at)
+
+
+def compare_through(
+    scheme: Scheme,
+    dim: int,
+    through: int,
+    *,
+    at: Mapping[str, Fraction] | None = None,
+    symbolic: bool = False,
+) -> LocalOrder:
+    """The first differences through h^through, where there are any; with a memory one power further, for its start.
+
+    `symbolic`: `dim` coordinates are followed, and definition and dynamics are told that there are n, a symbol.
+    """
+    return _over_branches(scheme, dim, (through if scheme.memory else through - 1,), at, symbolic)
+
+
+def _over_branches(
+    scheme: Scheme,
+    dim: int,
+    orders: Sequence[int],
+    at: Mapping[str, Fraction] | None,
+    symbolic: bool = False,
+) -> LocalOrder:
+    """The order at the parameters `at`, with those of other regions; `orders` are examined until one is found."""
     branches = [
-        branch for _, branch in on_every_branch(lambda signs: _Branch.of(scheme, dim, last, signs, at or {}))
+        branch
+        for _, branch in on_every_branch(
+            lambda signs: _Branch.of(scheme, dim, orders, signs, at or {}, symbolic)
+        )
     ]
     if len(branches) == 1:
         return branches[0].order
@@ -132,11 +163,17 @@ class _Branch:
     is_here: bool
 
     @staticmethod
-    def of(scheme: Scheme, dim: int, highest: int, signs: Signs, at: Mapping[str, Fraction]) -> _Branch:
+    def of(
+        scheme: Scheme,
+        dim: int,
+        orders: Sequence[int],
+        signs: Signs,
+        at: Mapping[str, Fraction],
+        symbolic: bool,
+    ) -> _Branch:
         found = LocalOrder(dim, None, None, 0, steps_of(scheme))
-        # Most schemes differ at h^2 or h^3, and the low powers cost a fraction of the high ones.
-        for examined in (1, *range(2, highest + 1)):
-            found, ring = _examine(scheme, found, examined, signs)
+        for examined in orders:
+            found, ring = _examine(scheme, found, examined, signs, symbolic)
             if found.given_minibatch is not None and found.averaged is not None:
                 break
         of_state, of_parameters, is_here = [], [], True
@@ -185,15 +222,18 @@ def _worst(branches: list[_Branch]) -> _Branch:
         averaged=min(averaged, key=lambda defect: defect.power, default=None),
         examined=min(order.examined for order in orders),
         conditions=tuple(dict.fromkeys(c for order in orders for c in order.conditions)),
+        counts=any(order.counts for order in orders),
     )
     return replace(branches[0], order=together)
 
 
-def _examine(scheme: Scheme, before: LocalOrder, examined: int, signs: Signs) -> tuple[LocalOrder, Ring]:
+def _examine(
+    scheme: Scheme, before: LocalOrder, examined: int, signs: Signs, symbolic: bool
+) -> tuple[LocalOrder, Ring]:
     """Compare the powers of h that `before` did not, through h^(examined + 1)."""
     degree, steps = 2 * (examined + 1), before.steps
-    ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs)
-    settled = _settled(scheme, before.dim, degree, signs) if scheme.memory else None
+    ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs, symbolic=symbolic)
+    settled = _settled(scheme, before.dim, degree, signs, symbolic) if scheme.memory else None
     given, averaged = before.given_minibatch, before.averaged
     for j in range(2 * (before.examined + 1) + 1 if before.examined else 0, degree + 1):
         power = Fraction(j, 2)
@@ -215,7 +255,8 @@ def _examine(scheme: Scheme, before: LocalOrder, examined: int, signs: Signs) ->
             break
     start = before.start if settled is None else _start_defect(settled, given, examined)
     _refuse_kinks_in_memory(scheme, [ring] if settled is None else [ring, settled.ring])
-    return LocalOrder(before.dim, given, averaged, examined, steps, start), ring
+    counts = before.counts or ring.counts or transition.counts
+    return LocalOrder(before.dim, given, averaged, examined, steps, start, counts=counts), ring
 
 
 def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:
@@ -230,11 +271,11 @@ def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:
                 raise NotExpandableError(f"|{ring.text(f)}| in a step with memory")
 
 
-def _settled(scheme: Scheme, dim: int, degree: int, signs: Signs) -> SettledStep:
+def _settled(scheme: Scheme, dim: int, degree: int, signs: Signs, symbolic: bool) -> SettledStep:
     """The step once its memory has settled, through s^degree, in the leanest ring that holds it."""
     for depth in range(degree - 1, degree + 4):
         try:
-            settled = SettledStep(scheme, dim, degree, depth, signs)
+            settled = SettledStep(scheme, dim, degree, depth, signs, symbolic)
             for j in range(degree + 1):
                 settled.symbol(j)
             return settled
@@ -276,6 +317,7 @@ def _expand(
     *,
     each_evaluation: bool = False,
     signs: Signs | None = None,
+    symbolic: bool = False,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
     """P_h and exp(hL) through s^degree on the branch of these signs, in the leanest ring that holds both."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
@@ -292,6 +334,7 @@ def _expand(
             minibatches=started + steps * asked,
             cap=cap,
             signs=signs,
+            symbolic=symbolic,
         )
         try:
             generator = symbol_of(generator_of(scheme.dynamics, ring), ring)

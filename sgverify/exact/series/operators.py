@@ -9,6 +9,7 @@ from sgverify.exact.entrywise import Matrix, Vector
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.printing import print_operator
+from sgverify.exact.series.reciprocals import DIM
 from sgverify.exact.series.ring import Index, Ring
 from sgverify.exact.series.series import Series
 from sgverify.exact.series.symbols import (
@@ -42,12 +43,16 @@ def ring_of(
     draws: int = 0,
     minibatches: int = 1,
     signs: Mapping[str, int] | None = None,
+    symbolic: bool = False,
 ) -> Ring:
-    """The ring of a dynamics: its state, its parameters and, where it has one, its metric."""
+    """The ring of a dynamics: its state, its parameters and, where it has one, its metric.
+
+    `symbolic`: the `dim` that definitions ask for is a parameter more, whatever the number of coordinates.
+    """
     return Ring(
         dim,
         dynamics.shapes,
-        dynamics.parameters,
+        (*dynamics.parameters, *([DIM] if symbolic else [])),
         depth=depth,
         draws=draws,
         minibatches=minibatches,

@@ -15,7 +15,8 @@ from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.polynomials import Polynomial, library, rational
 from sgverify.exact.series.printing import print_polynomial
-from sgverify.exact.series.radicals import UnknownSignError, square_root
+from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
+from sgverify.exact.series.reciprocals import without_quotients
 from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
 from sgverify.schemes import Surd, exact
 from sgverify.schemes.algebraic import Algebraic
@@ -42,7 +43,8 @@ class Ring:
 
     Every rewriting in it holds at every real state, for positive parameters: what no rule rewrites stays an opaque
     element, so that an element which is 0 is 0, while one that is not may still vanish by a relation that the ring
-    does not have (`branches.told_from_zero` asks numbers). `signs` supposes the sign of polynomials that stand squared
+    does not have (`branches.told_from_zero` asks numbers). `counts`: a sum over coordinates was met that grows with their number by
+    itself (`note_sum`). `signs` supposes the sign of polynomials that stand squared
     under a root, by their keys (`radicals`); `conditions` collects what else was supposed.
     """
 
@@ -111,9 +113,11 @@ class Ring:
         ] = {}  # position: [c_0, ..., c_(n-1)] with g^n = sum c_i g^i
         self._roots: dict[Any, SimpleRoot] = {}
         self.opaque: dict[int, Opaque] = {}
+        self.reciprocals: dict[int, Polynomial] = {}  # position: what the element there is 1 over
+        self.counts = False
         self._free = count()
-        self._parameters = {self._at["root", name] for name in self.parameters}
-        self.never_negative = set(self._parameters)
+        self.parameter_positions = {self._at["root", name] for name in self.parameters}
+        self.never_negative = set(self.parameter_positions)
 
     def _label(self, name: str, i: int) -> str:
         return name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"
@@ -193,7 +197,13 @@ class Ring:
             self.opaque[at] = what
             if what.kind == "root":
                 self._relations[at] = [what.argument, self.zero]
-            if what.kind != "number" or sign_of(self.generator("slot", number), self) > 0:
+            if what.kind == "reciprocal":
+                self.reciprocals[at] = what.argument
+            if (
+                what.kind in ("root", "exp")
+                or (what.kind == "number" and sign_of(self.generator("slot", number), self) > 0)
+                or (what.kind == "reciprocal" and manifest_sign(what.argument, self) > 0)
+            ):
                 self.never_negative.add(at)
         return self.generator("slot", self._slots[key])
 
@@ -229,6 +239,13 @@ class Ring:
         if not self.depends_only_on_parameters(value):
             raise NotExpandableError(f"exp({self.text(value)}), which depends on the state at h = 0")
         return self.slot(("exp", str(value)), Opaque("exp", f"exp({self.text(value)})", argument=value))
+
+    def note_sum(self, value: Polynomial) -> None:
+        """Take notice of a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
+        self.counts = self.counts or any(
+            all(k in self.parameter_positions or k in self.opaque for k, e in enumerate(powers) if e)
+            for powers in value.monoms()
+        )
 
     def supposed_sign(self, value: Polynomial) -> int:
         """The sign that this ring supposes `value` to have. Raises `UnknownSignError` where it supposes none.
@@ -289,7 +306,7 @@ class Ring:
 
     def depends_only_on_parameters(self, value: Polynomial) -> bool:
         """Whether no state, derivative of U or draw occurs in `value`, under a root neither."""
-        return self._made_of(value, self._parameters)
+        return self._made_of(value, self.parameter_positions)
 
     def is_smooth(self, value: Polynomial) -> bool:
         """Whether no root of the state occurs in `value`, whose derivatives the ring does not have."""
@@ -323,7 +340,15 @@ class Ring:
         )
 
     def reduce(self, value: Polynomial) -> Polynomial:
-        """`value` with the powers of all opaque roots carried out: their squares, the cubes of cube roots, ...."""
+        """`value` with the powers of all opaque roots carried out: their squares, the cubes of cube roots, ....
+
+        With reciprocals it is the exact zero where it vanishes, and one of several ways to write it elsewhere.
+        """
+        value = self.carried_out(value)
+        return without_quotients(value, self) if self.reciprocals else value
+
+    def carried_out(self, value: Polynomial) -> Polynomial:
+        """`value` with the powers of all opaque roots carried out, and nothing else."""
         for k, relation in reversed(self._relations.items()):
             # The square of a root may hold roots that were met before it, never one that came later.
             size = len(relation)

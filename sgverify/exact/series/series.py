@@ -11,6 +11,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import LIMIT, WHERE
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.radicals import manifest_sign
+from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.exact.series.ring import Ring
 from sgverify.schemes import dot, exact, exp, expm1, sqrt
 from sgverify.schemes.surd import Irrational
@@ -147,6 +148,12 @@ class Series:
         left = self.lift(other)
         return NotImplemented if left is None else _divide(left, self)
 
+    def summed(self) -> Series:
+        """The series, known to its ring as a sum over coordinates."""
+        for c in self.terms.values():
+            self.ring.note_sum(c)
+        return self
+
     def shifted(self, by: int) -> Series:
         """The series times s^by."""
         order = EXACT if self.order >= EXACT else self.order + by
@@ -185,11 +192,7 @@ def _over(series: Series, divisor: Polynomial) -> Series:
     terms = {}
     for k, c in series.terms.items():
         quotient, rest = divmod(ring.reduce(c * above), below)
-        if rest:
-            raise NotExpandableError(
-                f"the quotient ({series.ring.text(c)}) / ({series.ring.text(divisor)}), which is not a polynomial"
-            )
-        terms[k] = quotient
+        terms[k] = c * above * reciprocal(below, ring) if rest else quotient
     return Series(series.ring, terms, series.order)
 
 

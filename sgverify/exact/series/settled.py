@@ -43,13 +43,19 @@ Parts = dict[Index, Polynomial]
 class SettledStep:
     """E and R of a scheme with memory, all minibatches the same one.
 
-    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`). Raises
-    `NotExpandableError` where the memory cannot be read: it is neither free, nor O(s), nor within O(s) of theta, or does
-    not forget.
+    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`), and
+    `symbolic` makes `dim` a symbol. Raises `NotExpandableError` where the memory cannot be read: it is neither free, nor
+    O(s), nor within O(s) of theta, or does not forget.
     """
 
     def __init__(
-        self, scheme: Scheme, dim: int, degree: int, depth: int, signs: Mapping[str, int] | None = None
+        self,
+        scheme: Scheme,
+        dim: int,
+        degree: int,
+        depth: int,
+        signs: Mapping[str, int] | None = None,
+        symbolic: bool = False,
     ) -> None:
         self.ring = ring = ring_of(
             scheme.dynamics,
@@ -60,6 +66,7 @@ class SettledStep:
             minibatches=max(scheme.minibatches, scheme.starts.minibatches),
             cap=degree + 4,
             signs=signs,
+            symbolic=symbolic,
         )
         self._degree = degree
         self._dynamics = scheme.dynamics

@@ -24,6 +24,15 @@ MUTANTS = (
         reason="the kinetic energy is summed over coordinates and not averaged: nothing in one dimension",
     ),
     Mutant(
+        name="sgnht-dim-wrong-from-four",
+        family="thermostats",
+        scheme="sgnht-euler",
+        was="dot(p1, p1)/dim",
+        now="dot(p1, p1)/(dim + (dim - 1)*(dim - 2)*(dim - 3))",
+        settings=SHORT,
+        reason="a number that was fitted to the first three dimensions",
+    ),
+    Mutant(
         name="sgnht-norm-for-square",
         family="thermostats",
         scheme="sgnht-euler",
