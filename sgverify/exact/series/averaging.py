@@ -10,7 +10,8 @@ from typing import Any
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.operators import Operator
 from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.ring import Index, Ring, potential_label
+from sgverify.exact.series.printing import potential_label
+from sgverify.exact.series.ring import Index, Ring
 
 Family = tuple[Index, ...]
 Moments = tuple[Family, ...]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+Index = tuple[int, ...]
+
 
 def print_polynomial(
     terms: Mapping[tuple[int, ...], str], label: Callable[[int], tuple[str, int]], most: int
@@ -28,6 +30,21 @@ def print_polynomial(
             shown.append(" ".join([number, *factors]))
     text = " + ".join(shown).replace("+ -", "- ")
     return text + (f" + ... ({len(terms) - most} more terms)" if len(terms) > most else "")
+
+
+def potential_label(index: Index, dim: int) -> str:
+    """Printed name of a derivative of U: U'' in one dimension, U_12 for a mixed one."""
+    if dim == 1:
+        return f"U^({index[0]})" if index[0] > 3 else "U" + "'" * index[0]
+    return "U_" + "".join(str(i + 1) * n for i, n in enumerate(index))
+
+
+def root_label(i: int, j: int, index: Index, dim: int) -> str:
+    """Printed name of a derivative of an entry of the metric's root: B' in one dimension, B_12,1 for a mixed one."""
+    if dim == 1:
+        return f"B^({index[0]})" if index[0] > 3 else "B" + "'" * index[0]
+    marks = "".join(str(k + 1) * n for k, n in enumerate(index))
+    return f"B_{i + 1}{j + 1}" + (f",{marks}" if marks else "")
 
 
 def _factor(name: str, unit: int, exponent: int) -> str:

@@ -14,7 +14,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.polynomials import Polynomial, library, rational
-from sgverify.exact.series.printing import print_polynomial
+from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
 from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
@@ -394,21 +394,6 @@ def _unique(names: list[str]) -> list[str]:
             name += "_"
         found[name] = None
     return list(found)
-
-
-def potential_label(index: Index, dim: int) -> str:
-    """Printed name of a derivative of U: U'' in one dimension, U_12 for a mixed one."""
-    if dim == 1:
-        return f"U^({index[0]})" if index[0] > 3 else "U" + "'" * index[0]
-    return "U_" + "".join(str(i + 1) * n for i, n in enumerate(index))
-
-
-def root_label(i: int, j: int, index: Index, dim: int) -> str:
-    """Printed name of a derivative of an entry of the metric's root: B' in one dimension, B_12,1 for a mixed one."""
-    if dim == 1:
-        return f"B^({index[0]})" if index[0] > 3 else "B" + "'" * index[0]
-    marks = "".join(str(k + 1) * n for k, n in enumerate(index))
-    return f"B_{i + 1}{j + 1}" + (f",{marks}" if marks else "")
 
 
 def multi_indices(dim: int, size: int) -> list[Index]:

@@ -14,8 +14,8 @@ from typing import Any
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.printing import print_polynomial
-from sgverify.exact.series.ring import Index, multi_indices, potential_label, root_label
+from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
+from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.schemes import Surd, exact, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.mathematics import log
