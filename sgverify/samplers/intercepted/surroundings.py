@@ -37,6 +37,9 @@ _FOREIGN = (
 )
 
 
+_LIKE_USERS = ("sgverify.selftest.pools.", "sgverify.checks.mutants.torch_code")
+"""Our own modules that hold steps as users write them."""
+
 _KEPT_BY_TORCH: dict[type, tuple[str, ...]] = {
     torch.nn.Module: ("training", "_parameters", "_buffers", "_modules"),
     torch.optim.Optimizer: ("state", "param_groups"),
@@ -241,7 +244,7 @@ def _digest(content: str | bytes) -> str:
 
 
 def _of_a_library(module: str) -> bool:
-    return module.partition(".")[0] in _FOREIGN
+    return module.partition(".")[0] in _FOREIGN and not module.startswith(_LIKE_USERS)
 
 
 def _name_of(function: Any) -> str:
