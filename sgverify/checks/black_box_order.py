@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sgverify.checks.facts import facts_of
 from sgverify.checks.local_order import CHECK, STATED
 from sgverify.checks.making import make_evidence, unsettled, whole
+from sgverify.checks.own_dynamics import OwnDynamics, find_own_dynamics
 from sgverify.checks.quadrature_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.claims import Claim
@@ -24,6 +27,13 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
         facts["K"] = subject.scheme.order or 1
     prediction = claim.predict(CHECK, facts)
     verdict = _judge(measured, float(prediction.exponent))
+    own = None
+    if verdict.verdict == "violates" and measured.order < 1:
+        own = find_own_dynamics(subject.scheme, measured.dim)
+    if own is not None:
+        measured = own.order
+        verdict = _judge(measured, float(prediction.exponent))
+        verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
     return make_evidence(
         subject,
         claim,
@@ -46,7 +56,17 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
             "potential": f"a sextic without symmetry in dimension {measured.dim}, full gradients",
             "parameters": {name: float(value) for name, value in PARAMETERS.items()},
             "limits": limits(measured.dim),
+            **({} if own is None else {"dynamics": own.text, "drift_is_minus_M_grad_H": own.matrix.tolist()}),
         },
+    )
+
+
+def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
+    """That the order is one against another dynamics than the declared one."""
+    name = subject.scheme.dynamics.name
+    return (
+        f"what the step discretises is not `{name}` but another dynamics that leaves the same density invariant: {own.text}; "
+        "declare it by @dynamics to have it named; against that dynamics"
     )
 
 
