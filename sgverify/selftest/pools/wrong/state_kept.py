@@ -36,10 +36,10 @@ def rms_in_a_dictionary(theta, *, h, grad, T):
 def rms_on_the_tensor(theta, *, h, grad, T):
     """RMSprop's mean square as an attribute of the tensor that is returned."""
     g = grad(theta)
-    v = getattr(theta, "square", torch.ones_like(theta))
+    v = getattr(theta, "mean_square", torch.ones_like(theta))
     m = 1 / (1 + v.sqrt())
     new = theta - h * m * g + (2 * T * h * m).sqrt() * torch.randn_like(theta)
-    new.square_mean = new.square = 0.99 * v + 0.01 * g * g
+    new.mean_square = 0.99 * v + 0.01 * g * g
     return new
 
 
