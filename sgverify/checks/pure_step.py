@@ -198,7 +198,13 @@ def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
 
 def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgement:
     if faults:
-        return Judgement("violates", False, f"the step is no function of its arguments: {'; '.join(faults)}")
+        kept = any(
+            "from call to call" in fault or "came first" in fault or "came again" in fault for fault in faults
+        )
+        mend = "; what a step carries on belongs into its state, or is made in the step" if kept else ""
+        return Judgement(
+            "violates", False, f"the step is no function of its arguments: {'; '.join(faults)}{mend}"
+        )
     rows = (
         f"; in batches of {len(batches.sizes)} sizes up to {max(batches.sizes)} each chain is what it is alone"
         if batches is not None and batches.sizes

@@ -61,13 +61,28 @@ def read_signature(function: Callable[..., Any], role: str) -> Declaration:
 
 
 def check_state(
-    function: Callable[..., Any], found: tuple[str, ...], expected: tuple[str, ...], dynamics: str
+    function: Callable[..., Any],
+    found: tuple[str, ...],
+    expected: tuple[str, ...],
+    dynamics: str,
+    ingredients: Collection[str] | None = None,
 ) -> None:
-    """Refuse a step whose positional parameters are not the state of its dynamics, in order."""
+    """Refuse a step whose positional parameters are not the state of its dynamics, in order.
+
+    `ingredients`: those of a step that may have memory; a parameter too many that is none of them may be meant as such.
+    """
     if found != expected:
+        more = found[len(expected) :] if found[: len(expected)] == expected else ()
+        # The usual reason for more: what an optimizer keeps.
+        memory = (
+            f" What else a step carries on is memory, declared as @scheme({dynamics}, memory={{'{more[0]}': start}}), where "
+            f"start({', '.join(expected)}) is its first value."
+            if ingredients is not None and more and more[0] not in ingredients
+            else ""
+        )
         raise DefinitionError(
             f"{where(function)}: `{function.__name__}` takes the state ({', '.join(found)}); `{dynamics}` has "
-            f"({', '.join(expected)}); name the positional parameters so, and put ingredients after a bare *."
+            f"({', '.join(expected)}); name the positional parameters so, and put ingredients after a bare *.{memory}"
         )
 
 

@@ -145,7 +145,7 @@ def make_scheme(
     for item, start in memory.items():
         starts += _check_memory(item, start, dynamics)
     expected = (*dynamics.state, *memory)
-    check_state(function, declaration.state, expected, dynamics.name)
+    check_state(function, declaration.state, expected, dynamics.name, ("h", *dynamics.offered))
     check_ingredients(function, declaration.ingredients, ("h", *dynamics.offered), "h")
     shapes = {**dynamics.shapes, **dict.fromkeys(memory, VECTOR)}
     value, census = run_abstractly(function, shapes, declaration.ingredients)

@@ -150,6 +150,6 @@ def _declaration(function: Callable[..., Any], name: str, dynamics: Dynamics) ->
             f"{where(function)}: `{name}` asks for `noise`; a torch step draws its own, by torch.randn_like for one; "
             "draw it so, or write a definition under @scheme."
         )
-    check_state(function, tuple(state), dynamics.state, dynamics.name)
+    check_state(function, tuple(state), dynamics.state, dynamics.name, allowed)
     check_ingredients(function, ingredients, allowed, "h")
     return Declaration(tuple(state), tuple(ingredients))

@@ -130,6 +130,8 @@ def test_memory_is_declared_state_with_a_start() -> None:
     assert found.start_memory((3,), grad=lambda x: 2 * x, T=1) == (3, 6)
     with pytest.raises(DefinitionError, match=r"takes the state \(theta, old\); `langevin` has \(theta\)"):
         scheme(langevin)(stale)
+    with pytest.raises(DefinitionError, match=r"declared as @scheme\(langevin, memory=\{'old': start\}\)"):
+        scheme(langevin)(stale)
 
 
 @pytest.mark.parametrize(

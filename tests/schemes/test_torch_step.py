@@ -61,6 +61,7 @@ def test_a_keyword_with_a_default_keeps_it():
     "source, message",
     [
         ("def step(theta, *, h): ...", r"takes the state \(theta\); `kinetic` has \(theta, p\)"),
+        ("def step(theta, p, v, *, h): ...", r"memory=\{'v': start\}\), where start\(theta, p\) is"),
         ("def step(theta, p, *, D): ...", "does not take `h`"),
         ("def step(theta, p, *, h, beta): ...", "asks for the ingredient `beta`"),
         ("def step(theta, p, *, h, noise): ...", "a torch step draws its own"),
