@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
+from sgverify.checks.configured_steps import explained
 from sgverify.checks.decreasing import power_points
 from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
 from sgverify.checks.facts import facts_of
@@ -107,6 +108,10 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     what = f"{name} of {subject.observable} at {schedule_text(schedule, alpha)}"
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    if schedule != "fixed":
+        # The rate is read off the expansion, and the points are those of the steps that the schedule begins with.
+        used = {point.step for point in points if point.step} or {subject.scale}
+        judgement = explained(subject, judgement, used)
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
     return make_evidence(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import why_no_expansion
 from sgverify.checks.facts import facts_of
 from sgverify.checks.known_law import why_no_law
@@ -79,7 +80,7 @@ def compare(subject: Subject, claim: Claim, comparison: Comparison) -> Evidence:
                 f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
             )
             return unsettled(subject, claim, check, reason)
-        judgement = judge_step_rate(found, prediction.exponent, what)
+        judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
     return make_evidence(
         subject,
         claim,

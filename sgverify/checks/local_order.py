@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.averaged_noise import averaged_noise_or_why
+from sgverify.checks.configured_steps import USUAL, differences
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.memory_bias import order_of_memory
@@ -52,12 +53,16 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
         claim,
         CHECK,
         method="proof",
-        judgement=_judge(
-            proved,
-            prediction.exponent,
-            subject.target.dim,
-            stated=claim.id == STATED,
-            claimed=subject.scheme.order,
+        judgement=_as_a_function_of_h(
+            subject,
+            proved.order,
+            _judge(
+                proved,
+                prediction.exponent,
+                subject.target.dim,
+                stated=claim.id == STATED,
+                claimed=subject.scheme.order,
+            ),
         ),
         prediction=prediction,
         found=proved.order.order,
@@ -128,6 +133,21 @@ def _judge(proved: Proved, predicted: Fraction, dim: int, *, stated: bool, claim
         sharp and everywhere,
         f"{what}, {relation} {wanted}{averaged}{_supposed(order)}; proved {proved}",
     )
+
+
+def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgement) -> Judgement:
+    """`judgement`, undecided where the definition is its power series as h -> 0 and not at steps that somebody may run."""
+    if judgement.verdict != "conforms":
+        return judgement
+    step = subject.configuration.schedule.step
+    apart = differences(
+        subject, [*USUAL, *([step] if step else []), *(subject.configuration.sweep.steps or [])]
+    )
+    if not apart and not order.unseen:
+        return judgement
+    shown = f", and {apart[0]}" if apart else ""
+    reason = f"{judgement.reason}; it is proved as h -> 0 alone{shown}"
+    return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
 
 
 def _supposed(order: LocalOrder) -> str:

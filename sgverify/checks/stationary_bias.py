@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
@@ -76,12 +77,25 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
         claim,
         CHECK,
         method="exact",
-        judgement=judge_step_rate(found, prediction.exponent, what),
+        judgement=explained(
+            subject,
+            judge_step_rate(found, prediction.exponent, what),
+            steps,
+            {point.step: _beside(point, found) for point in points if point.step},
+        ),
         prediction=prediction,
         found=found,
         points=points,
         certificate=certificate,
     )
+
+
+def _beside(point: Point, found: Rate) -> str:
+    """A value beside the leading term of the expansion."""
+    if found.exponent is None or found.coefficient is None or point.step is None:
+        return f"it is {point.value:.6g}"
+    leading = found.coefficient * point.step ** float(found.exponent)
+    return f"it is {point.value:.6g}, where the expansion's leading term is {leading:.6g}"
 
 
 def _beyond_moments(subject: Subject, claim: Claim, why: str) -> Evidence:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.configured_steps import explained
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence
 from sgverify.checks.noise_certificate import noise_certificate
@@ -66,6 +67,7 @@ def transferred_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
             )
             reason = f"{judgement.reason}; predicted only, as no grid confirms it: {why}"
             judgement = Judgement(judgement.verdict, judgement.sharp, reason)
+    judgement = explained(subject, judgement, [])
     escaping = [bias for bias in biases if bias.escape is not None]
     if escaping:
         reason = f"{judgement.reason}; {_escape_text(escaping[0])}"

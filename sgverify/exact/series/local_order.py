@@ -9,7 +9,7 @@ from fractions import Fraction
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
 from sgverify.exact.series.branches import Signs, on_every_branch, reachable, told_from_zero
-from sgverify.exact.series.conditions import LIMIT, WHERE, Condition
+from sgverify.exact.series.conditions import LIMIT, UNSEEN, WHERE, Condition
 from sgverify.exact.series.evaluation import root_interval, sign_of
 from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial
@@ -87,7 +87,12 @@ class LocalOrder:
     @property
     def limits(self) -> tuple[str, ...]:
         """How small h must be where the definition is its power series only below some h, such as "h < 1/5"."""
-        return tuple(condition.text for condition in self.conditions if condition.kind == LIMIT)
+        return tuple(condition.text for condition in self.conditions if condition.kind in (LIMIT, UNSEEN))
+
+    @property
+    def unseen(self) -> bool:
+        """Whether the definition holds what no power of h shows, so that the order is that of h -> 0 alone."""
+        return any(condition.kind == UNSEEN for condition in self.conditions)
 
     @property
     def exceptions(self) -> tuple[str, ...]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.conditions import LIMIT, WHERE
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.conditions import UNSEEN, WHERE
+from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.switches import note_switch
 from sgverify.schemes import dot, exact, exp, expm1, sqrt
 from sgverify.schemes.surd import Irrational
 
@@ -245,7 +244,7 @@ def _flat(value: Series) -> Series:
         or manifest_sign(growing_most(value), ring) >= 0
     ):
         raise NotExpandableError(f"exp({value.text()}), which is not known to vanish as h -> 0")
-    ring.condition(LIMIT, f"exp({value.text()}) is smaller than every power of h, and counts as 0")
+    ring.condition(UNSEEN, f"exp({value.text()}) is smaller than every power of h, and counts as 0")
     return Series(ring, {}, EXACT)
 
 
@@ -276,33 +275,10 @@ def _(value: Series) -> Series:
     ring, lead = value.ring, value.terms[valuation]
     rest = Series(ring, {k: c for k, c in value.terms.items() if k != valuation}, value.order)
     root = _power_sum(_over(rest, lead).shifted(-valuation), _binomial_half)
-    _note_switch(value)
+    if value.order >= EXACT:
+        # Of a series that was cut, such as 1 - exp(-2 D h), zeros are not known.
+        note_switch(ring, value.terms, value.text())
     return Series(ring, {0: ring.sqrt(lead)}, EXACT) * root.shifted(valuation // 2)
-
-
-def _note_switch(value: Series) -> None:
-    """Name the h at which the argument of a root may next be 0, where its terms do not show that there is none."""
-    ring = value.ring
-    if len(value.terms) == 1 or value.order < EXACT:
-        # One power of h has no other zero. Of a series that was cut, such as 1 - exp(-2 D h), zeros are not known.
-        return
-    signs = {manifest_sign(c, ring) for c in value.terms.values()}
-    if len(signs) == 1 and 0 not in signs:
-        return
-    if all(c.is_constant() for c in value.terms.values()):
-        coefficients = [float(rational(value.coefficient(k).leading_coefficient())) for k in value.terms]
-        first = _first_zero(dict(zip(value.terms, coefficients, strict=True)))
-        if first is not None:
-            ring.condition(LIMIT, f"h < {first:.6g}")
-        return
-    ring.condition(LIMIT, f"h below the first zero of {value.text()}")
-
-
-def _first_zero(terms: dict[int, float]) -> float | None:
-    """The least h > 0 at which sum_k c_k h^(k/2) is 0, for the reader; a double zero is found to half the digits."""
-    roots = np.roots([terms.get(k, 0.0) for k in range(max(terms), -1, -1)])
-    real = roots.real[(np.abs(roots.imag) < 1e-5 * np.abs(roots)) & (roots.real > 0)]
-    return float(real.min() ** 2) if len(real) else None
 
 
 def _binomial_half(k: int) -> Fraction:

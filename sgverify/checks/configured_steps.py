@@ -1,0 +1,63 @@
+"""What is read off an expansion at h = 0, held against the step at the step sizes that are configured.
+
+A rate as h -> 0 does not say that the configured steps are small enough for it. That a step is its power series there is
+asked coefficient by coefficient (`exact.affine.expanded_step`), whatever the size of the error: a large constant, or a step
+beyond the leading term, is no objection, another function of h is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from sgverify.checks.subject import Subject
+from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.exact.affine.expanded_step import Difference, ExpandedStep
+from sgverify.exact.series import LocalOrder
+from sgverify.rates import Judgement
+
+USUAL = tuple(2.0**-k for k in range(-1, 7))
+"""Step sizes from 2 to 1/64: in units of curvature and friction of about 1, those at which somebody may run a step."""
+
+
+def explained(
+    subject: Subject,
+    judgement: Judgement,
+    steps: Iterable[float],
+    told: Mapping[float, str] | None = None,
+) -> Judgement:
+    """`judgement`, undecided where it conforms by an expansion and at one of `steps` the step is not what was expanded.
+
+    `told` says by step what was computed there, beside what the expansion says of it.
+    """
+    if judgement.verdict != "conforms":
+        return judgement
+    apart = differences(subject, steps)
+    if apart:
+        largest = apart[0]
+        there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
+        why = f"{judgement.reason}; this is as h -> 0 alone, and not so at the steps that are configured: {there}{largest}"
+    elif not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
+        why = f"{judgement.reason}; this is as h -> 0 alone: {', '.join(subject.order.limits)}"
+    else:
+        return judgement
+    return replace(judgement, verdict="inconclusive", sharp=False, reason=why)
+
+
+def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:
+    """Where the step is not its series, the largest step first; empty too where the step is not affine."""
+    expanded = _expanded(subject)
+    if expanded is None:
+        return []
+    found = [expanded.difference(step) for step in sorted(set(steps), reverse=True)]
+    return [difference for difference in found if difference is not None]
+
+
+def _expanded(subject: Subject) -> ExpandedStep | None:
+    if "expanded-step" not in subject.shared:
+        try:
+            subject.shared["expanded-step"] = ExpandedStep(subject.scheme, subject.model_parameters)
+        except (NotAffineError, NotExpandableError):
+            subject.shared["expanded-step"] = None
+    known: ExpandedStep | None = subject.shared["expanded-step"]
+    return known

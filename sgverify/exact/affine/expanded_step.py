@@ -1,0 +1,134 @@
+"""Whether a step at a given h is its power series at h = 0: coefficients in balls against their series, term by term.
+
+A proof, and every rate that is read off an expansion, speaks of h -> 0. exp(-1/h) is no part of any series, min(h, a) is h
+in its series and a beyond a: at a configured step such a definition is another one than the one that was expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import arb
+
+from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.exact import ball
+from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
+from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.series import EXACT, Series
+from sgverify.schemes import Scheme, exact
+
+TERMS = 52
+"""Powers of s = sqrt(h) that are kept: h^25, at which exp(-x) of x = 4 has 1e-10 left."""
+
+WINDOW = 8
+"""Powers of s over which the fall of the terms is measured: h^4, so that series in h^2 alone fall in every window."""
+
+BITS = 256
+
+ROUNDING = 2.0**-53
+"""What float64 keeps of a coefficient: a smaller difference is seen by no run."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """At step size `step` the coefficient of `what` is `value`, and its series says `series`."""
+
+    step: float
+    what: str
+    value: float
+    series: float
+
+    def __str__(self) -> str:
+        return f"at h={self.step:g} {self.what} is {self.value:.6g}, where its power series at h = 0 has {self.series:.6g}"
+
+
+class ExpandedStep:
+    """One step of a scheme on quadratic potentials, its coefficients expanded. `parameters` are T, D, ... as numbers.
+
+    Raises `NotAffineError` or `NotExpandableError` where there is nothing to compare.
+    """
+
+    def __init__(self, scheme: Scheme, parameters: Mapping[str, Fraction]) -> None:
+        self._scheme = scheme
+        self._given = {name: parameters[name] for name in scheme.parameters}
+        self._ring: Ring = number_ring(TERMS)
+        given: dict[str, Any] = {name: constant(self._ring, value) for name, value in self._given.items()}
+        self._series = read_affine(scheme, {"h": step_size(self._ring), **given})
+
+    def difference(self, step: float) -> Difference | None:
+        """The largest difference at this h that the remainder of the series cannot explain; None where there is none."""
+        with flint.ctx.workprec(BITS):
+            h = ball.number(exact(step))
+            given = {name: Scalar(BALLS, ball.number(value)) for name, value in self._given.items()}
+            try:
+                read = read_affine(self._scheme, {"h": Scalar(BALLS, h), **given})
+            except (NotAffineError, ZeroDivisionError):
+                return None
+            found = [
+                (apart, name, value, series)
+                for name, value, series, rest in self._pairs(read, h.sqrt())
+                if (apart := abs(value - series)) > rest + ROUNDING * abs(value)
+            ]
+            if not found:
+                return None
+            _, name, value, series = max(found, key=lambda item: float(item[0].mid()))
+            return Difference(step, name, float(value.mid()), float(series.mid()))
+
+    def _pairs(self, read: Step, s: arb) -> Sequence[tuple[str, arb, arb, arb]]:
+        """(name, value, value of the series, bound of its remainder) of each coefficient of which the series is summed."""
+        found = []
+        for name, blocks in self._series.rows.items():
+            for base, coefficients in blocks.items():
+                at = read.rows[name].get(base, ())
+                for power, expanded in enumerate(coefficients):
+                    value = BALLS.number(exact(0))
+                    if power < len(at):
+                        value = at[power] if isinstance(at[power], arb) else BALLS.number(exact(at[power]))
+                    summed = self._summed(expanded, s)
+                    if summed is not None and value.is_finite():
+                        found.append((f"{_named(base, power)} in {name}", value, *summed))
+        return found
+
+    def _summed(self, series: Any, s: arb) -> tuple[arb, arb] | None:
+        """The sum of a series and a bound of what was cut off; None where its terms do not fall fast enough to tell.
+
+        The terms of a function that is analytic in a disc around 0 beyond s fall like a geometric series, times a cosine
+        where its singularities are complex. r is the slower of the falls of the largest term over the last three
+        windows of WINDOW powers: the rest is at most WINDOW/(1 - r) of the last window's if it goes on so, and ten times
+        that is allowed for a fall that slows down.
+        """
+        if not isinstance(series, Series):
+            return BALLS.number(exact(series)), arb(0)
+        last = min(series.order, TERMS) if series.order < EXACT else max(series.terms, default=0) + 1
+        try:
+            terms = [arb(coefficient(self._ring, series, k)) * s**k for k in range(last)]
+        except NotExpandableError:
+            return None
+        total = sum(terms, arb(0))
+        if series.order >= EXACT:
+            return total, arb(0)
+        sizes = [float(abs(term).mid()) for term in terms]
+        if len(sizes) < 3 * WINDOW:
+            return None
+        late, before, early = (max(sizes[len(sizes) - (k + 1) * WINDOW :][:WINDOW]) for k in range(3))
+        if late == before == early == 0:
+            return total, arb(0)
+        if not before or not early:
+            return None
+        fall = max(late / before, before / early)
+        return (total, arb(10 * WINDOW * before * fall / (1 - fall))) if fall < 0.5 else None
+
+
+def _named(base: Any, power: int) -> str:
+    kind, which = base
+    potential = {0: "", 1: " times the Hessian"}.get(power, f" times the Hessian^{power}")
+    text = {"state": f"{which}", "noise": f"draw {which}", "gradient": f"gradient noise {which}"}.get(
+        kind, kind
+    )
+    return f"the coefficient of {text}{potential}"

@@ -1,0 +1,58 @@
+"""What holds as h -> 0 alone is said so, and is not said of the configured steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgverify import exp, scheme, sqrt
+from sgverify.checks import rate
+from sgverify.exact.formula import plant
+from sgverify.schemes import dot, find_scheme, kinetic, langevin
+
+FLAT = plant(find_scheme("sgld-euler"), "h*grad(theta)", "h*(1 + 20*exp(-1/h))*grad(theta)")
+CLIPPED = plant(find_scheme("sgld-euler"), "h*grad(theta)", "(h + 0.2 - sqrt((h - 0.2)**2))/2*grad(theta)")
+GAUSSIAN = {"name": "gaussian"}
+
+
+@pytest.mark.parametrize("wrong", [FLAT, CLIPPED], ids=["flat", "clipped"])
+def test_a_proof_as_h_goes_to_0_is_no_answer_for_every_h(wrong) -> None:
+    found = rate(wrong, quantity="local-order")
+    assert (found.verdict, found.method) == ("inconclusive", "proof")
+    assert "local order 1" in found.reason and "proved as h -> 0 alone, and at h=2" in found.reason
+
+
+def test_the_configured_steps_are_held_against_the_expansion() -> None:
+    beyond = rate(CLIPPED, quantity="stationary-bias", target=GAUSSIAN, sweep={"steps": [0.4, 0.22, 0.1]})
+    assert beyond.verdict == "inconclusive" and not beyond.sharp
+    assert "at h=0.4 it is" in beyond.reason and "leading term is 0.2" in beyond.reason
+    below = rate(CLIPPED, quantity="stationary-bias", target=GAUSSIAN, sweep={"steps": [0.19, 0.1, 0.05]})
+    assert below.verdict == "conforms"
+    rates = rate(FLAT, quantity="bias", target=GAUSSIAN, schedule={"kind": "horizon", "scale": 1.0})
+    assert rates.verdict == "inconclusive" and "as h -> 0 alone" in rates.reason
+    law = rate(FLAT, quantity="stationary-bias", target=GAUSSIAN, sweep={"steps": [0.3, 0.15, 0.07]})
+    assert law.verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("name", ["sgld-euler", "sghmc-baoab"])
+def test_right_schemes_at_large_steps_are_no_alarm(name: str) -> None:
+    settings = {"target": GAUSSIAN, "friction": 1.0}
+    assert rate(find_scheme(name), quantity="stationary-bias", **settings).verdict == "conforms"
+    assert rate(find_scheme(name), quantity="local-order").verdict == "conforms"
+
+
+def test_what_is_not_affine_is_told_by_its_series() -> None:
+    @scheme(kinetic, order=1)
+    def nose(theta, p, *, h, grad, noise, D, T):
+        p = p - h * grad(theta) - D * h * p + sqrt(2 * D * T * h) * noise()
+        return theta + h * p * (1 + exp(-1 / h) * dot(p, p)), p
+
+    assert rate(nose, quantity="local-order").verdict == "inconclusive"
+
+
+def test_a_root_that_ends_is_no_switch() -> None:
+    @scheme(langevin, order=1)
+    def ending(theta, *, h, grad, noise, T):
+        return theta - h * grad(theta) + sqrt(2 * T * h * (1 - h / 4)) * noise()
+
+    found = rate(ending, quantity="local-order")
+    assert found.verdict == "conforms" and "h below the first zero of 2 T h" in found.reason
