@@ -16,4 +16,9 @@ def why_no_law(subject: Subject) -> str | None:
     others = [name for name in subject.scheme.dynamics.state if name not in KNOWN]
     if others:
         return f"the posterior's law of `{others[0]}` is not known; it is known for {' and '.join(KNOWN)}"
+    if not subject.scheme.dynamics.usual:
+        return (
+            f"`{subject.scheme.dynamics.name}` states a density of its own; the moments are known of exp(-U/T) and "
+            "exp(-(U + p.p/2)/T)"
+        )
     return InvariantLaw(subject.model).unreached

@@ -99,7 +99,7 @@ class Subject:
         """The input of the exact engines."""
         c = self.configuration
         return Model(
-            scheme=self.scheme,
+            scheme=self.scheme.cut(self.target.dim),
             target=self.felt,
             observable=self.observable,
             truth=self.truth,
@@ -169,7 +169,7 @@ class Subject:
     def step_sizes(self) -> StepSizes:
         """Where one step contracts on this target."""
         parameters, rates = self.model.parameters, eigenvalues_of(self.felt.precision)
-        return StepSizes(self.scheme, self.reference, parameters, rates, self._moments)
+        return StepSizes(self.model.scheme, self.reference, parameters, rates, self._moments)
 
     @property
     def _moments(self) -> MomentStability | None:
@@ -180,7 +180,7 @@ class Subject:
         found: MomentStability
         if noise.refresh is None:
             independent = not noise.exchangeable
-            found = MomentStability(self.scheme, self.model.parameters, noise.minibatch, independent)
+            found = MomentStability(self.model.scheme, self.model.parameters, noise.minibatch, independent)
         else:
             if self.model.size + 2 * self.target.dim > LARGEST_WITH_SNAPSHOT:
                 return None
@@ -272,7 +272,7 @@ class Subject:
         if self.configuration.gradient.clip is not None:
             return f"gradient.clip={self.configuration.gradient.clip!r}: a clipped gradient is not affine in the state"
         try:
-            spectral_radii(self.scheme, self.model.parameters, self.step_sizes.eigenvalues, [1e-3])
+            spectral_radii(self.model.scheme, self.model.parameters, self.step_sizes.eigenvalues, [1e-3])
         except NotAffineError as error:
             return str(error)
         return None

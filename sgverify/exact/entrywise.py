@@ -7,6 +7,7 @@ from typing import Any
 
 from sgverify.schemes import dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.mathematics import log
 
 
@@ -72,3 +73,22 @@ def _(left: Vector, right: Any) -> Any:
         total = total + a * b
     # A reading that asks how the dimension enters is told which of its values are sums.
     return total.summed() if hasattr(total, "summed") else total
+
+
+@constants_like.register
+def _(like: Vector, numbers: tuple[Any, ...]) -> Vector:
+    # Exact numbers as they are: they meet the entries of any reading.
+    return Vector(list(repeated(numbers, len(like.entries))))
+
+
+@linear_image.register
+def _(vector: Vector, rows: tuple[Any, ...]) -> Vector:
+    return Vector([_combined(row, vector.entries) for row in repeated_rows(rows, len(vector.entries))])
+
+
+def _combined(row: tuple[Any, ...], entries: list[Any]) -> Any:
+    total: Any = None
+    for factor, entry in zip(row, entries, strict=True):
+        if factor:
+            total = entry * factor if total is None else total + entry * factor
+    return entries[0] * 0 if total is None else total

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.surd import Irrational, Surd
 
@@ -198,3 +199,18 @@ def _(value: Expression) -> Expression:
 @dot.register
 def _(left: Expression, right: Any) -> Expression:
     return call(name("dot"), left, right)
+
+
+@constants_like.register
+def _(like: Expression, numbers: tuple[Any, ...]) -> Expression:
+    return call(name("constants"), name(_tuple_text(numbers)), like)
+
+
+@linear_image.register
+def _(vector: Expression, rows: tuple[Any, ...]) -> Expression:
+    return call(name("linear"), name(_tuple_text(rows)), vector)
+
+
+def _tuple_text(numbers: tuple[Any, ...]) -> str:
+    items = [_tuple_text(item) if isinstance(item, tuple) else number_text(item)[0] for item in numbers]
+    return f"({', '.join(items)}{',' * (len(items) == 1)})"

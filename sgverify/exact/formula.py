@@ -14,12 +14,21 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.exact.expression import Expression, call, name, text
 from sgverify.schemes.abstract_value import METRIC
+from sgverify.schemes.constants import constants, linear
 from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.noise import Noise
 from sgverify.schemes.number_text import read_number
 from sgverify.schemes.scheme import Scheme, make_scheme
 
-MATHEMATICS = {"exp": exp, "sqrt": sqrt, "expm1": expm1, "dot": dot, "read_number": read_number}
+MATHEMATICS = {
+    "exp": exp,
+    "sqrt": sqrt,
+    "expm1": expm1,
+    "dot": dot,
+    "constants": constants,
+    "linear": linear,
+    "read_number": read_number,
+}
 
 
 def formula(scheme: Scheme) -> str:

@@ -13,6 +13,7 @@ from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
@@ -286,6 +287,21 @@ for _function, _value in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
         return type(value)(function(value.value))
 
     _function.register(LongDouble, _apply)
+
+
+@constants_like.register
+def _(like: LongDouble, numbers: tuple[Any, ...]) -> LongDouble:
+    return type(like)(_extended(repeated(numbers, like.value.shape[-1])))
+
+
+@linear_image.register
+def _(vector: LongDouble, rows: tuple[Any, ...]) -> LongDouble:
+    matrix = np.stack([_extended(row) for row in repeated_rows(rows, vector.value.shape[-1])])
+    return type(vector)((vector.value[..., None, :] * matrix).sum(-1))
+
+
+def _extended(numbers: tuple[Any, ...]) -> np.ndarray:
+    return np.array([_number(number) for number in numbers], dtype=EXTENDED)
 
 
 __all__ = ["BITS", "Coarse", "LongDouble", "LongDoubleGradient", "step_in_long_double"]

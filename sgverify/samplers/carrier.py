@@ -8,6 +8,7 @@ bits do not depend on the batch it runs in, which matrix products and reductions
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from sgverify.samplers.constants import EXACT, Constant
 from sgverify.samplers.rounding import root
+from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -145,6 +147,25 @@ def _(value: Chains) -> Chains:
 @cos.register
 def _(value: Chains) -> Chains:
     return Chains(torch.cos(value.tensor))
+
+
+@constants_like.register
+def _(like: Chains, numbers: tuple[Any, ...]) -> Chains:
+    return Chains(_made(repeated(numbers, like.tensor.shape[-1]), like.tensor.dtype, like.tensor.device))
+
+
+@linear_image.register
+def _(vector: Chains, rows: tuple[Any, ...]) -> Chains:
+    tensor = vector.tensor
+    columns = tuple(zip(*repeated_rows(rows, tensor.shape[-1]), strict=True))
+    return Chains(product(tensor, _made(columns, tensor.dtype, tensor.device)))
+
+
+@lru_cache(maxsize=64)
+def _made(numbers: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Exact numbers as a tensor: each is rounded to float64, then to the dtype of the state."""
+    values = [[float(n) for n in row] if isinstance(row, tuple) else float(row) for row in numbers]
+    return torch.tensor(values, dtype=torch.float64, device=device).to(dtype)
 
 
 @constant.register

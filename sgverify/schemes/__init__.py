@@ -1,6 +1,7 @@
 """What an integrator is: dynamics, letters, words, steps, and the catalogue."""
 
 from sgverify.schemes.catalogue import ALPHABETS, NAMED, find_scheme
+from sgverify.schemes.constants import constants, linear
 from sgverify.schemes.density import Density, density
 from sgverify.schemes.dynamics import (
     Dynamics,
@@ -34,6 +35,7 @@ __all__ = [
     "TorchStep",
     "Word",
     "complete_recipe",
+    "constants",
     "density",
     "dot",
     "dynamics",
@@ -43,6 +45,7 @@ __all__ = [
     "find_scheme",
     "kinetic",
     "langevin",
+    "linear",
     "read_number",
     "riemannian_kinetic",
     "riemannian_langevin",

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.schemes.abstract_value import MATRIX, NUMBER, RANK, SCALAR, VECTOR, Abstract, Refused, is_exact
+from sgverify.schemes.constants import counted
 from sgverify.schemes.noise import Noise, NoiseLaw
 
 RUNS = 8
@@ -23,11 +24,15 @@ RUNS = 8
 
 @dataclass(frozen=True)
 class Census:
-    """What one run of a definition asked for: the laws of its draws in order, numbers of gradients and minibatches."""
+    """What one run of a definition asked for: the laws of its draws in order, numbers of gradients and minibatches.
+
+    `longest`: the coordinates after which its constants repeat, at most; 1 where they tell no coordinates apart.
+    """
 
     laws: tuple[NoiseLaw, ...]
     gradients: int
     minibatches: int
+    longest: int = 1
 
     @property
     def draws(self) -> int:
@@ -39,6 +44,7 @@ class Census:
             self.laws + other.laws,
             self.gradients + other.gradients,
             self.minibatches + other.minibatches,
+            max(self.longest, other.longest),
         )
 
 
@@ -161,7 +167,8 @@ def _run_once(
     if "metric" in given:
         given["metric"] = AbstractMetric()
     try:
-        value = function(*(Abstract(shape, formula=(name,)) for name, shape in shapes.items()), **given)
+        with counted() as lengths:
+            value = function(*(Abstract(shape, formula=(name,)) for name, shape in shapes.items()), **given)
     except Refused as refusal:
         raise DefinitionError(f"{where(function, refusal)}: `{function.__name__}` uses {refusal}.") from None
     except SgverifyError as error:
@@ -171,7 +178,7 @@ def _run_once(
             f"{where(function, error)}: `{function.__name__}` raised {type(error).__name__}: {error}; "
             "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
         ) from None
-    return value, Census(tuple(run.laws), run.gradients, len(run.asked))
+    return value, Census(tuple(run.laws), run.gradients, len(run.asked), max(lengths, default=1))
 
 
 def _marks(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from sgverify.errors import SgverifyError
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.surd import Surd
 
@@ -171,6 +172,23 @@ def _(left: Abstract, right: Any) -> Abstract:
     if not isinstance(right, Abstract) or left.kind != VECTOR or right.kind != VECTOR:
         raise Refused("dot() of something that is not a vector; both arguments must be vectors of the state")
     return Abstract(SCALAR, left.noisy or right.noisy, ("dot", left.mark, right.mark))
+
+
+@constants_like.register
+def _(like: Abstract, numbers: tuple[Any, ...]) -> Abstract:
+    _check_vector("constants", like)
+    return Abstract(VECTOR, False, ("constants", repr(numbers)))
+
+
+@linear_image.register
+def _(vector: Abstract, rows: tuple[Any, ...]) -> Abstract:
+    _check_vector("linear", vector)
+    return vector.mapped("linear", repr(rows))
+
+
+def _check_vector(name: str, value: Abstract) -> None:
+    if value.kind != VECTOR:
+        raise Refused(f"{name}() with a {value.kind}; expected a vector of the state, a gradient or a draw")
 
 
 def is_exact(value: object) -> bool:

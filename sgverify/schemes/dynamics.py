@@ -52,6 +52,11 @@ class Dynamics:
         """Whether the dynamics asks for a metric."""
         return "metric" in self.declaration.ingredients
 
+    @property
+    def usual(self) -> bool:
+        """Whether the density that it states is the one that is meant where none is: exp(-U/T), exp(-(U + p.p/2)/T)."""
+        return self.density is not None and self.density == default_density(self.shapes, self.parameters)
+
     def coefficients(
         self, state: tuple[Any, ...], **ingredients: Any
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.abstract import where
 from sgverify.schemes.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.declaration import read_signature
-from sgverify.schemes.density import make_density
+from sgverify.schemes.density import default_density, make_density
 from sgverify.schemes.dynamics import Dynamics, dynamics
 from sgverify.schemes.mathematics import dot
 from sgverify.schemes.slopes import Tracked, slopes
@@ -66,7 +66,8 @@ def complete_recipe(
         needed = dict.fromkeys(["grad", *declaration.ingredients, *(name for name in asked if name != "U")])
         _sign(drift_and_diffusion, shapes, needed)
         drift_and_diffusion.__name__ = drift_and_diffusion.__qualname__ = function.__name__
-        return dynamics(density=make_density(boltzmann, shapes), positive=False, **shapes)(
+        density = default_density(shapes, ("T",)) if energy is None else None
+        return dynamics(density=density or make_density(boltzmann, shapes), positive=False, **shapes)(
             drift_and_diffusion
         )
 

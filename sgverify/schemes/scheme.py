@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.abstract import Census, check_returned, run_abstractly, where
 from sgverify.schemes.abstract_value import VECTOR, Abstract
+from sgverify.schemes.constants import cut_to
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.noise import NoiseLaw
@@ -97,6 +98,18 @@ class Scheme:
         for start in self.memory.values():
             started.append(start(*state, **read_signature(start, "memory").select(ingredients)))
         return (*state, *started)
+
+    def cut(self, dim: int) -> Scheme:
+        """The same step with constants of `dim` coordinates at most: itself where it has no longer ones."""
+        if self.census.longest <= dim:
+            return self
+        function = self.function
+
+        def cut_step(*state: Any, **ingredients: Any) -> Any:
+            with cut_to(dim):
+                return function(*state, **ingredients)
+
+        return replace(self, function=cut_step)
 
     def named(self, name: str, **changes: Any) -> Scheme:
         """The same scheme under another name (and summary, source, claimed order, reference)."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import dot, exp, sqrt
 
 Pullback = Callable[[Any], Any]
@@ -144,3 +145,14 @@ def _(value: Tracked) -> Tracked:
 def _(left: Tracked, right: Any) -> Tracked:
     a, b = left.known(), right.known()
     return Tracked(dot(a, b), SCALAR, [(left, lambda s: s * b), (right, lambda s: s * a)])
+
+
+@constants_like.register
+def _(like: Tracked, numbers: tuple[Any, ...]) -> Tracked:
+    return Tracked(constants_like(like.known(), numbers), VECTOR)
+
+
+@linear_image.register
+def _(vector: Tracked, rows: tuple[Any, ...]) -> Tracked:
+    back = tuple(zip(*rows, strict=True))
+    return Tracked(linear_image(vector.known(), rows), VECTOR, [(vector, lambda a: linear_image(a, back))])

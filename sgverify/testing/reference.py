@@ -17,6 +17,7 @@ from flint import arb, fmpq
 from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.surd import Irrational
 
 DOUBLE = 2.0**-53
@@ -196,6 +197,18 @@ for _function in (exp, expm1, sqrt):
         return Numbers([function(entry) for entry in value.entries])
 
     _function.register(Numbers, _apply)
+
+
+@constants_like.register
+def _(like: Numbers, numbers: tuple[Any, ...]) -> Numbers:
+    unit = like.entries[0].unit
+    return Numbers([Number.rounded(number, unit) for number in repeated(numbers, len(like.entries))])
+
+
+@linear_image.register
+def _(vector: Numbers, rows: tuple[Any, ...]) -> Numbers:
+    size = len(vector.entries)
+    return Numbers([dot(constants_like(vector, row), vector) for row in repeated_rows(rows, size)])
 
 
 __all__ = ["DOUBLE", "Number", "Numbers", "as_ball"]

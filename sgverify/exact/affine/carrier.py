@@ -15,6 +15,7 @@ from typing import Any
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.declaration import read_signature
 from sgverify.schemes.noise import Noise, NoiseLaw
 
@@ -108,6 +109,25 @@ def _(value: Affine) -> Any:
 @dot.register
 def _(left: Affine, right: Any) -> Any:
     raise NotAffineError("a scalar product of state-dependent vectors")
+
+
+@constants_like.register
+def _(like: Affine, numbers: tuple[Any, ...]) -> Any:
+    # A number in the place of a vector of equal coordinates: it meets vectors and scalars alike.
+    if any(number != numbers[0] for number in numbers):
+        raise NotAffineError(_TELLS_APART)
+    return numbers[0]
+
+
+@linear_image.register
+def _(vector: Affine, rows: tuple[tuple[Any, ...], ...]) -> Any:
+    size = range(len(rows))
+    if any(rows[i][j] != (rows[0][0] if i == j else 0) for i in size for j in size):
+        raise NotAffineError(_TELLS_APART)
+    return vector * rows[0][0]
+
+
+_TELLS_APART = "constants that tell coordinates apart, and its affine reading beyond dimension 1 is one for all dimensions"
 
 
 @dataclass(frozen=True)

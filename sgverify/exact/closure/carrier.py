@@ -10,6 +10,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import SgverifyError
 from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.surd import sqrt_of_rational
 
 SLOTS = 12
@@ -271,3 +272,14 @@ def _(value: Row) -> Row:
 def _(left: Row, right: Row) -> Any:
     products = [a * b for a, b in zip(left.entries, right.entries, strict=True)]
     return sum(products[1:], products[0])
+
+
+@constants_like.register
+def _(like: Row, numbers: tuple[Any, ...]) -> Row:
+    ring = like.entries[0].ring
+    return Row([Number(ring, ring.constant(number)) for number in repeated(numbers, len(like.entries))])
+
+
+@linear_image.register
+def _(vector: Row, rows: tuple[Any, ...]) -> Row:
+    return Row([dot(constants_like(vector, row), vector) for row in repeated_rows(rows, len(vector.entries))])

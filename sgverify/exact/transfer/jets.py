@@ -11,6 +11,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets import Target
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
@@ -209,3 +210,14 @@ def _(like: Jet, value: Vector | Matrix) -> Any:
 @coordinate.register
 def _(vector: Jet, place: int) -> Jet:
     return vector[..., place]
+
+
+@constants_like.register
+def _(like: Jet, numbers: tuple[Any, ...]) -> Jet:
+    return Jet(_unit(like.c) * float(numbers[0]))
+
+
+@linear_image.register
+def _(vector: Jet, rows: tuple[Any, ...]) -> Jet:
+    number: Jet = vector * float(rows[0][0])
+    return number

@@ -14,6 +14,7 @@ from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 
@@ -185,3 +186,13 @@ for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
 @dot.register
 def _(left: Noisy, right: Any) -> Any:
     return left * right
+
+
+@constants_like.register
+def _(like: Noisy, numbers: tuple[Any, ...]) -> Noisy:
+    return _lift(numbers[0])
+
+
+@linear_image.register
+def _(vector: Noisy, rows: tuple[Any, ...]) -> Noisy:
+    return vector * _lift(rows[0][0])
