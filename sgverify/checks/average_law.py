@@ -188,7 +188,7 @@ def is_normal(subject: Subject) -> bool:
     if subject.configuration.gradient.kind not in ("full", "additive"):
         return False
     with flint.ctx.workprec(64):
-        return all(not law.atoms for law, _ in subject.model.sources(fixed_step(subject.step)())[1])
+        return all(law.normal for law, _ in subject.model.sources(fixed_step(subject.step)())[1])
 
 
 def largest_kurtosis(degree: int) -> float:

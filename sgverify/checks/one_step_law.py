@@ -138,7 +138,9 @@ def _plan(subject: Subject) -> _Plan:
     first = nodes.reshape(len(nodes), scheme.draws, dim).swapaxes(0, 1)
     draws = np.stack([first, *(random.standard_normal(first.shape) for _ in range(LENGTH - 1))])
     for place, law in enumerate(scheme.laws):
-        if not law.normal:
+        if law.edge is not None:
+            draws[:, place] = random.uniform(-law.largest, law.largest, size=draws[:, place].shape)
+        elif not law.normal:
             table = np.array([float(value) for value in law.table])
             draws[:, place] = random.choice(table, size=draws[:, place].shape)
     start = [value.numpy().reshape(-1) for value in states_of(subject, 1)[0]]

@@ -155,8 +155,14 @@ def _statistics(
 
 
 def _strange(columns: Columns, runs: Runs) -> str:
-    """A draw of a discrete law that is none of its values, in the dtype of the run; "" where there is none."""
+    """A draw that its law does not have, in the dtype of the run; "" where there is none."""
     for law in sorted(set(columns.laws), key=str):
+        if law.edge is not None:
+            farthest = float(np.abs(columns.of(law)).max(initial=0.0))
+            # The edge as the dtype of the run rounds it.
+            if farthest > float(np.array(law.largest, dtype=np.float64).astype(runs.settings.dtype)):
+                return f"a draw is {farthest} in size, beyond the edge {law.largest:.6g} of {law}"
+            continue
         known = np.array([float(value) for value, _ in law.atoms]).astype(runs.settings.dtype)
         values = columns.of(law)
         other = values[~np.isin(values, known.astype(np.float64))]

@@ -8,7 +8,7 @@ from typing import Any
 from sgverify.schemes import dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
-from sgverify.schemes.mathematics import log
+from sgverify.schemes.mathematics import first_entry, log
 
 
 class Vector(Arithmetic):
@@ -92,3 +92,8 @@ def _combined(row: tuple[Any, ...], entries: list[Any]) -> Any:
         if factor:
             total = entry * factor if total is None else total + entry * factor
     return entries[0] * 0 if total is None else total
+
+
+@first_entry.register
+def _(draw: Vector) -> Any:
+    return draw.entries[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.constants import constants_like, linear_image
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.surd import Irrational, Surd
 
 SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(1, 6)
@@ -214,3 +214,8 @@ def _(vector: Expression, rows: tuple[Any, ...]) -> Expression:
 def _tuple_text(numbers: tuple[Any, ...]) -> str:
     items = [_tuple_text(item) if isinstance(item, tuple) else number_text(item)[0] for item in numbers]
     return f"({', '.join(items)}{',' * (len(items) == 1)})"
+
+
+@first_entry.register
+def _(draw: Expression) -> Expression:
+    return call(name("first_entry"), draw)

@@ -15,7 +15,7 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.expression import Expression, call, name, text
 from sgverify.schemes.abstract_value import METRIC
 from sgverify.schemes.constants import constants, linear
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.noise import Noise
 from sgverify.schemes.number_text import read_number
 from sgverify.schemes.scheme import Scheme, make_scheme
@@ -25,6 +25,7 @@ MATHEMATICS = {
     "sqrt": sqrt,
     "expm1": expm1,
     "dot": dot,
+    "first_entry": first_entry,
     "constants": constants,
     "linear": linear,
     "read_number": read_number,

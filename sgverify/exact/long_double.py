@@ -14,6 +14,7 @@ from sgverify.exact.transfer.jets import Jet
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
@@ -302,6 +303,11 @@ def _(vector: LongDouble, rows: tuple[Any, ...]) -> LongDouble:
 
 def _extended(numbers: tuple[Any, ...]) -> np.ndarray:
     return np.array([_number(number) for number in numbers], dtype=EXTENDED)
+
+
+@first_entry.register
+def _(draw: LongDouble) -> LongDouble:
+    return type(draw)(draw.value[..., :1])
 
 
 __all__ = ["BITS", "Coarse", "LongDouble", "LongDoubleGradient", "step_in_long_double"]

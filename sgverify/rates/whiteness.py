@@ -49,9 +49,8 @@ def bounded_by_normal(law: NoiseLaw) -> bool:
     """Whether E z^(2k) <= (2k-1)!! for every k, z symmetric: then E exp(s z) <= exp(s^2/2) for every s."""
     if law.normal:
         return True
-    largest = max(abs(float(value)) for value, _ in law.atoms)
     # From 2k - 1 >= max |z|^2 on, the right side grows faster than the left.
-    most = math.ceil((largest**2 + 1) / 2) + 1
+    most = math.ceil((law.largest**2 + 1) / 2) + 1
     return law.symmetric and all(law.moment(2 * k) <= NORMAL.moment(2 * k) for k in range(1, most + 1))
 
 
@@ -105,8 +104,8 @@ def law_distance(values: np.ndarray, law: NoiseLaw, level: float) -> Extreme:
     """sqrt(n) sup |F_n - F|, F the law's distribution function, below sqrt(log(2/level)/2) (Massart 1990)."""
     ordered = np.sort(values, axis=None)
     n = len(ordered)
-    if law.normal:
-        exact = special.ndtr(ordered)
+    if not law.atoms:
+        exact = special.ndtr(ordered) if law.normal else np.clip((ordered / law.largest + 1) / 2, 0.0, 1.0)
         apart = max(
             float((np.arange(1, n + 1) / n - exact).max()), float((exact - np.arange(n) / n).max()), 0.0
         )
@@ -140,8 +139,11 @@ def sizes(draws: np.ndarray) -> np.ndarray:
 def coincidence(law: NoiseLaw, unit: float) -> float:
     """A bound of the probability that two draws are the same number: sum_i p_i^2 of a discrete law.
 
-    A normal draw that is held to a relative precision `unit` has no value more likely than that.
+    A normal draw that is held to a relative precision `unit` has no value more likely than that. A uniform one is one of
+    2^32 numbers.
     """
+    if law.edge is not None:
+        return max(unit, 2.0**-32)
     return unit if law.normal else sum(float(weight) ** 2 for _, weight in law.atoms)
 
 

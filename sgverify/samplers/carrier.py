@@ -18,7 +18,7 @@ from torch import Tensor
 from sgverify.samplers.constants import EXACT, Constant
 from sgverify.samplers.rounding import root
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
-from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
+from sgverify.schemes.mathematics import cos, dot, exp, expm1, first_entry, log, sin, softplus, sqrt
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
 # What was made of a potential's constants, which are compared by identity: they are asked for at every gradient.
@@ -180,3 +180,8 @@ def _(like: Chains, value: Vector | Matrix) -> Chains:
 @coordinate.register
 def _(vector: Chains, place: int) -> Chains:
     return Chains(vector.tensor[..., place : place + 1])
+
+
+@first_entry.register
+def _(draw: Chains) -> Chains:
+    return Chains(draw.tensor[..., :1])

@@ -144,6 +144,8 @@ class Native:
             for part, generator in zip(room, self._generators, strict=True):
                 if law.normal:
                     part.normal_(generator=generator)
+                elif law.edge is not None:
+                    part.uniform_(-law.largest, law.largest, generator=generator)
                 else:
                     table = self._tables[law]
                     part.copy_(

@@ -62,14 +62,27 @@ def drawn_from(
     return values[indices(stream, first, count, len(table))]
 
 
+def uniforms(
+    edge: float, stream: Stream, first: int, count: int, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    """Uniform numbers between -edge and edge; shape (count, S, C).
+
+    edge (w + 1/2 - 2^31) 2^-31 of a 32-bit word w: one rounding in float64, and one more in a narrower dtype.
+    """
+    words = _stretch(stream, first, count, 2 * ROWS, _halves)
+    return words.sub_(1 << 31).to(torch.float64).add_(0.5).mul_(edge * 2.0**-31).to(dtype)
+
+
 class Variates:
     """The draws of a law from a stream, asked for in order: what a cell holds beyond a request is kept for the next.
 
-    Normal draws are `normals`; those of a discrete law are looked up in its table (`drawn_from`).
+    Normal draws are `normals`; those of a discrete law are looked up in its table (`drawn_from`), and
+    uniform ones are `uniforms`.
     """
 
     def __init__(self, stream: Stream, dtype: torch.dtype = torch.float64, law: NoiseLaw = NORMAL) -> None:
         self._stream, self._dtype = stream, dtype
+        self._edge = None if law.edge is None else law.largest
         self._table = [float(value) for value in law.table]
         self._cell, self._kept = -1, torch.empty(0)
 
@@ -92,6 +105,8 @@ class Variates:
     def _made(self, first: int, count: int) -> Tensor:
         if self._table:
             return drawn_from(self._table, self._stream, first, count, self._dtype)
+        if self._edge is not None:
+            return uniforms(self._edge, self._stream, first, count, self._dtype)
         return normals(self._stream, first, count, self._dtype)
 
 

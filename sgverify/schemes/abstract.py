@@ -130,7 +130,7 @@ class _Run:
 
     def draw(self, law: NoiseLaw) -> Abstract:
         self.laws.append(law)
-        return Abstract(VECTOR, True, ("noise", len(self.laws), law.name))
+        return Abstract(VECTOR, True, ("noise", len(self.laws), law.name), drawn=True)
 
 
 def run_abstractly(

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from sgverify.errors import SgverifyError
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.constants import constants_like, linear_image
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.surd import Surd
 
 NUMBER, SCALAR, VECTOR, MATRIX = "number", "scalar", "vector", "matrix"
@@ -52,10 +52,13 @@ class Abstract:
     `mark` is a hash of the formula that led here, constants included: two runs of one formula agree in it.
     """
 
-    __slots__ = ("kind", "mark", "noisy")
+    __slots__ = ("drawn", "kind", "mark", "noisy")
 
-    def __init__(self, kind: str, noisy: bool = False, formula: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, kind: str, noisy: bool = False, formula: tuple[Any, ...] = (), *, drawn: bool = False
+    ) -> None:
         self.kind = kind
+        self.drawn = drawn
         self.noisy = noisy
         self.mark = hash(formula)
 
@@ -172,6 +175,13 @@ def _(left: Abstract, right: Any) -> Abstract:
     if not isinstance(right, Abstract) or left.kind != VECTOR or right.kind != VECTOR:
         raise Refused("dot() of something that is not a vector; both arguments must be vectors of the state")
     return Abstract(SCALAR, left.noisy or right.noisy, ("dot", left.mark, right.mark))
+
+
+@first_entry.register
+def _(draw: Abstract) -> Abstract:
+    if not draw.drawn:
+        raise Refused("a single coordinate of a vector; only a draw has one, noise.scalar()")
+    return Abstract(SCALAR, True, ("first_entry", draw.mark))
 
 
 @constants_like.register

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
@@ -61,7 +62,8 @@ def linear(matrix: Sequence[Sequence[Any]], vector: Any) -> Any:
     rows = tuple(_numbers("linear", row) for row in matrix)
     if any(len(row) != len(rows) for row in rows):
         raise DefinitionError(
-            f"linear({matrix!r}, v): {len(rows)} rows of {', '.join(str(len(row)) for row in rows)} numbers; expected a square matrix"
+            f"linear({matrix!r}, v): {len(rows)} rows of {', '.join(str(len(row)) for row in rows)} numbers; expected a square "
+            "matrix"
         )
     return linear_image(vector, tuple(row[: _CUT.get()] for row in rows[: _CUT.get()]))
 
@@ -115,11 +117,11 @@ def _numbers(name: str, given: Any) -> Numbers:
     return tuple(exact(number) if isinstance(number, (int, float)) else number for number in given)
 
 
-_EXACT = (Surd, Algebraic)
+_EXACT = (Fraction, Surd, Algebraic)
 
 
 def _foreign(name: str, value: Any) -> DefinitionError:
     return DefinitionError(
-        f"{name}(..., {type(value).__name__}) was called in a definition; expected a vector of the state, a gradient or a draw; pass "
-        f"one of these, or register {type(value).__name__} with sgverify.schemes.constants"
+        f"{name}(..., {type(value).__name__}) was called in a definition; expected a vector of the state, a gradient or a draw; "
+        f"pass one of these, or register {type(value).__name__} with sgverify.schemes.constants"
     )

@@ -28,7 +28,7 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
         name: Abstract(NUMBER, formula=(name,)) for name in ("h", "dim", *scheme.parameters)
     }
     draws = iter(range(scheme.draws))
-    given["noise"] = Noise(lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name)))
+    given["noise"] = Noise(lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name), drawn=True))
     given["metric"] = AbstractMetric()
     given["grad"] = _Gradient(asked, [0] if minibatches else None)
     after = scheme.step(state, **given)

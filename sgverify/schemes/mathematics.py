@@ -63,6 +63,12 @@ def cos(value: Any) -> Any:
     raise _foreign("cos", value)
 
 
+@singledispatch
+def first_entry(draw: Any) -> Any:
+    """The first coordinate of a draw, as one number: `noise.scalar()` is this of `noise()`, whose other coordinates go unused."""
+    raise _foreign("first_entry", draw)
+
+
 def magnitude(value: Any) -> Any:
     """|value|, entry by entry, in every reading that knows a square root.
 
@@ -143,3 +149,8 @@ def _(value: Any) -> float | int:
 @cos.register(Irrational)
 def _(value: Any) -> float | int:
     return 1 if value == 0 else math.cos(float(value))
+
+
+@first_entry.register
+def _(draw: float) -> float:
+    return draw

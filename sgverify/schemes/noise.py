@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.surd import Surd
 
 Atoms = tuple[tuple[int | Fraction | Surd, Fraction], ...]
@@ -20,12 +21,14 @@ class NoiseLaw:
     """The law of one coordinate of a draw; coordinates and draws are independent, with mean 0 and variance 1.
 
     `atoms` are pairs (value, probability) with exact values and rational probabilities; empty for the standard
-    normal law. Everything else (moments, cumulants, the rule by which it is sampled) is derived from them.
+    normal law and, where there is an `edge`, for the uniform law from -edge to edge. Everything else (moments,
+    cumulants, the rule by which it is sampled) is derived from them.
     Raises `DefinitionError` where the probabilities do not sum to 1, or mean and variance are not 0 and 1.
     """
 
     name: str
     atoms: Atoms = ()
+    edge: int | Fraction | Surd | None = None
 
     def __post_init__(self) -> None:
         wrong = [
@@ -46,11 +49,22 @@ class NoiseLaw:
     @property
     def normal(self) -> bool:
         """Whether this is the standard normal law."""
-        return not self.atoms
+        return not self.atoms and self.edge is None
+
+    @property
+    def largest(self) -> float:
+        """What no draw exceeds in size; infinite for the normal law."""
+        if self.normal:
+            return math.inf
+        return (
+            float(self.edge) if self.edge is not None else max(abs(float(value)) for value, _ in self.atoms)
+        )
 
     def moment(self, power: int) -> Fraction:
-        """E z^power: (power - 1)!! for even powers of a normal draw, sum_i w_i x_i^power of a discrete one."""
-        return _moment(self.atoms, power)
+        """E z^power of even powers: (power - 1)!! for a normal draw, edge^power/(power + 1) for a uniform one; and of a
+        discrete one sum_i w_i x_i^power.
+        """
+        return _moment(self.atoms, self.edge, power)
 
     def cumulant(self, order: int) -> Fraction:
         """kappa_order = m_order - sum_{k < order} binom(order - 1, k - 1) kappa_k m_(order - k)."""
@@ -89,7 +103,8 @@ class NoiseLaw:
 class Noise:
     """The ingredient `noise`: `noise()` is a standard normal draw, `noise.three_point()` one of that law.
 
-    A carrier hands over one function of the law that is asked for; every law of `LAWS` is a method by its name.
+    `noise.scalar()` and `noise.scalar.three_point()` are one number for all coordinates. A carrier hands over one
+    function of the law that is asked for; every law of `LAWS` is a method by its name.
     """
 
     __slots__ = ("_draw",)
@@ -100,6 +115,11 @@ class Noise:
     def __call__(self) -> Any:
         """A standard normal draw."""
         return self._draw(NORMAL)
+
+    @property
+    def scalar(self) -> Noise:
+        """Draws of one number each, for a scalar of the state or for all coordinates alike: `noise.scalar()`."""
+        return Noise(lambda law: first_entry(self._draw(law)))
 
     def __getattr__(self, name: str) -> Callable[[], Any]:
         if name.startswith("__"):
@@ -120,10 +140,14 @@ def _discrete(name: str, *atoms: tuple[int | Fraction | Surd, Fraction]) -> Nois
 
 
 @cache
-def _moment(atoms: Atoms, power: int) -> Fraction:
-    if not atoms:
+def _moment(atoms: Atoms, edge: int | Fraction | Surd | None, power: int) -> Fraction:
+    total: Any
+    if edge is not None:
+        total = Fraction(0) if power % 2 else edge**power * Fraction(1, power + 1)
+    elif not atoms:
         return Fraction(0 if power % 2 else math.prod(range(1, power, 2)))
-    total: Any = sum((weight * value**power for value, weight in atoms), Fraction(0))
+    else:
+        total = sum((weight * value**power for value, weight in atoms), Fraction(0))
     if not isinstance(total, Fraction):
         raise DefinitionError(f"a noise law with E z^{power} = {total}: expected rational moments")
     return total
@@ -142,5 +166,8 @@ THREE_POINT = _discrete(
 TWO_POINT = _discrete("two_point", (-1, Fraction(1, 2)), (1, Fraction(1, 2)))
 """+-1 with probability 1/2 each: enough for weak order 1 (Milstein and Tretyakov 2004, section 2.1)."""
 
-LAWS: dict[str, NoiseLaw] = {law.name: law for law in (NORMAL, THREE_POINT, TWO_POINT)}
+UNIFORM = NoiseLaw("uniform", edge=_ROOT3)
+"""Uniform from -sqrt(3) to sqrt(3): a number that is uniform from 0 to 1 is (1 + noise.uniform()/sqrt(3))/2."""
+
+LAWS: dict[str, NoiseLaw] = {law.name: law for law in (NORMAL, THREE_POINT, TWO_POINT, UNIFORM)}
 """Every law that a definition can ask for; a new one is one entry."""

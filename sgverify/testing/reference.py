@@ -18,6 +18,7 @@ from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.surd import Irrational
 
 DOUBLE = 2.0**-53
@@ -209,6 +210,11 @@ def _(like: Numbers, numbers: tuple[Any, ...]) -> Numbers:
 def _(vector: Numbers, rows: tuple[Any, ...]) -> Numbers:
     size = len(vector.entries)
     return Numbers([dot(constants_like(vector, row), vector) for row in repeated_rows(rows, size)])
+
+
+@first_entry.register
+def _(draw: Numbers) -> Number:
+    return draw.entries[0]
 
 
 __all__ = ["DOUBLE", "Number", "Numbers", "as_ball"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.schemes import Scheme, exp, scheme, sqrt
+from sgverify.schemes import Scheme, constants, exp, linear, scheme, sqrt
 from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
 from sgverify.strategies.splittings import splitting, splitting_names
@@ -47,13 +48,19 @@ def three_laws(theta, p, *, h, grad, noise, D, T):
     return theta + h * p + h**2 * noise.two_point(), p
 
 
+@scheme(kinetic)
+def telling_apart(theta, p, *, h, grad, noise, D, T):
+    p = exp(-D * constants((1, 2), p) * h) * p - h * grad(theta) + sqrt(D * T * h) * noise.uniform()
+    return theta + h * linear(((1, Fraction(1, 3)), (Fraction(-1, 3), 1)), p), p * (1 + h * noise.scalar())
+
+
 def any_scheme() -> SearchStrategy[Scheme]:
     return st.one_of(schemes(), st.sampled_from([two_minibatches, three_laws]))
 
 
 class TestTorch(CarrierConformance):
     def schemes(self) -> SearchStrategy[Scheme]:
-        return st.one_of(any_scheme(), thermostats())
+        return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))
 
     def step(self, case: Case) -> dict[str, Sequence[Any]]:
         return torch_step(case)
@@ -81,7 +88,7 @@ class TestAffine(CarrierConformance):
 
 class TestFormula(CarrierConformance):
     def schemes(self) -> SearchStrategy[Scheme]:
-        return st.one_of(any_scheme(), thermostats())
+        return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))
 
     def step(self, case: Case) -> dict[str, Sequence[Any]]:
         return formula_step(case)

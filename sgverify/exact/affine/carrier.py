@@ -17,6 +17,7 @@ from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.declaration import read_signature
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import Noise, NoiseLaw
 
 Base = tuple[str, Any]
@@ -125,6 +126,13 @@ def _(vector: Affine, rows: tuple[tuple[Any, ...], ...]) -> Any:
     if any(rows[i][j] != (rows[0][0] if i == j else 0) for i in size for j in size):
         raise NotAffineError(_TELLS_APART)
     return vector * rows[0][0]
+
+
+@first_entry.register
+def _(draw: Affine) -> Any:
+    raise NotAffineError(
+        "one draw for all coordinates, which its affine reading, one for all dimensions, does not hold"
+    )
 
 
 _TELLS_APART = "constants that tell coordinates apart, and its affine reading beyond dimension 1 is one for all dimensions"

@@ -11,6 +11,7 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from sgverify.errors import SgverifyError
 from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.surd import sqrt_of_rational
 
 SLOTS = 12
@@ -283,3 +284,8 @@ def _(like: Row, numbers: tuple[Any, ...]) -> Row:
 @linear_image.register
 def _(vector: Row, rows: tuple[Any, ...]) -> Row:
     return Row([dot(constants_like(vector, row), vector) for row in repeated_rows(rows, len(vector.entries))])
+
+
+@first_entry.register
+def _(draw: Row) -> Number:
+    return draw.entries[0]

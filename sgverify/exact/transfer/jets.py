@@ -12,7 +12,7 @@ import numpy as np
 from sgverify.errors import DefinitionError
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image
-from sgverify.schemes.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
+from sgverify.schemes.mathematics import cos, dot, exp, expm1, first_entry, log, sin, softplus, sqrt
 from sgverify.targets import Target
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -221,3 +221,8 @@ def _(like: Jet, numbers: tuple[Any, ...]) -> Jet:
 def _(vector: Jet, rows: tuple[Any, ...]) -> Jet:
     number: Jet = vector * float(rows[0][0])
     return number
+
+
+@first_entry.register
+def _(draw: Jet) -> Jet:
+    return draw

@@ -57,8 +57,8 @@ class Motion:
 
     @property
     def normal(self) -> int:
-        """How many draws are normal, so that nodes stand for them."""
-        return sum(law.normal for law in self.scheme.laws)
+        """How many draws have a density, so that nodes stand for them."""
+        return sum(not law.atoms for law in self.scheme.laws)
 
     def _run(self, x: np.ndarray, step: float, draws: list[np.ndarray]) -> np.ndarray:
         shape = [len(x), *map(len, draws), 1]
@@ -97,6 +97,10 @@ class _Slope:
 def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
     if law.normal:
         return normal_quadrature(count)
+    if law.edge is not None:
+        # Gauss-Legendre; its float64 nodes are good to 1e-15, which the bounds of the grids are above.
+        nodes, weights = np.polynomial.legendre.leggauss(count)
+        return EXTENDED(law.largest) * nodes.astype(EXTENDED), weights.astype(EXTENDED) / 2
     values, shares = zip(*law.atoms, strict=True)
     return (
         np.array([float(value) for value in values], dtype=EXTENDED),

@@ -15,6 +15,7 @@ from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image
+from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 
@@ -196,3 +197,8 @@ def _(like: Noisy, numbers: tuple[Any, ...]) -> Noisy:
 @linear_image.register
 def _(vector: Noisy, rows: tuple[Any, ...]) -> Noisy:
     return vector * _lift(rows[0][0])
+
+
+@first_entry.register
+def _(draw: Noisy) -> Noisy:
+    return draw
