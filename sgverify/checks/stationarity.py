@@ -37,7 +37,10 @@ def check_stationarity(subject: Subject, claim: Claim) -> Evidence:
         return unsettled(subject, claim, CHECK, reason, "not-applicable", method="proof")
     try:
         values = dict(claim.values)
-        found = [stationarity_residual(dynamics, density, dim, values) for dim in DIMENSIONS]
+        found = [
+            stationarity_residual(dynamics, density, dim, values)
+            for dim in sorted({*DIMENSIONS, dynamics.longest})
+        ]
         curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
     except NotExpandableError as error:
         reason = f"Fokker-Planck of `{dynamics.name}` cannot be read: it uses {error}"

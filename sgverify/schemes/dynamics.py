@@ -22,6 +22,7 @@ class Dynamics:
     function returns the pair (F, a); a vector or a number in a stands for a diagonal, a matrix such as
     `metric.diffusion(theta)` for the block of its state variable. `density` is what the dynamics is said to leave
     invariant; None where nothing is said. `positive`: it lives on theta > 0 alone.
+    `longest`: the coordinates after which its constants repeat.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Dynamics:
     declaration: Declaration = field(repr=False)
     density: Density | None = field(default=None, repr=False, compare=False)
     positive: bool = False
+    longest: int = 1
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -92,7 +94,7 @@ def dynamics(
                 raise DefinitionError(
                     f"{where(function)}: dynamics `{function.__name__}` may not ask for `{ingredient}`"
                 )
-        value, _ = run_abstractly(function, shapes, declaration.ingredients)
+        value, census = run_abstractly(function, shapes, declaration.ingredients)
         if not (isinstance(value, tuple) and len(value) == 2):
             raise DefinitionError(
                 f"{where(function)}: dynamics `{function.__name__}` must return the pair (drift, diffusion), "
@@ -108,7 +110,9 @@ def dynamics(
                 f"{where(function)}: dynamics `{function.__name__}` has the state {shapes}, its density "
                 f"`{stated.name}` {stated.shapes}; expected the same."
             )
-        return Dynamics(function.__name__, dict(shapes), function, declaration, stated, positive)
+        return Dynamics(
+            function.__name__, dict(shapes), function, declaration, stated, positive, census.longest
+        )
 
     return decorate
 

@@ -63,6 +63,11 @@ class Scheme:
         return any("dim" in d.ingredients for d in (self.declaration, self.dynamics.declaration, *starts))
 
     @property
+    def longest(self) -> int:
+        """The coordinates after which the constants of step and dynamics repeat, at most; 1 where there are none."""
+        return max(self.census.longest, self.starts.longest, self.dynamics.longest)
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """The dynamics' parameters that one step needs."""
         return self.declaration.parameters

@@ -10,7 +10,7 @@ import pytest
 from sgverify.errors import DefinitionError
 from sgverify.exact.cumulants import cumulants_from_moments
 from sgverify.schemes import LAWS, NoiseLaw, Surd, langevin, scheme, sqrt
-from sgverify.schemes.noise import NORMAL, THREE_POINT, TWO_POINT, Noise
+from sgverify.schemes.noise import NORMAL, THREE_POINT, TWO_POINT, UNIFORM, Noise
 
 
 @scheme(langevin)
@@ -33,7 +33,7 @@ def test_cumulants_are_those_of_the_moments(law: NoiseLaw) -> None:
     assert [law.cumulant(k) for k in range(1, 9)] == [expected[(k,)] for k in range(1, 9)]
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS.values() if not law.normal], ids=str)
+@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.atoms], ids=str)
 def test_an_evenly_drawn_place_of_the_table_has_the_law(law: NoiseLaw) -> None:
     for power in range(9):
         total = sum((value**power for value in law.table), Fraction(0))
@@ -68,7 +68,7 @@ def test_an_unknown_law_is_refused_with_the_nearest_one() -> None:
 def test_every_law_but_the_normal_one_is_a_method_by_its_name() -> None:
     noise = Noise(lambda law: law)
     assert noise() is NORMAL
-    assert [getattr(noise, name)() for name in LAWS if name != "normal"] == [THREE_POINT, TWO_POINT]
+    assert [getattr(noise, name)() for name in LAWS if name != "normal"] == [THREE_POINT, TWO_POINT, UNIFORM]
 
 
 def test_a_law_survives_a_journey_to_another_process() -> None:

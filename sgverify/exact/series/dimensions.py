@@ -17,6 +17,9 @@ the dimensions that were read by number count.
 Through the number of different coordinates that one term holds. exp(hL) has at most k at h^k given those that the test
 function is differentiated by: each L brings one. So has a step in which every derivative of U and every pair of draws comes
 with its factor of h, which is every step that divides by no power of h; a term of h^k is then met in dimension k already.
+
+Through constants that tell coordinates apart. They repeat after q coordinates, and couple none of different periods: what
+was said of k coordinates holds of k periods, the last of which a dimension may cut short: dimensions 1 to k q settle it.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ SYMBOLIC = (1, 2, 3)
 BY_NUMBER = (1, 2, 3, 4, 5)
 FURTHER = (6, 7, 8, 9, 10, 12, 15, 20)
 """Dimensions in which a definition that may be wrong beyond the first ones is looked at, until one shows it."""
+
+CONSTANTS = "its constants tell more coordinates apart than are read"
 
 COUNTS = "a sum over coordinates in the step grows with their number by itself"
 
@@ -74,7 +79,10 @@ def prove_order(
     through = floor(order.order)
     if through < 1:
         return Proved(order, (base,), False, None)
-    dims, wrong, why = _by_number(scheme, through, {*BY_NUMBER, configured} - {base}, at)
+    periods = range(1, scheme.longest * through + 1) if scheme.longest > 1 else ()
+    dims, wrong, why = _by_number(scheme, through, {*BY_NUMBER, configured, *periods} - {base}, at)
+    if not {base, *dims}.issuperset(periods):
+        why = why or CONSTANTS
     every = False
     if scheme.asks_for_dimension and wrong is None:
         unlike = _with_symbol(scheme, through)

@@ -26,6 +26,12 @@ def euler_three_point(theta, *, h, grad, noise, T):
 
 
 @scheme(langevin, order=1)
+def euler_uniform(theta, *, h, grad, noise, T):
+    """Euler with uniform draws of variance 1; Duenweg and Paul 1991."""
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.uniform()
+
+
+@scheme(langevin, order=1)
 def euler_in_two_halves(theta, *, h, grad, noise, T):
     """Two Euler steps of half the size as one; Kloeden and Platen 1992, section 10.2."""
     theta = theta - h / 2 * grad(theta) + sqrt(T * h) * noise()

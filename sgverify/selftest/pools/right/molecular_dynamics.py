@@ -171,3 +171,12 @@ def linear_part_exact(theta, p, *, h, grad, noise, D, T):
         theta = theta + t / 2 * p
         p = p - t / 2 * theta / rate
     return theta, p - h / 2 * (grad(theta) - theta / rate)
+
+
+@scheme(kinetic, order=1)
+def stratified_time(theta, p, *, h, grad, noise, D, T):
+    """The force at a uniform time of a straight move, then friction and noise; Bou-Rabee and Marsden 2022."""
+    time = (1 + noise.scalar.uniform() / sqrt(3)) / 2 * h
+    g = grad(theta + time * p)
+    theta, p = theta + h * p - h**2 / 2 * g, p - h * g
+    return theta, exp(-D * h) * p + sqrt(-T * expm1(-2 * D * h)) * noise()

@@ -30,3 +30,14 @@ def velocity_verlet_kept_gradient(theta, p, g, *, h, grad, noise, D, T):
     theta = theta + h / 2 * p
     g = grad(theta)
     return theta, p - h / 2 * g, g
+
+
+def _first_draw(theta, *, noise):
+    return noise()
+
+
+@scheme(langevin, order={"weak-finite-time": 1, "invariant": 2}, memory={"z": _first_draw})
+def leimkuhler_matthews(theta, z, *, h, grad, noise, T):
+    """Half of each draw now, half in the next step: order 2 in the invariant law; Leimkuhler and Matthews 2013."""
+    new = noise()
+    return theta - h * grad(theta) + sqrt(2 * T * h) * (z + new) / 2, new

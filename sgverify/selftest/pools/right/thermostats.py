@@ -1,7 +1,7 @@
 """Nose-Hoover thermostats with noise on the momentum: the friction finds the strength of the gradient noise."""
 
 from sgverify.schemes.catalogue import thermostat as catalogue
-from sgverify.schemes.dynamics import thermostat
+from sgverify.schemes.dynamics import dynamics, thermostat
 from sgverify.schemes.mathematics import dot, exp, sqrt
 from sgverify.schemes.scheme import scheme
 from sgverify.schemes.words import Alphabet
@@ -41,3 +41,20 @@ _ADAPTIVE = Alphabet("adaptive", thermostat, A=_drift, B=_noisy_kick, D=_frictio
 adaptive_langevin = _ADAPTIVE.word("BADHDAB", order=2).named(
     "adaptive_langevin", summary="Adaptive Langevin, B A D H D A B; Leimkuhler and Shang 2016, after BADODAB."
 )
+
+
+def _with_friction(theta, p, xi, *, U, dim, T):
+    return -(U(theta) + dot(p, p) / 2 + dim / 2 * xi**2) / T
+
+
+@dynamics(theta="vector", p="vector", xi="scalar", density=_with_friction)
+def _nose_hoover_langevin(theta, p, xi, *, grad, dim, D, T):
+    return (p, -grad(theta) - xi * p, dot(p, p) / dim - T - D * xi), (0, 0, D * T / dim)
+
+
+@scheme(_nose_hoover_langevin, order=1)
+def nose_hoover_langevin(theta, p, xi, *, h, grad, noise, dim, D, T):
+    """Nose-Hoover-Langevin, Euler, noise on the friction alone; Samoletov, Dettmann and Chaplain 2007."""
+    p = p - h * grad(theta) - h * xi * p
+    heat = dot(p, p) / dim - T
+    return theta + h * p, p, xi + h * (heat - D * xi) + sqrt(2 * D * T * h / dim) * noise.scalar()
