@@ -24,7 +24,7 @@ from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.clock import clock_fault
 from sgverify.samplers.intercepted.handed_on import loop_faults
 from sgverify.samplers.intercepted.purity import Purity, judge_purity
-from sgverify.samplers.intercepted.real_calls import copies
+from sgverify.samplers.intercepted.real_calls import copies, left_behind
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.torch_step import TorchStep
 
@@ -64,19 +64,16 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
                 subject, claim, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
             )
         return unsettled(subject, claim, CHECK, str(error))
-    apart = [batches.fault] if batches.fault else []
-    clock = _clock(subject)
-    apart += [clock[0]] if clock[0] else []
+    clock, left = _clock(subject), left_behind(subject.scheme.function)
     try:
         purity = _purity(subject)
     except BlackBoxError as error:
-        faults = [*noise, *loop, *apart]
-        if faults:
-            return _evidence(subject, claim, faults, Purity((), 0, 0), batches)
-        return unsettled(subject, claim, CHECK, f"the step cannot be asked twice: {error}")
-    # What is kept elsewhere shows in a loop too.
-    faults = [*([*noise, *purity.faults] or loop), *apart]
-    unread = batches.unread or clock[1]
+        purity, unread = Purity((), 0, 0), f"the step cannot be asked twice: {error}"
+    else:
+        unread = batches.unread or clock[1]
+    faults = [*noise, *purity.faults, *filter(None, [clock[0]])]
+    # What changes from call to call shows in a loop and in a first call too.
+    faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
     if unread and not faults:
         return unsettled(subject, claim, CHECK, unread)
     return _evidence(subject, claim, faults, purity, batches)

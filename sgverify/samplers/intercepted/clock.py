@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.samplers.intercepted.surroundings import of_a_library
+
 _COUNTING = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 CLOCKS = tuple(getattr(time, f"{name}{unit}") for name in _COUNTING for unit in ("", "_ns"))
 CALENDARS = (time.localtime, time.gmtime)
@@ -65,7 +67,7 @@ def _readings(take: Callable[[], Any]) -> tuple[set[str], list[dict[str, Any]]]:
     def seen(frame: Any, event: str, what: Any) -> None:
         if event == "call":
             spaces[id(frame.f_globals)] = frame.f_globals
-        elif event == "c_call" and isinstance(what, BuiltinFunctionType) and not _ours(frame):
+        elif event == "c_call" and isinstance(what, BuiltinFunctionType) and not _elsewhere(frame):
             owner = what.__self__
             if what in (*CLOCKS, *CALENDARS):
                 read.add(f"time.{what.__name__}")
@@ -85,8 +87,8 @@ def _readings(take: Callable[[], Any]) -> tuple[set[str], list[dict[str, Any]]]:
     return read, list(spaces.values())
 
 
-def _ours(frame: Any) -> bool:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("torch", "sgverify")
+def _elsewhere(frame: Any) -> bool:
+    return of_a_library(str(frame.f_globals.get("__name__", "")))
 
 
 @contextmanager

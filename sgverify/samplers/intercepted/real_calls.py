@@ -14,10 +14,13 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sgverify.samplers.intercepted.first_call import first_call, steady
-from sgverify.samplers.intercepted.surroundings import kept_shapes
+from sgverify.samplers.intercepted.surroundings import changed, kept_shapes, surroundings
 
 SEEDS = (20_101, 48_271)
 """Two seeds of torch's generator; any will do."""
+
+SHOWN = 3
+"""Places that a sentence names."""
 
 CONTINUOUS = ("randn", "randn_like", "normal", "normal_", "rand", "rand_like", "uniform_", "exponential_")
 """Draws whose coincidence, in float32 of a single number, has a probability of 2^-23 at most."""
@@ -131,9 +134,15 @@ def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any]
     def both() -> None:
         told.append(first_call(lambda: again(function), lambda: other(function))[1])
 
+    before = surroundings(function)
     numbers = _numbers(both)
-    if numbers is not None:
-        known[code] = Debut(again, numbers, shapes, *told)
+    if numbers is None:
+        return
+    places = changed(before, surroundings(function))
+    left = "".join(told)
+    if left and places:
+        left += f"; what it leaves is in {', '.join(places[:SHOWN])}"
+    known[code] = Debut(again, numbers, shapes, left)
 
 
 def left_behind(function: Any) -> str:

@@ -108,12 +108,12 @@ class _Walk:
             yield place, value.__func__
             yield f"{place}.__self__", value.__self__
         elif isinstance(value, FunctionType):
-            if not _of_a_library(value.__module__ or ""):
+            if not of_a_library(value.__module__ or ""):
                 self._names |= _named_in(value.__code__)
             yield from _of_function(value, place)
         elif value is sys.modules:
             yield from ((name, inner) for name, inner in value.items() if name in self._names)
-        elif isinstance(value, ModuleType) or (isinstance(value, type) and _of_a_library(value.__module__)):
+        elif isinstance(value, ModuleType) or (isinstance(value, type) and of_a_library(value.__module__)):
             yield from self._named(value)
         elif isinstance(value, Mapping):
             keys = [_key(number, key) for number, key in enumerate(value)]
@@ -151,7 +151,7 @@ class _Walk:
 
     def _of_object(self, value: Any, place: str) -> Iterator[tuple[str, Any]]:
         kind = type(value)
-        if _of_a_library(kind.__module__):
+        if of_a_library(kind.__module__):
             # A TorchStep or a scheme: what it wraps is the user's.
             if hasattr(value, "function"):
                 yield place, value.function
@@ -167,7 +167,7 @@ class _Walk:
 
 
 def _of_function(function: FunctionType, place: str) -> Iterator[tuple[str, Any]]:
-    if _of_a_library(function.__module__ or ""):
+    if of_a_library(function.__module__ or ""):
         return
     name = function.__name__
     yield from ((f"the default {k} of {name}", v) for k, v in enumerate(function.__defaults__ or ()))
@@ -243,7 +243,8 @@ def _digest(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()[:16]
 
 
-def _of_a_library(module: str) -> bool:
+def of_a_library(module: str) -> bool:
+    """Whether a module, by its name, is none that a user writes steps in."""
     return module.partition(".")[0] in _FOREIGN and not module.startswith(_LIKE_USERS)
 
 

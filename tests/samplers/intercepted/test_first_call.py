@@ -72,9 +72,18 @@ def judged(function):
     return check_pure_step(subject, find_claim("sgverify/pure-step"))
 
 
-@pytest.mark.parametrize("function", [anchored, Preconditioner(), cached_slope, first_default])
-def test_what_the_first_call_leaves_behind_is_found(function):
+@pytest.mark.parametrize(
+    "function, place",
+    [
+        (anchored, "the global ANCHOR"),
+        (Preconditioner(), "Preconditioner.scale"),
+        (cached_slope, "the global slope_of (cached"),
+        (first_default, "the default of first_default(seen)"),
+    ],
+)
+def test_what_the_first_call_leaves_behind_is_found(function, place):
     found = judged(function)
+    assert "; what it leaves is in " in found.reason and place in found.reason
     assert found.verdict == "violates" and "depends on the call that came first" in found.reason
 
 
