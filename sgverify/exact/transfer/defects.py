@@ -6,20 +6,33 @@ For every smooth U at once: the coefficients are polynomials in U', U'', ... and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.operators import Operator, derivative, difference, exponential, ring_of
+from sgverify.exact.series.branches import Signs, on_every_branch
+from sgverify.exact.series.evaluation import root_interval, sign_of
+from sgverify.exact.series.operators import (
+    Operator,
+    derivative,
+    difference,
+    exponential,
+    operator_text,
+    ring_of,
+)
 from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.exact.transfer.hermite import EXTENDED
+from sgverify.exact.transfer.jets import Jet
 from sgverify.exact.transfer.result import OutOfReachError
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, exp, sqrt
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,10 @@ class Defects:
 
     `operators` holds those that are not 0; `adjoints` holds a^m D_k^* 1 for some m, a the coefficient of d^2 in G and
     the adjoint that with respect to G's invariant density, where it is not 0: int D_k f d pi = int f D_k^* 1 d pi.
+    `unread` are the k whose coefficients hold roots of the state, of which no adjoint is read.
+
+    A definition with |x| in it has operators for each branch of the line: these hold where the polynomials of `where`
+    have their signs, and `elsewhere` holds the operators of the other branches.
     """
 
     highest: int
@@ -35,6 +52,23 @@ class Defects:
     operators: Mapping[int, Operator]
     adjoints: Mapping[int, Polynomial]
     ring: Ring = field(repr=False, compare=False)
+    unread: frozenset[int] = frozenset()
+    where: tuple[tuple[Polynomial, int], ...] = field(default=(), repr=False, compare=False)
+    elsewhere: tuple[Defects, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def branches(self) -> tuple[Defects, ...]:
+        """The operators of every branch."""
+        return (self, *self.elsewhere)
+
+    @cached_property
+    def kinked(self) -> frozenset[int]:
+        """The k whose D_k differs between branches: its coefficients are not smooth where these meet."""
+        texts = [
+            {k: operator_text(operator, one.ring) for k, operator in one.operators.items()}
+            for one in self.branches
+        ]
+        return frozenset(k for one in texts for k in one if any(other.get(k) != one[k] for other in texts))
 
     @property
     def drift(self) -> Polynomial:
@@ -73,13 +107,45 @@ class Defects:
         return value
 
 
-def expand_defects(scheme: Scheme, highest: int) -> Defects:
+def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]) -> Defects:
     """G and D_2, ..., D_highest of a scheme on the line with full gradients.
 
-    Raises `OutOfReachError` where P_h has no expansion in whole powers of h around the identity, or G has a
-    diffusion that depends on the state.
+    Where signs of parameters decide, those at `parameters` are taken. Raises `OutOfReachError` where P_h has no
+    expansion in whole powers of h around the identity, where G has a diffusion that depends on the state, or differs
+    between the branches of a definition.
     """
-    ring, transition = _expand(scheme, highest)
+    try:
+        branches = [
+            found
+            for _, found in on_every_branch(lambda signs: _on_branch(scheme, highest, signs, parameters))
+        ]
+    except NotExpandableError as error:
+        raise OutOfReachError(f"no expansion at h = 0: {error}") from None
+    known = [found for found in branches if found is not None]
+    if not known:
+        raise OutOfReachError("the parameters lie where a root of the definition changes its sign")
+    first, *others = known
+    if any(
+        operator_text(one.generator, one.ring) != operator_text(first.generator, first.ring) for one in others
+    ):
+        raise OutOfReachError(
+            "what the scheme tends to as h -> 0 differs between the states on either side of a sign"
+        )
+    return replace(first, elsewhere=tuple(others))
+
+
+def _on_branch(scheme: Scheme, highest: int, signs: Signs, parameters: Mapping[str, float]) -> Defects | None:
+    """The operators of one branch; None where it is not that of the parameters."""
+    ring, transition = _expand(scheme, highest, signs)
+    roots = {
+        ring.position("root", name): root_interval(Fraction(parameters[name])) for name in ring.parameters
+    }
+    of_state = []
+    for key, f in ring.supposed.items():
+        if not ring.depends_only_on_parameters(f):
+            of_state.append((f, signs[key]))
+        elif sign_of(f, ring, roots.__getitem__) != signs[key]:
+            return None
     parts = [merge_minibatches(transition.at(j), ring) for j in range(2 * highest + 1)]
     parts = [difference(part, {}, ring) for part in parts]
     if parts[0] or parts[1]:
@@ -97,8 +163,17 @@ def expand_defects(scheme: Scheme, highest: int) -> Defects:
         left = difference(parts[2 * k], exact[k], ring)
         if left:
             operators[k] = left
-    adjoints = {k: _adjoint_of_one(operator, generator, ring) for k, operator in operators.items()}
-    return Defects(highest, generator, operators, {k: v for k, v in adjoints.items() if v}, ring)
+    smooth = {k: o for k, o in operators.items() if all(map(ring.is_smooth, o.values()))}
+    adjoints = {k: _adjoint_of_one(operator, generator, ring) for k, operator in smooth.items()}
+    return Defects(
+        highest,
+        generator,
+        operators,
+        {k: v for k, v in adjoints.items() if v},
+        ring,
+        unread=frozenset(operators) - frozenset(smooth),
+        where=tuple(of_state),
+    )
 
 
 def highest_adjoint_power(operator: Operator) -> int:
@@ -119,7 +194,7 @@ def _adjoint_of_one(operator: Operator, generator: Operator, ring: Ring) -> Poly
     return ring.reduce(total)
 
 
-def _expand(scheme: Scheme, highest: int) -> tuple[Ring, Transition]:
+def _expand(scheme: Scheme, highest: int, signs: Signs) -> tuple[Ring, Transition]:
     degree = 2 * highest
     for cap in (degree + 1, degree + 3, degree + 7):
         ring = ring_of(
@@ -130,15 +205,18 @@ def _expand(scheme: Scheme, highest: int) -> tuple[Ring, Transition]:
             draws=scheme.draws,
             minibatches=scheme.minibatches,
             cap=cap,
+            signs=signs,
         )
         try:
             transition = transition_of(scheme, ring, degree)
             for j in range(degree + 1):
                 transition.at(j)
-        except NotExpandableError as error:
+        except UnknownSignError:
+            raise
+        except NotExpandableError:
             # Roots and quotients lose orders; more working orders may bring them back.
             if cap == degree + 7:
-                raise OutOfReachError(f"no expansion at h = 0: {error}") from None
+                raise
             continue
         return ring, transition
     raise AssertionError("unreachable")
@@ -182,6 +260,11 @@ def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], slopes: M
         if position == ring.position("U", 0, (order,)):
             return slopes[order]
     try:
+        what = ring.opaque.get(position)
+        if what is not None and what.kind != "number":
+            inside = value_of(what.argument, ring, parameters, slopes)
+            function = exp if what.kind == "exp" else sqrt
+            return function(inside if isinstance(inside, Jet) else Jet(np.array([inside], dtype=EXTENDED)))
         return _number(ring.square_of_slot(position)) ** EXTENDED(0.5)
     except NotExpandableError:
         raise OutOfReachError(f"{ring.label(position)[0]} in the expansion stands for no number") from None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError
+from sgverify.exact.entrywise import Vector as Entries
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import cos, dot, exp, expm1, first_entry, log, sin, softplus, sqrt
@@ -49,6 +50,8 @@ class Jet(Arithmetic):
         return Jet(self.c.sum(axis))
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Entries):
+            return NotImplemented
         if not isinstance(other, Jet):
             given = np.asarray(other)
             number = given if np.issubdtype(given.dtype, np.floating) else given.astype(np.float64)

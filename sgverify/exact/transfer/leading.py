@@ -50,7 +50,7 @@ class Prediction:
         terms: list[Term] = []
         facts: dict[str, Any] = {}
         for m in range(HIGHEST + 1):
-            defects = expand_defects(self.scheme, max(2, m + 1))
+            defects = expand_defects(self.scheme, max(2, m + 1), self.parameters)
             term = self._coefficient(m, defects, facts) if m else self._at_zero(defects)
             terms.append(term)
             if term.told_from_zero:
@@ -120,7 +120,7 @@ class Prediction:
         function = diffusion.observed(self.observable, degree)
         value, size = expansion.coefficient(m, function)
         adjoint = None
-        if all(expansion.vanishes(j) for j in range(1, m)):
+        if expansion.has_adjoint(m):
             adjoint = float(expansion.by_the_adjoint(m, function))
         return _OnGrid(float(value), size, adjoint, len(points))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sgverify.errors import DefinitionError
+from sgverify.exact.entrywise import Vector
 from sgverify.exact.transfer.hermite import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.jets import Jet, taylor_of
 from sgverify.exact.transfer.result import OutOfReachError
@@ -26,8 +27,8 @@ MOST_DATA = 20_000
 class Motion:
     """The map (x, z) -> X_1 of a scheme on the line, read off its definition; `parameters` are T, D, ...
 
-    The carrier is Taylor polynomials of degree 0 over arrays with one axis for points, one for each draw, and the
-    vectors' own.
+    The carrier is Taylor polynomials of degree 0 over arrays with one axis for points and one for each draw; a vector
+    is a list of one of them, so that its scalar products are what a scalar state would be.
     """
 
     scheme: Scheme
@@ -61,23 +62,23 @@ class Motion:
         return sum(not law.atoms for law in self.scheme.laws)
 
     def _run(self, x: np.ndarray, step: float, draws: list[np.ndarray]) -> np.ndarray:
-        shape = [len(x), *map(len, draws), 1]
+        shape = [len(x), *map(len, draws)]
         asked = 0
 
-        def draw(law: NoiseLaw) -> Jet:
+        def draw(law: NoiseLaw) -> Vector:
             nonlocal asked
             axes = [1] * len(shape)
             axes[1 + asked] = shape[1 + asked]
             asked += 1
-            return Jet(draws[asked - 1].reshape(1, *axes))
+            return Vector([Jet(draws[asked - 1].reshape(1, *axes))])
 
-        start = Jet(np.asarray(x, dtype=EXTENDED).reshape(1, len(x), *[1] * len(draws), 1))
+        start = Vector([Jet(np.asarray(x, dtype=EXTENDED).reshape(1, len(x), *[1] * len(draws)))])
         given = {name: _number(value) for name, value in self.parameters.items()}
         with np.errstate(all="ignore"):
             (moved,) = self.scheme.step(
                 (start,), h=_number(step), grad=_Slope(self.target), noise=Noise(draw), dim=1, **given
             )
-        return np.broadcast_to(moved.c[0], shape)
+        return np.broadcast_to(moved.entries[0].c[0], shape)
 
 
 class _Slope:
@@ -89,9 +90,9 @@ class _Slope:
     def fresh(self) -> _Slope:
         return self
 
-    def __call__(self, position: Jet) -> Jet:
-        points = position.c[0]
-        return Jet(taylor_of(self._target, points.ravel(), 1)[1].reshape(1, *points.shape))
+    def __call__(self, position: Vector) -> Vector:
+        points = position.entries[0].c[0]
+        return Vector([Jet(taylor_of(self._target, points.ravel(), 1)[1].reshape(1, *points.shape))])
 
 
 def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:

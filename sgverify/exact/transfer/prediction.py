@@ -23,6 +23,7 @@ from sgverify.exact.transfer.defects import Defects, highest_adjoint_power, valu
 from sgverify.exact.transfer.diffusion import Diffusion, differentiate, plus, times
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
+from sgverify.exact.transfer.result import OutOfReachError
 
 BERNOULLI = (
     Fraction(1),
@@ -57,6 +58,12 @@ class Expansion:
             return self.diffusion.mean(function.c[0]), self.diffusion.size(function.c[0])
         if self.vanishes(m):
             return EXTENDED(0), 0.0
+        rough = [k for k in self.defects.kinked if k <= m]
+        if rough:
+            # nu_1 of a function with a kink is no Poisson equation of a smooth one, and powers between the whole ones may enter.
+            raise OutOfReachError(
+                f"the coefficient of h^{m}: the defect at h^{rough[0]} is not smooth in the state"
+            )
         centred = self.diffusion.centred(function)
         slopes = {0: self.diffusion.poisson_slope(centred)}
         power = Jet(-centred.c)
@@ -75,7 +82,10 @@ class Expansion:
         return total, size
 
     def by_the_adjoint(self, m: int, function: Jet) -> Any:
-        """nu_m(phi) = int psi D_(m+1)^* 1 d pi where nu_1, ..., nu_(m-1) vanish by algebra: another way to it."""
+        """nu_m(phi) = int psi D_(m+1)^* 1 d pi where nu_1, ..., nu_(m-1) vanish by algebra: another way to it.
+
+        Of coefficients that are smooth, and the same on every branch.
+        """
         assert all(self.vanishes(j) for j in range(1, m))
         k = m + 1
         if k not in self.defects.adjoints:
@@ -90,9 +100,20 @@ class Expansion:
 
     def _idle(self, k: int, left: int) -> bool:
         """Whether nu_left D_k is 0 by algebra."""
-        if k not in self.defects.operators:
+        branches = self.defects.branches
+        if not any(k in branch.operators for branch in branches):
             return True
-        return k not in self.defects.adjoints if left == 0 else self.vanishes(left)
+        if left:
+            return self.vanishes(left)
+        # Partial integration across a kink leaves terms at it, which no adjoint of a branch holds.
+        return not self._is_rough(k) and k not in self.defects.adjoints
+
+    def _is_rough(self, k: int) -> bool:
+        return k in self.defects.kinked or k in self.defects.unread
+
+    def has_adjoint(self, m: int) -> bool:
+        """Whether `by_the_adjoint` gives nu_m."""
+        return not self._is_rough(m + 1) and all(self.vanishes(j) for j in range(1, m))
 
     def _apply(self, k: int, slope: Jet) -> Jet:
         """D_k f, given f'."""
@@ -105,14 +126,33 @@ class Expansion:
 
     @cached_property
     def _operators(self) -> dict[int, dict[int, Any]]:
-        """The coefficients of D_k at the grid points, as Taylor polynomials or numbers."""
-        ring = self.defects.ring
+        """The coefficients of D_k at the grid points, as Taylor polynomials or numbers; each of its branch."""
         degree = min(len(slope.c) for slope in self.slopes.values())
         slopes = {j: Jet(slope.c[:degree]) for j, slope in self.slopes.items()}
-        return {
-            k: {order: value_of(c, ring, self.parameters, slopes) for (order,), c in operator.items()}
-            for k, operator in self.defects.operators.items()
-        }
+        found: dict[int, dict[int, Any]] = {}
+        for branch in self.defects.branches:
+            inside = self._inside(branch, slopes)
+            for k, operator in branch.operators.items():
+                row = found.setdefault(k, {})
+                for (order,), c in operator.items():
+                    value = value_of(c, branch.ring, self.parameters, slopes)
+                    if inside is not None:
+                        number = not isinstance(value, Jet)
+                        whole = slopes[1] * 0 + value if number else value
+                        value = Jet(np.where(inside, whole.c, 0))
+                    row[order] = plus(row[order], value) if order in row else value
+        return found
+
+    def _inside(self, branch: Defects, slopes: Mapping[int, Jet]) -> np.ndarray | None:
+        """At which points of the grid a branch holds; None where there is only one."""
+        if not self.defects.elsewhere:
+            return None
+        inside = np.ones(len(self.diffusion.points), dtype=bool)
+        for f, sign in branch.where:
+            value = value_of(f, branch.ring, self.parameters, slopes)
+            # Where f is 0 both branches are the same function.
+            inside &= (value.c[0] > 0) == (sign > 0)
+        return inside
 
 
 def slopes_of(taylor: np.ndarray, highest: int) -> dict[int, Jet]:

@@ -92,7 +92,7 @@ def test_the_later_terms_describe_the_grids_too() -> None:
     prediction = found._prediction
     facts: dict[str, object] = {}
     first = found.leading_bias().constant
-    second = prediction._coefficient(2, expand_defects(EULER, 3), facts).value
+    second = prediction._coefficient(2, expand_defects(EULER, 3, prediction.parameters), facts).value
     step = 0.0005
     value, half = (found.grid_bias(h).value for h in (step, step / 2))
     assert value is not None
