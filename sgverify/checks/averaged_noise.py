@@ -9,8 +9,8 @@ from sgverify.checks.making import whole
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.exact.minibatch_moments import Moments, estimator_moments, polynomial_text
-from sgverify.exact.series.local_order import LocalOrder
 from sgverify.exact.series.noise_terms import NoiseTerm, noise_terms
+from sgverify.exact.series.orders import LocalOrder
 
 NAMES = {
     "g": "the minibatch's gradient less the full one, its derivatives g', g'', ...",

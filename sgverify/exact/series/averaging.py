@@ -12,6 +12,7 @@ from sgverify.exact.series.operators import Operator
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.printing import potential_label
 from sgverify.exact.series.ring import Index, Ring
+from sgverify.exact.series.smoothness import has_moments
 
 Family = tuple[Index, ...]
 Moments = tuple[Family, ...]
@@ -33,7 +34,7 @@ def average(operator: Operator, ring: Ring) -> dict[Moments, Operator]:
     here does not cancel for a generic minibatch. Raises `NotExpandableError` where a derivative of U stands under a
     root, which has no moments.
     """
-    if not all(ring.has_moments(value) for value in operator.values()):
+    if not all(has_moments(value, ring) for value in operator.values()):
         raise NotExpandableError("the average over minibatches of a root of their gradients")
     parts: dict[Moments, Operator] = {}
     for index, value in operator.items():

@@ -6,15 +6,16 @@ is proved at every real state; what fails on one fails where a state was found t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.evaluation import NotRealError, sign_of
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.evaluation import NotRealError, sign_of, size_at, value_at
+from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
 
@@ -24,8 +25,15 @@ MOST_BRANCHES = 32
 LOOKS = 400
 """Points at which numbers are asked; one that tells is enough, so that their count decides what stays open and nothing else."""
 
+ROUNDING = 1e-12
+"""What a few operations on floats may round to, of the size of what cancels: some thousand units in the last place."""
+
 Signs = Mapping[str, int]
 T = TypeVar("T")
+
+
+class EmptyBranchError(Exception):
+    """No real state lies on a branch."""
 
 
 def on_every_branch(expand: Callable[[Signs], T]) -> list[tuple[Signs, T]]:
@@ -51,33 +59,48 @@ def told_from_zero(value: Polynomial, ring: Ring) -> bool:
 
     Without opaque roots and signs it is: a polynomial that is not 0 is not 0 somewhere. Roots of numbers are
     independent of one another. Raises `NotExpandableError` where no number tells: it may be 0 by a relation that the
-    ring does not have, or the branch may be empty.
+    ring does not have, or by more digits than a rounded float has, or the branch may be empty.
     """
     if not value:
         return False
     degrees = value.degrees()
     free = all(what.kind == "number" or not degrees[k] for k, what in ring.opaque.items())
-    if free and not ring.supposed:
+    if free and not ring.supposed and not ring.rounded:
         return True
     for point in points_of(ring):
         try:
-            if sign_of(value, ring, point):
-                return True
+            found = value_at(value, ring, point)
         except NotRealError:
             continue
+        least = ROUNDING * size_at(value, ring, point) if ring.rounded else 0
+        if found.a > least or found.b < -least:
+            return True
     raise NotExpandableError(f"{ring.text(value, 4)}, which is not told from 0")
 
 
-def reachable(ring: Ring) -> bool:
-    """Whether a real state was found that lies on the ring's branch."""
-    return next(points_of(ring), None) is not None
+def is_empty(ring: Ring) -> bool:
+    """Whether it is proved that no real state lies on the ring's branch: polynomials in one generator contradict one another.
+
+    Between the real roots of all of them nothing changes its sign, so that one number of each interval says it all.
+    """
+    return any(
+        not any(
+            all(sign_of(f, ring, {position: x}.__getitem__) == ring.signs[key] for key, f in members)
+            for x in _between_roots([f for _, f in members], ring, position)
+        )
+        for position, members in _of_one_generator(ring).items()
+    )
 
 
 def points_of(ring: Ring) -> Iterator[Callable[[int], Fraction]]:
     """Points at which every supposed sign is the sign: numbers for the generators by position."""
     random = Random(0)
+    inside = {
+        position: _between_roots([f for _, f in members], ring, position)
+        for position, members in _of_one_generator(ring).items()
+    }
     for _ in range(LOOKS):
-        point = _Point(ring, random)
+        point = _Point(ring, random, inside)
         try:
             if all(sign_of(f, ring, point) == ring.signs[key] for key, f in ring.supposed.items()):
                 yield point
@@ -85,17 +108,62 @@ def points_of(ring: Ring) -> Iterator[Callable[[int], Fraction]]:
             continue
 
 
+def _of_one_generator(ring: Ring) -> dict[int, list[tuple[str, Polynomial]]]:
+    """The supposed polynomials in one generator and rational numbers alone, by the generator's position."""
+    found: dict[int, list[tuple[str, Polynomial]]] = {}
+    for key, f in ring.supposed.items():
+        used = {k for monomial in f.monoms() for k, e in enumerate(monomial) if e}
+        if len(used) == 1 and not used & set(ring.opaque):
+            found.setdefault(used.pop(), []).append((key, f))
+    return found
+
+
+def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> list[Fraction]:
+    """A number below, between and above the real roots of polynomials in one generator, isolated exactly."""
+    # sympy takes a third of a second to load, and few definitions ask.
+    from sympy import Poly, Rational, Symbol
+
+    x = Symbol("x")
+    poly = Poly(x if position in ring.never_negative else 1, x)
+    for value in values:
+        terms = {
+            (int(m[position]),): Rational(*rational(c).as_integer_ratio()) for m, c in value.to_dict().items()
+        }
+        poly = poly * Poly.from_dict(terms, x)
+    poly = poly.sqf_part()
+    ends, width = _isolated(poly, None), Fraction(1)
+    # Neighbouring intervals may share an end, which is then a root of neither.
+    while any(before[1] >= after[0] for before, after in pairwise(ends)):
+        width /= 16
+        ends = _isolated(poly, width)
+    if not ends:
+        return [Fraction(1), Fraction(-1)]
+    middles = [(before[1] + after[0]) / 2 for before, after in pairwise(ends)]
+    places = [ends[0][0] - 1, *middles, ends[-1][1] + 1]
+    return [place for place in places if place > 0] if position in ring.never_negative else places
+
+
+def _isolated(poly: Any, width: Fraction | None) -> list[tuple[Fraction, Fraction]]:
+    found = poly.intervals(eps=None if width is None else (width.numerator, width.denominator))
+    return [(Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for (a, b), _ in found]
+
+
 @dataclass
 class _Point:
-    """Random numbers of every size and sign, roots of parameters positive; small wholes meet equations between them."""
+    """Random numbers of every size and sign, roots of parameters positive, or numbers that were found inside."""
 
     ring: Ring
     random: Random
+    inside: Mapping[int, list[Fraction]]
     known: dict[int, Fraction] = field(default_factory=dict)
 
     def __call__(self, position: int) -> Fraction:
         if position not in self.known:
             size = Fraction(self.random.randint(1, 64), self.random.choice((1, 4, 16, 64)))
             negative = position not in self.ring.never_negative and self.random.random() < 0.5
-            self.known[position] = -size if negative else size
+            found = self.inside.get(position, [])
+            if found and self.random.random() < 0.5:
+                self.known[position] = self.random.choice(found)
+            else:
+                self.known[position] = -size if negative else size
         return self.known[position]

@@ -30,7 +30,8 @@ from fractions import Fraction
 from math import floor
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.local_order import LocalOrder, compare_through, local_order
+from sgverify.exact.series.local_order import compare_through, local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import Scheme
 
 SYMBOLIC = (1, 2, 3)

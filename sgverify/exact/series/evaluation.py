@@ -46,6 +46,12 @@ def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
     return total
 
 
+def size_at(value: Polynomial, ring: Ring, point: Point) -> Any:
+    """What the terms of `value` are in size at a point, cancelling or not."""
+    terms = ({m: c} for m, c in value.to_dict().items())
+    return sum(abs(value_at(ring.context.from_dict(term), ring, point)).b for term in terms)
+
+
 def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
     """1 or -1 where the sign of a value at a point can be told, else 0; without a point that of a number."""
     found = value_at(value, ring, point or _nowhere)

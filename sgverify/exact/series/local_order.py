@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
-from sgverify.exact.series.branches import Signs, on_every_branch, reachable, told_from_zero
-from sgverify.exact.series.conditions import LIMIT, UNSEEN, WHERE, Condition
+from sgverify.exact.series.branches import EmptyBranchError, Signs, is_empty, on_every_branch, told_from_zero
 from sgverify.exact.series.evaluation import root_interval, sign_of
 from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
+from sgverify.exact.series.orders import Defect, LocalOrder
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring, TooShallowError
 from sgverify.exact.series.settled import SettledStep
+from sgverify.exact.series.smoothness import takes_roots_of_gradients
 from sgverify.exact.series.symbols import exponential_symbols, operator_of, symbol_of
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.schemes import Dynamics, Scheme
@@ -23,81 +24,6 @@ from sgverify.schemes import Dynamics, Scheme
 HIGHEST_ORDER = 4
 HIGHEST_CLAIM = 8
 """Orders are examined to HIGHEST_ORDER, or to what a scheme claims where that is more, but not beyond this."""
-
-
-@dataclass(frozen=True)
-class Defect:
-    """The first power of h at which P_h and exp(hL) differ, and the operator that they differ by.
-
-    Of a defect averaged over minibatches, `operator` is the part without noise, and `noise_alone` says that
-    there is none: everything that is left carries moments of the gradient noise. `where` is the part of the state
-    space in which it was found, "" where the definition is one power series for all states.
-    """
-
-    power: Fraction
-    text: str
-    operator: Operator = field(repr=False, compare=False, default_factory=dict)
-    noise_alone: bool = False
-    where: str = ""
-
-    @property
-    def order(self) -> Fraction:
-        """The local order K that this defect leaves: the error is O(h^(K+1))."""
-        return self.power - 1
-
-
-@dataclass(frozen=True)
-class LocalOrder:
-    """Local order K (chen2015 Definition 1), given the minibatch and averaged over minibatches.
-
-    A `None` defect means that none was found up to order `examined`. Of a scheme with memory the order is the weak
-    one at finite times: the defect is that of the step once the start of the memory is forgotten, which is what
-    accumulates, and `start` is what the start leaves in E f(X_n) for good. `steps` is the number of consecutive steps that
-    were expanded for the moments of the minibatches: one, and one more for each memory that a scheme carries.
-
-    All of it is said as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| in
-    it is proved on every branch, and a defect is one of some branch. Where signs of parameters decide, this is
-    the order in the region `where` (such as "T - 1 > 0"), and `elsewhere` holds that of the other regions. `counts`: a
-    sum over coordinates in the step grows with their number by itself, as one of constants does.
-    """
-
-    dim: int
-    given_minibatch: Defect | None
-    averaged: Defect | None
-    examined: int
-    steps: int = 1
-    start: Defect | None = None
-    conditions: tuple[Condition, ...] = ()
-    where: str = ""
-    elsewhere: tuple[LocalOrder, ...] = ()
-    counts: bool = False
-
-    @property
-    def order(self) -> Fraction:
-        """K given the minibatch, or the order examined where no defect was found."""
-        own = Fraction(self.examined) if self.given_minibatch is None else self.given_minibatch.order
-        # One step's error at h^(K+1) adds up to h^K; what the start leaves is there once.
-        return own if self.start is None else min(own, self.start.power)
-
-    @property
-    def averaged_order(self) -> Fraction:
-        """K averaged over minibatches, for minibatch noise with generic moments."""
-        return Fraction(self.examined) if self.averaged is None else self.averaged.order
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """How small h must be where the definition is its power series only below some h, such as "h < 1/5"."""
-        return tuple(condition.text for condition in self.conditions if condition.kind in (LIMIT, UNSEEN))
-
-    @property
-    def unseen(self) -> bool:
-        """Whether the definition holds what no power of h shows, so that the order is that of h -> 0 alone."""
-        return any(condition.kind == UNSEEN for condition in self.conditions)
-
-    @property
-    def exceptions(self) -> tuple[str, ...]:
-        """Where the definition is not defined, or not real: what is proved is proved where these hold."""
-        return tuple(condition.text for condition in self.conditions if condition.kind == WHERE)
 
 
 def local_order(
@@ -142,12 +68,8 @@ def _over_branches(
     symbolic: bool = False,
 ) -> LocalOrder:
     """The order at the parameters `at`, with those of other regions; `orders` are examined until one is found."""
-    branches = [
-        branch
-        for _, branch in on_every_branch(
-            lambda signs: _Branch.of(scheme, dim, orders, signs, at or {}, symbolic)
-        )
-    ]
+    every = on_every_branch(lambda signs: _Branch.of(scheme, dim, orders, signs, at or {}, symbolic))
+    branches = [branch for _, branch in every if branch is not None]
     if len(branches) == 1:
         return branches[0].order
     regions: dict[str, list[_Branch]] = {}
@@ -156,15 +78,19 @@ def _over_branches(
     found = sorted((_worst(members) for members in regions.values()), key=lambda branch: branch.order.order)
     here = next((branch for branch in reversed(found) if branch.is_here), found[0]) if at else found[0]
     others = tuple(branch.order for branch in found if branch is not here)
-    return replace(here.order, elsewhere=others)
+    return replace(here.order, where=here.closed, elsewhere=others)
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """The order on one branch; `is_here` says whether the parameters asked for lie in its region or on its edge."""
+    """The order on one branch; `is_here` says whether the parameters asked for lie in its region or on its edge.
+
+    On an edge, where |f| = f = 0, both branches are the same step: `closed` is the region with the edges that they lie on.
+    """
 
     order: LocalOrder
     region: str
+    closed: str
     is_here: bool
 
     @staticmethod
@@ -175,13 +101,17 @@ class _Branch:
         signs: Signs,
         at: Mapping[str, Fraction],
         symbolic: bool,
-    ) -> _Branch:
+    ) -> _Branch | None:
+        """The branch of these signs; None where no state lies on it."""
         found = LocalOrder(dim, None, None, 0, steps_of(scheme))
         for examined in orders:
-            found, ring = _examine(scheme, found, examined, signs, symbolic)
+            try:
+                found, ring = _examine(scheme, found, examined, signs, symbolic)
+            except EmptyBranchError:
+                return None
             if found.given_minibatch is not None and found.averaged is not None:
                 break
-        of_state, of_parameters, is_here = [], [], True
+        of_state, of_parameters, closed, is_here = [], [], [], True
         numbers = {
             ring.position("root", name): root_interval(value)
             for name, value in at.items()
@@ -196,12 +126,12 @@ class _Branch:
             text = f"{ring.text(f)} {'>' if signs[key] > 0 else '<'} 0"
             if ring.depends_only_on_parameters(f):
                 of_parameters.append(text)
-                is_here = is_here and (not at or sign_of(f, ring, numbers.__getitem__) != -signs[key])
+                sign = sign_of(f, ring, numbers.__getitem__) if at else signs[key]
+                is_here = is_here and sign != -signs[key]
+                closed.append(text if sign else text.replace(" > 0", " >= 0").replace(" < 0", " <= 0"))
             else:
                 of_state.append(text)
         region, where = " and ".join(of_parameters), " and ".join(of_state)
-        if (found.given_minibatch or found.averaged) and not reachable(ring):
-            raise NotExpandableError(f"roots of squares, and no state was found where {region} {where}")
         found = replace(
             found,
             given_minibatch=_placed(found.given_minibatch, where),
@@ -209,7 +139,7 @@ class _Branch:
             conditions=tuple(ring.conditions),
             where=region,
         )
-        return _Branch(found, region, is_here)
+        return _Branch(found, region, " and ".join(closed), is_here)
 
 
 def _placed(defect: Defect | None, where: str) -> Defect | None:
@@ -238,6 +168,8 @@ def _examine(
     """Compare the powers of h that `before` did not, through h^(examined + 1)."""
     degree, steps = 2 * (examined + 1), before.steps
     ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs, symbolic=symbolic)
+    if is_empty(ring):
+        raise EmptyBranchError
     settled = _settled(scheme, before.dim, degree, signs, symbolic) if scheme.memory else None
     given, averaged = before.given_minibatch, before.averaged
     for j in range(2 * (before.examined + 1) + 1 if before.examined else 0, degree + 1):
@@ -376,7 +308,7 @@ def _averaged_defect(
     """
     operator = operator_of(plain, own)
     texts = [defect_text(operator, own, power)] if plain else []
-    if ring.takes_roots_of_gradients:
+    if takes_roots_of_gradients(ring):
         if not plain and ring.minibatches > 1:
             raise NotExpandableError("the average over independent minibatches of a root of their gradients")
         if plain:

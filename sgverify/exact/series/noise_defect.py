@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from sgverify.exact.series.averaging import average, print_moments
-from sgverify.exact.series.local_order import Defect, defect_text
+from sgverify.exact.series.local_order import defect_text
 from sgverify.exact.series.operators import compose, difference, generator_of, ring_of
+from sgverify.exact.series.orders import Defect
 from sgverify.schemes import Dynamics
 
 

@@ -91,9 +91,9 @@ class FlintPolynomials:
             parts.append(value.subs(nothing))
         return parts
 
-    def square_free(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f square-free and coprime."""
-        factor, parts = value.factor_squarefree()
+    def factors(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f irreducible."""
+        factor, parts = value.factor()
         return rational(factor), [(base, int(exponent)) for base, exponent in parts]
 
 
@@ -113,8 +113,8 @@ class Library(Protocol):
     def powers(self, value: Any, position: int) -> list[Polynomial]:
         """[c_0, c_1, ...] with value = sum_n c_n x^n, x the generator at `position`."""
 
-    def square_free(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
-        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f square-free and coprime."""
+    def factors(self, value: Any) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f irreducible."""
 
 
 def library() -> Library:

@@ -1,6 +1,6 @@
 """The square root of a polynomial as the non-negative number that it is at every real state.
 
-sqrt(x^2) is |x|, and not x. Of value = c prod_k f_k^(e_k), c rational and the f_k square-free, the root is
+sqrt(x^2) is |x|, and not x. Of value = c prod_k f_k^(e_k), c rational and the f_k irreducible, the root is
 
     sqrt(value) = prod_k |f_k|^floor(e_k / 2) * sqrt(c prod_(e_k odd) f_k),
 
@@ -12,7 +12,7 @@ numbers (the configuration refuses others), everything else is any real number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,7 @@ def square_root(value: Polynomial, ring: Ring) -> Polynomial:
     value = ring.reduce(value)
     if not value:
         return value
-    factor, parts = ring.library.square_free(value)
+    factor, parts = _factors(value, ring)
     whole, odd = ring.one, []
     for base, exponent in parts:
         half, once = divmod(exponent, 2)
@@ -74,7 +74,7 @@ def manifest_sign(value: Polynomial, ring: Ring) -> int:
 
 
 def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial], ring: Ring) -> Polynomial:
-    """sqrt(factor * the product of the square-free polynomials `odd`).
+    """sqrt(factor * the product of the irreducible polynomials `odd`).
 
     The root of a product is the product of the roots of those factors that are never negative; the others stay
     together under one root, for their product may be positive where none of them is.
@@ -99,3 +99,23 @@ def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial]
     ring.condition(WHERE, f"{ring.text(left)} >= 0")
     ring.under_roots.append(left)
     return root * ring.constant_root(abs(factor)) * ring.opaque_root(left)
+
+
+def _factors(value: Polynomial, ring: Ring) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+    """The irreducible factors; T - 1 is one, although it is (sqrt(T) - 1)(sqrt(T) + 1) in the ring's generators."""
+    halved = {k for k in ring.parameter_positions if all(m[k] % 2 == 0 for m in value.monoms())}
+    factor, parts = ring.library.factors(_scaled(value, {k: Fraction(1, 2) for k in halved}, ring))
+    found = []
+    for base, exponent in parts:
+        # T itself is the square of a generator.
+        single = any(base == ring.generator_at(k) for k in halved)
+        whole = base if single else _scaled(base, {k: Fraction(2) for k in halved}, ring)
+        found.append((whole, 2 * exponent if single else exponent))
+    return factor, found
+
+
+def _scaled(value: Polynomial, by: Mapping[int, Fraction], ring: Ring) -> Polynomial:
+    """The exponents of some generators times a number."""
+    return ring.context.from_dict(
+        {tuple(int(int(e) * by.get(k, 1)) for k, e in enumerate(m)): c for m, c in value.to_dict().items()}
+    )

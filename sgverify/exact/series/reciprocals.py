@@ -75,7 +75,7 @@ def _cancelled(value: Polynomial, at: int, divisor: Polynomial, ring: Ring) -> P
         parts[n - 1] = parts[n - 1] + quotient
     total = ring.zero
     for n, part in enumerate(parts):
-        total = total + part * ring.slot_at(at) ** n
+        total = total + part * ring.generator_at(at) ** n
     return total
 
 

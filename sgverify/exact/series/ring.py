@@ -20,7 +20,7 @@ from sgverify.exact.series.reciprocals import without_quotients
 from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
 from sgverify.schemes import Surd, exact
 from sgverify.schemes.algebraic import Algebraic
-from sgverify.schemes.surd import sqrt_of_rational
+from sgverify.schemes.surd import LONGEST_DECIMAL, sqrt_of_rational
 
 Index = tuple[int, ...]
 SLOTS = 8
@@ -66,6 +66,7 @@ class Ring:
         self.conditions: dict[Condition, None] = {}
         self.supposed: dict[str, Polynomial] = {}
         self.under_roots: list[Polynomial] = []
+        self.rounded = False
         self.cap = cap
         self.depth = depth
         self.minibatches = max(1, minibatches)
@@ -158,8 +159,14 @@ class Ring:
         return self.library.powers(value, position)
 
     def constant(self, value: Any) -> Polynomial:
-        """An exact number as a ring element; roots of primes take slots."""
+        """An exact number as a ring element; roots of primes take slots.
+
+        A float is the number that `exact` reads it as; one that is no short decimal or simple fraction, such as a
+        value of math.exp, is itself rounded, which `rounded` remembers.
+        """
         number = exact(value)
+        parts = [number] if isinstance(number, Fraction) else number.terms.values()  # type: ignore[attr-defined]
+        self.rounded = self.rounded or any(part.denominator > LONGEST_DECIMAL for part in parts)
         if isinstance(number, Fraction):
             return self.context.constant(self.library.number(number))
         assert isinstance(number, Surd | Algebraic)
@@ -207,8 +214,8 @@ class Ring:
                 self.never_negative.add(at)
         return self.generator("slot", self._slots[key])
 
-    def slot_at(self, position: int) -> Polynomial:
-        """The opaque element at a position."""
+    def generator_at(self, position: int) -> Polynomial:
+        """The generator at a position."""
         return self._generators[position]
 
     def square_of_slot(self, position: int) -> Fraction:
@@ -230,7 +237,7 @@ class Ring:
         return square_root(value, self)
 
     def opaque_root(self, value: Polynomial) -> Polynomial:
-        """The root of a square-free polynomial that is not negative, by its square alone."""
+        """The root of a polynomial that is not negative, by its square alone."""
         self.refuse_draws(value, "the square root of")
         return self.slot(("sqrt", str(value)), Opaque("root", f"sqrt({self.text(value)})", argument=value))
 
@@ -307,26 +314,6 @@ class Ring:
     def depends_only_on_parameters(self, value: Polynomial) -> bool:
         """Whether no state, derivative of U or draw occurs in `value`, under a root neither."""
         return self._made_of(value, self.parameter_positions)
-
-    def is_smooth(self, value: Polynomial) -> bool:
-        """Whether no root of the state occurs in `value`, whose derivatives the ring does not have."""
-        return all(
-            self.depends_only_on_parameters(what.argument)
-            for position, what in self.opaque.items()
-            if what.kind != "number" and value.degrees()[position]
-        )
-
-    @property
-    def takes_roots_of_gradients(self) -> bool:
-        """Whether a derivative of U stands under a root, or in a polynomial whose sign is supposed."""
-        inside = [what.argument for what in self.opaque.values() if what.kind == "root"]
-        return any(value.degrees()[k] for value in (*inside, *self.supposed.values()) for k in self.jets)
-
-    def has_moments(self, value: Polynomial) -> bool:
-        """Whether no root in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
-        degrees = value.degrees()
-        inside = [what.argument for k, what in self.opaque.items() if what.kind == "root" and degrees[k]]
-        return not any(argument.degrees()[k] for argument in inside for k in self.jets)
 
     def _made_of(self, value: Polynomial, allowed: Iterable[int]) -> bool:
         used = {k for monomial in value.monoms() for k, e in enumerate(monomial) if e}

@@ -186,7 +186,7 @@ def _over(series: Series, divisor: Polynomial) -> Series:
     above, below = ring.one, divisor
     for position, what in ring.opaque.items():
         if what.kind == "root" and all(m[position] for m in below.monoms()):
-            root = ring.slot_at(position)
+            root = ring.generator_at(position)
             above, below = above * root, ring.reduce(below * root)
     terms = {}
     for k, c in series.terms.items():

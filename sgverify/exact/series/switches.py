@@ -50,12 +50,12 @@ def _has_square(ring: Ring, terms: Mapping[int, Polynomial]) -> bool:
     if at in ring.opaque:
         return True
     # The last slot is free: it stands for s.
-    s, whole = ring.slot_at(at), ring.zero
+    s, whole = ring.generator_at(at), ring.zero
     for k, c in terms.items():
         whole = whole + c * s**k
     return any(
         power > 1 and _may_vanish(ring, [part for part in ring.powers(base, at) if part])
-        for base, power in ring.library.square_free(whole)[1]
+        for base, power in ring.library.factors(whole)[1]
         if base.degrees()[at]
     )
 

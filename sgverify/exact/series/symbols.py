@@ -13,6 +13,7 @@ from typing import Any
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Index, Ring
+from sgverify.exact.series.smoothness import is_smooth
 
 Operator = dict[Index, Polynomial]
 
@@ -76,7 +77,7 @@ def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
     Raises `TooShallowError` where that needs more derivatives of U than the ring holds, and `NotExpandableError`
     for a root of the state, of which the ring has no derivatives.
     """
-    if not ring.is_smooth(value):
+    if not is_smooth(value, ring):
         raise NotExpandableError(f"a derivative of {ring.text(value)}")
     name, i = ring.coordinates[k]
     total = value.derivative(k)

@@ -131,20 +131,11 @@ class SympyPolynomials:
             parts[n][(*exponents[:position], 0, *exponents[position + 1 :])] = factor
         return [SympyPolynomial(part) for part in parts]
 
-    def square_free(self, value: SympyPolynomial) -> tuple[Fraction, list[tuple[SympyPolynomial, int]]]:
-        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f square-free and coprime."""
-        element = value.element
-        shared = tuple(map(min, zip(*element, strict=True)))
-        factor, parts = element.ring.from_dict(
-            {tuple(a - b for a, b in zip(m, shared, strict=True)): c for m, c in element.items()}
-        ).sqf_list()
-        found = [
-            (generator, exponent)
-            for generator, exponent in zip(element.ring.gens, shared, strict=True)
-            if exponent
-        ]
+    def factors(self, value: SympyPolynomial) -> tuple[Fraction, list[tuple[SympyPolynomial, int]]]:
+        """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f irreducible."""
+        factor, parts = value.element.factor_list()
         number = Fraction(int(factor.numerator), int(factor.denominator))
-        return number, [(SympyPolynomial(base), exponent) for base, exponent in [*found, *parts]]
+        return number, [(SympyPolynomial(base), exponent) for base, exponent in parts]
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,7 @@ from sgverify.exact.series.operators import (
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.smoothness import is_smooth
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
@@ -163,7 +164,7 @@ def _on_branch(scheme: Scheme, highest: int, signs: Signs, parameters: Mapping[s
         left = difference(parts[2 * k], exact[k], ring)
         if left:
             operators[k] = left
-    smooth = {k: o for k, o in operators.items() if all(map(ring.is_smooth, o.values()))}
+    smooth = {k: o for k, o in operators.items() if all(is_smooth(c, ring) for c in o.values())}
     adjoints = {k: _adjoint_of_one(operator, generator, ring) for k, operator in smooth.items()}
     return Defects(
         highest,

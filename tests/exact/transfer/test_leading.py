@@ -6,12 +6,16 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from sgverify.exact.transfer.defects import expand_defects
+from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.line import LineAnswers
-from sgverify.schemes import Scheme
+from sgverify.exact.transfer.motion import Motion
+from sgverify.schemes import Scheme, dot, langevin, sqrt
 from sgverify.schemes.catalogue import find_scheme
+from sgverify.schemes.scheme import make_scheme
 from tests.exact.transfer.schemes import bounded_heun, coins, half_kicks, heun, planted_drift, weak_noise
 from tests.exact.transfer.test_bias_on_grids import answers, build
 
@@ -133,3 +137,39 @@ def test_a_wrong_sign_of_the_poisson_equation_would_be_seen() -> None:
     value = found.grid_bias(0.01).value
     assert value is not None
     assert math.copysign(1, value) == math.copysign(1, found.leading_bias().constant)
+
+
+def test_the_kink_of_a_tamed_step_enters_its_constant_as_it_is() -> None:
+    """h g/(1 + h |g|) on N(m, 1/k): b_1 of theta^2 is 1/2 + 2 sqrt(2/(pi k)), and the mean stays where it is.
+
+    D_2 is Euler's, which gives 1/2, and |g| g d; psi' = (theta + m)/k up to its even part, so pi(|g| g psi') =
+    E |X|^3 k with X ~ N(0, 1/k), which is 2 sqrt(2/(pi k)).
+    """
+    engine = answers(
+        make_scheme(_tamed, langevin, order=1), build("gaussian", precision=4, mean=3), "theta**2"
+    )
+    leading = engine.leading_bias().leading
+    assert leading is not None and leading.order == 1
+    assert abs(leading.value - (0.5 + 2 * math.sqrt(2 / (4 * math.pi)))) < leading.error_bound < 1e-6
+
+
+def test_a_scalar_product_moves_the_points_of_the_line_one_by_one() -> None:
+    """A state of one coordinate is a vector all the same: dot(g, g) is a number for each point and each node."""
+
+    def step(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        g = grad(theta)
+        return theta - h * g / (1 + h * sqrt(dot(g, g))) + sqrt(2 * T * h) * noise()
+
+    motion = Motion(make_scheme(step, langevin, order=1), build("gaussian", precision=4, mean=3), {"T": 1.0})
+    x = np.array([0.0, 3.0, 5.0], dtype=EXTENDED)
+    slope = 4 * (x - 3)
+    mean = x - slope / 10 / (1 + np.abs(slope) / 10)
+    moved, weights = motion.after(x, 0.1, 5)
+    assert moved.shape == (3, 5) and weights.shape == (5,)
+    assert np.abs(moved @ weights - mean).max() < 1e-15
+    assert np.abs(motion.without_noise(x, 0.1) - mean).max() < 1e-15
+
+
+def _tamed(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    g = grad(theta)
+    return theta - h * g / (1 + h * sqrt(g * g)) + sqrt(2 * T * h) * noise()
