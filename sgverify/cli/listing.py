@@ -5,7 +5,7 @@ from __future__ import annotations
 from sgverify.claims import Claim
 from sgverify.errors import UnknownNameError
 
-KINDS = ("schemes", "targets", "claims", "checks", "mutants")
+KINDS = ("schemes", "targets", "claims", "checks", "mutants", "face")
 
 
 def items_of(kind: str) -> list[dict[str, str]]:
@@ -30,6 +30,15 @@ def items_of(kind: str) -> list[dict[str, str]]:
         return [
             _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)
             for mutant in mutants().values()
+        ]
+    if kind == "face":
+        from sgverify.schemes.limits import LIMITS
+
+        return [
+            _row(
+                limit.name, f"No definition has {limit.what}. Instead: {limit.way_on}.", f"told: {limit.told}"
+            )
+            for limit in LIMITS.values()
         ]
     raise UnknownNameError("kind of list", kind, KINDS)
 

@@ -66,6 +66,14 @@ class _Gradient:
         self._run.fresh += 1
         return _Gradient(self._run, self._run.fresh)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Refused(
+            f"grad.{name}; known are grad(theta), the gradient of the whole potential on this step's minibatch, and grad.fresh(), "
+            "that of another minibatch; what else there is no definition for, `sgverify list face` tells with the way on"
+        )
+
 
 class _Potential:
     """The potential ingredient of a density."""
