@@ -21,6 +21,12 @@ CHECK = "stationarity"
 DIMENSIONS = (1, 2, 3)
 """A density without its dim is invariant in dimension 1 alone."""
 
+FURTHER = (4, 5, 6, 7, 8, 10, 15, 20)
+"""Where `dim` is asked for: what it is taken for may be right in the first few dimensions alone."""
+
+LARGEST = 30
+"""The largest configured dimension that is read too, in about a second."""
+
 CURL_DIMENSION = 2
 """Where the skew matrix of the complete recipe is looked for and printed."""
 
@@ -38,8 +44,7 @@ def check_stationarity(subject: Subject, claim: Claim) -> Evidence:
     try:
         values = dict(claim.values)
         found = [
-            stationarity_residual(dynamics, density, dim, values)
-            for dim in sorted({*DIMENSIONS, dynamics.longest})
+            stationarity_residual(dynamics, density, dim, values) for dim in _dimensions(subject, density)
         ]
         curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
     except NotExpandableError as error:
@@ -53,6 +58,14 @@ def check_stationarity(subject: Subject, claim: Claim) -> Evidence:
         judgement=_judge(found),
         certificate=_certificate(found, curl),
     )
+
+
+def _dimensions(subject: Subject, density: Density) -> list[int]:
+    """The dimensions that are read, the configured one among them where its cost allows."""
+    dynamics, configured = subject.scheme.dynamics, subject.target.dim
+    asks = "dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients)
+    own = {configured} if configured <= (3 if dynamics.riemannian else LARGEST) else set()
+    return sorted({*DIMENSIONS, dynamics.longest, *(FURTHER if asks else ()), *own})
 
 
 def stated_density(claim: Claim, dynamics: Dynamics) -> Density | None:

@@ -66,7 +66,12 @@ def transferred_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
                 (bias.note for bias in biases if bias.value is None and bias.note), "no grid has a value"
             )
             reason = f"{judgement.reason}; predicted only, as no grid confirms it: {why}"
-            judgement = Judgement(judgement.verdict, judgement.sharp, reason)
+            judgement = replace(judgement, reason=reason)
+    if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
+        # The steps that are asked about have no law that could be told: what holds as h -> 0 is no answer for them.
+        why = next((bias.note for bias in biases if bias.note), "no grid has a value")
+        reason = f"{judgement.reason}; of the configured steps nothing is known: {why}"
+        judgement = Judgement("inconclusive", False, reason)
     judgement = explained(subject, judgement, [])
     escaping = [bias for bias in biases if bias.escape is not None]
     if escaping:
@@ -124,6 +129,13 @@ def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judge
             False,
             f"{what}: its coefficient of h^{doubtful.order} is {doubtful.value:.3g} within {doubtful.error_bound:.1g}, which "
             "is not told from 0, and no algebra proves it to be 0",
+        ), None
+    if term is None and leading.proved_order < predicted:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{what}: its coefficients are 0 below h^{leading.proved_order}, and of those up to the predicted h^{predicted} "
+            "not all were computed",
         ), None
     if term is None:
         last = leading.terms[-1].order

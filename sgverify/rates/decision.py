@@ -163,6 +163,9 @@ def decide_terms(
         else:
             placed = ", ".join(f"{text} {at(trial)}" for text, trial in zip(carried, trials, strict=True))
             reason = f"of {what}, {placed}; at most {margin:.0%} is allowed"
+        if dropped:
+            unjudged = ", ".join(f"{x:.3g}" for x in abscissae[:dropped])
+            reason += f"; the expansion does not hold yet at {name}={unjudged}, of which this says nothing"
     else:
         verdict, reason, more = explain(trials, margin, what, f"{name}={abscissae[dropped]:.3g}", control)
     return Decision(

@@ -122,3 +122,25 @@ def test_a_printed_density_is_text_over_the_state_and_its_ingredients():
     with pytest.raises(DefinitionError):
         printed_density("-U(theta)*theta", thermostat)
     assert find_scheme("sgnht-euler").dynamics.density is not None
+
+
+def test_a_number_that_is_dim_in_the_first_dimensions_is_found_out() -> None:
+    """The thermostat of a user: n is dim in dimensions 1, 2 and 3."""
+
+    def rho(theta, p, xi, *, U, dim, D, T):
+        return -(U(theta) + dot(p, p) / 2 + dim / 2 * (xi - D) ** 2) / T
+
+    @dynamics(theta="vector", p="vector", xi="scalar", density=rho)
+    def fitted(theta, p, xi, *, grad, dim, D, T):
+        n = dim + (dim - 1) * (dim - 2) * (dim - 3)
+        return (p, -grad(theta) - xi * p, dot(p, p) / n - T), (0, D * T, 0)
+
+    @scheme(fitted, order=1)
+    def step(theta, p, xi, *, h, grad, noise, dim, D, T):
+        p = p - h * xi * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
+        n = dim + (dim - 1) * (dim - 2) * (dim - 3)
+        return theta + h * p, p, xi + h * (dot(p, p) / n - T)
+
+    (found,) = (e for e in verify(step, checks=["stationarity"]) if e.verdict != "not-applicable")
+    assert found.verdict == "violates"
+    assert "in dimension 4 (it does in dimension 1, 2, 3)" in found.reason
