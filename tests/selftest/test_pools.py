@@ -1,0 +1,62 @@
+"""The pools themselves: the committed table covers them and keeps the bars, and a few entries are judged anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sgverify.checks import verify
+from sgverify.selftest.entries import POOLS, Entry, entries
+from sgverify.selftest.running import judge_apart, settings_of
+from sgverify.selftest.table import WANTED, faults, read
+
+TABLE = Path(__file__).resolve().parents[2] / "reports" / "power" / "pools.json"
+
+FEWEST = {"right": 100, "wrong": 150}
+"""Entries of a pool, at least."""
+
+
+def uncovered(pool: str) -> tuple[set[tuple[str, str, str]], set[tuple[str, str, str]]]:
+    """Entries and settings that the table lacks, and rows of it that are those of no entry."""
+    rows = {(row.family, row.name, row.setting) for row in read(TABLE) if row.pool == pool}
+    due = {(entry.family, entry.name, setting) for entry in entries(pool) for setting in settings_of(entry)}
+    return due - rows, rows - due
+
+
+@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python reports/pools.py writes it")
+@pytest.mark.parametrize("pool", POOLS)
+def test_the_committed_table_has_every_entry(pool: str) -> None:
+    assert uncovered(pool) == (set(), set())
+
+
+@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python reports/pools.py writes it")
+def test_the_committed_table_keeps_the_bars() -> None:
+    assert faults(read(TABLE)) == []
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_a_pool_is_large(pool: str) -> None:
+    assert len(entries(pool)) >= FEWEST[pool]
+
+
+CHEAP = {"vilmart_kernel", "sk_rock_two"}
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in entries("right") if e.name in CHEAP], ids=lambda entry: entry.name
+)
+def test_the_order_that_an_entry_states_is_proved(entry: Entry) -> None:
+    (found,) = verify(entry.step, checks=["local-order"])
+    assert (found.verdict, found.method) == ("conforms", "proof")
+    # Stated too high, the same proof refutes it.
+    (refuted,) = verify(entry.step.named("more", order=(entry.step.order or 0) + 1), checks=["local-order"])
+    assert refuted.verdict == "violates"
+
+
+@pytest.mark.power
+@pytest.mark.parametrize("pool", POOLS)
+def test_no_entry_comes_out_the_wrong_way_and_most_as_wanted(pool: str) -> None:
+    rows = [judge_apart(entry, setting) for entry in entries(pool) for setting in settings_of(entry)]
+    assert {row.name for row in rows} == {entry.name for entry in entries(pool)}
+    assert faults(rows) == [], WANTED[pool]
