@@ -33,9 +33,8 @@ LARGEST = 100
 """Coordinates of theta up to which the approximation is made."""
 
 CLOSE, SHARE = 0.10, 0.25
-"""The approximation is relied upon where U taken at its mode and U averaged over the law give widths that agree to this share;
-where the chain is at most a factor r wider than the target they may differ by r^SHARE besides. What third and fourth derivatives
-of U change is then a part of what is told, or less than is worth telling."""
+"""The approximation is relied upon where what it leaves out changes widths by this share at most; where it makes the chain a
+factor r wider than the target, by r^SHARE besides, which is a part of what is told."""
 
 _SETTLED, _ROUNDS = 1e-3, 40
 """Rounds of averaging end where no standard deviation moves by more than this share."""
@@ -89,25 +88,36 @@ class GaussianClosure:
         return np.sqrt(np.diag(self._chain_law(step)))
 
     def distrust(self, step: float) -> str | None:
-        """Why the approximation is not to be relied upon at this step size; None where it is."""
+        """Why the approximation is not to be relied upon at this step size; None where it is.
+
+        Three changes of the widths are looked at: of the target, and of the chain, from U at its mode to U averaged over the law;
+        and what the part of the gradient that is not linear would add if it changed slowly, and so displaced the chain by
+        itself over the curvature. Where noise in one direction drives another through the third derivatives of U it does.
+        """
         try:
-            peak_law = self._temperature * np.linalg.inv(self._curvature)
-            target = np.log(np.diag(self._target_law) / np.diag(peak_law)) / 2
-            at_mode = np.log(np.diag(self._law_at_the_mode(step)) / np.diag(peak_law)) / 2
-            chain = np.log(np.diag(self._chain_law(step)) / np.diag(self._target_law)) / 2
+            peak = self._temperature * np.linalg.inv(self._curvature)
+            at_mode = _log_widths(self._law_at_the_mode(step)) - _log_widths(peak)
+            averaged = _log_widths(self._chain_law(step)) - _log_widths(self._target_law)
+            bent = _log_widths(self._chain_law(step) + self._displacement(step)) - _log_widths(
+                self._chain_law(step)
+            )
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"the chain's law has no Gaussian approximation ({error})"
-        for whose, change, size in (
-            ("exp(-U/T)", target, 0.0),
-            ("the chain's law", chain - at_mode, np.abs(at_mode).max()),
-        ):
-            excess = np.abs(change) - np.log1p(CLOSE) - SHARE * size
-            worst = int(np.argmax(excess))
-            if not excess[worst] <= 0:
-                return (
-                    f"{whose} is far from Gaussian (the sd of theta[{worst}] is {np.exp(change[worst]):.3g} times as large with U "
-                    "averaged over the law as with U at its mode)"
-                )
+        told = float(np.abs(averaged).max())
+        changes = (
+            (
+                "exp(-U/T)",
+                "with U averaged over it as with U at its mode",
+                _log_widths(self._target_law) - _log_widths(peak),
+                0.0,
+            ),
+            ("the chain's law", "with U averaged over it as with U at its mode", averaged - at_mode, told),
+            ("the chain's law", "with what is not linear in the gradient as without it", bent, told),
+        )
+        for whose, how, change, size in changes:
+            worst = int(np.argmax(np.abs(change)))
+            if not abs(change[worst]) <= np.log1p(CLOSE) + SHARE * size:
+                return f"{whose} is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide {how})"
         return None
 
     @cached_property
@@ -146,7 +156,7 @@ class GaussianClosure:
 
     @cached_property
     def _target_law(self) -> np.ndarray:
-        def law(mean: np.ndarray, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        def law(curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
             return self._temperature * np.linalg.inv(_positive(curvature, "U's averaged Hessian"))
 
         return self._closed(law, self._temperature * np.linalg.inv(self._curvature))
@@ -154,7 +164,7 @@ class GaussianClosure:
     def _chain_law(self, step: float) -> np.ndarray:
         if step not in self._laws:
 
-            def law(mean: np.ndarray, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
+            def law(curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
                 return self._invariant(step, curvature, noise)
 
             self._laws[step] = self._closed(law, self._law_at_the_mode(step))
@@ -168,22 +178,38 @@ class GaussianClosure:
         return self._invariant(step, self._curvature, self._slopes(self._mode[None])[1][0])
 
     def _closed(
-        self, law: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], covariance: np.ndarray
+        self, law: Callable[[np.ndarray, np.ndarray], np.ndarray], covariance: np.ndarray
     ) -> np.ndarray:
         """The covariance that `law` gives back from the gradient's linear fit and the noise averaged over N(mean, covariance)."""
-        mean, (nodes, weights) = self._mode, _nodes(len(self._mode))
+        mean = self._mode
         for _ in range(_ROUNDS):
-            away = nodes @ np.linalg.cholesky(covariance).T
-            slopes, noises = self._slopes(mean + away)
-            if not np.isfinite(slopes).all():
-                raise _NoLawError("the gradient is not finite within the spread")
-            fit = (weights * slopes.T) @ away @ np.linalg.inv(covariance)
-            mean = mean - np.linalg.solve(fit, weights @ slopes)
+            fitted = self._fit(mean, covariance)
+            mean = mean - np.linalg.solve(fitted.curvature, fitted.slope)
             before = covariance
-            covariance = law(mean, (fit + fit.T) / 2, np.einsum("k,kij->ij", weights, noises))
+            covariance = law(fitted.curvature, fitted.noise)
             if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _SETTLED:
                 return covariance
         raise _NoLawError("averaging over it does not settle")
+
+    def _displacement(self, step: float) -> np.ndarray:
+        """The covariance of what is not linear in the gradient, over the curvature. Shape (d, d)."""
+        fitted = self._fit(self._mode, self._chain_law(step))
+        back = np.linalg.inv(fitted.curvature)
+        return np.asarray(back @ fitted.bent @ back)
+
+    def _fit(self, mean: np.ndarray, covariance: np.ndarray) -> _Fit:
+        """The gradient's linear fit over N(mean, covariance), with what it leaves."""
+        nodes, weights = _nodes(len(mean))
+        away = nodes @ np.linalg.cholesky(covariance).T
+        slopes, noises = self._slopes(mean + away)
+        if not np.isfinite(slopes).all():
+            raise _NoLawError("the gradient is not finite within the spread")
+        slope = weights @ slopes
+        rows = (weights * slopes.T) @ away @ np.linalg.inv(covariance)
+        curvature = (rows + rows.T) / 2
+        left = slopes - slope - away @ curvature
+        bent = (weights * left.T) @ left
+        return _Fit(slope, curvature, np.einsum("k,kij->ij", weights, noises), bent)
 
     def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The covariance of theta where the gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d) -> (d, d)."""
@@ -250,8 +276,22 @@ class GaussianClosure:
         return slopes, noises
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """The gradient averaged over a Gaussian law as slope + curvature (theta - mean), its noise, and the square of what is left."""
+
+    slope: np.ndarray
+    curvature: np.ndarray
+    noise: np.ndarray
+    bent: np.ndarray
+
+
 class _NoLawError(InstabilityError):
     """Why there is no Gaussian law to speak of."""
+
+
+def _log_widths(covariance: np.ndarray) -> np.ndarray:
+    return np.asarray(np.log(np.diag(covariance)) / 2)
 
 
 def _positive(matrix: np.ndarray, whose: str) -> np.ndarray:

@@ -65,12 +65,18 @@ class StepBias:
 
     @property
     def note(self) -> str | None:
-        """One line where nothing is said of the spread because the approximation does not hold; None elsewhere."""
+        """One line where nothing sure is said of the spread because the approximation does not hold; None elsewhere."""
         if self.distrust is None:
             return None
+        guess = "" if math.isnan(self.found) else f" (it says {self.found / self.true:.2g} times as wide)"
+        mend = (
+            f"compare runs at schedule.step={self.step:g} and {self.step / 4:g}"
+            if self.better is None
+            else f"it can be at schedule.step={self.better:g}, which keeps the spread within {SMALL:.0%}"
+        )
         return (
-            f"note: how wide schedule.step={self.step:g} makes the draws is not told: a Gaussian approximation is not to be "
-            f"trusted here, {self.distrust}; compare runs at schedule.step={self.step:g} and {self.step / 4:g}"
+            f"note: how wide schedule.step={self.step:g} makes the draws is not told: a Gaussian approximation{guess} is not to be "
+            f"trusted here, {self.distrust}; {mend}"
         )
 
     def warning(self, *, default: bool, alone: bool = False) -> str:
@@ -129,17 +135,22 @@ class _Widths(Protocol):
 
 
 def _told(widths: _Widths, step: float) -> StepBias:
-    distrust = widths.distrust(step)
-    if distrust is not None:
+    distrust, better = widths.distrust(step), None
+    try:
+        found = widths.at(step)
+    except InstabilityError:
+        if distrust is None:
+            raise
         return StepBias(step, 0, math.nan, math.nan, None, widths.how, distrust)
-    found = widths.at(step)
     ratios = np.log(found / widths.true)
     if not np.isfinite(ratios).all():
         raise InstabilityError(f"schedule.step={step:g}: a coordinate of the chain has no variance")
     place = int(np.argmax(np.abs(ratios)))
-    wide = abs(ratios[place]) > math.log(1 + TOLD)
-    better = _better(widths, step) if wide else None
-    return StepBias(step, place, float(found[place]), float(widths.true[place]), better, widths.how)
+    if abs(ratios[place]) > math.log(1 + TOLD):
+        better = _better(widths, step)
+    if better is not None and distrust is not None and widths.distrust(better) is not None:
+        better = None
+    return StepBias(step, place, float(found[place]), float(widths.true[place]), better, widths.how, distrust)
 
 
 def _ways(subject: Subject) -> Iterator[_Widths]:

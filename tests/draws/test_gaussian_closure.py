@@ -81,3 +81,18 @@ def test_the_closed_law_is_exact_where_the_potential_is_quadratic(scheme: str) -
         exact = np.sqrt([float(covariance[i, i].mid()) for i in range(2)])
     np.testing.assert_allclose(closure.true, subject.target.spread_float64(1.0), rtol=1e-6)
     np.testing.assert_allclose(closure.at(step), exact, rtol=1e-3)
+
+
+def test_noise_that_drives_another_coordinate_through_a_third_derivative_is_not_trusted() -> None:
+    random = np.random.default_rng(3)
+    x = np.stack([np.ones(200), 100 + 15 * random.standard_normal(200)], axis=1)
+    y = x @ [20.0, 0.6] + 18 * random.standard_normal(200)
+
+    @sgverify.log_density(dim=3, data=(x, y), log_prior=lambda theta: -(theta**2).sum(-1) / 20_000)
+    def line(theta, x, y):  # type: ignore[no-untyped-def]
+        return -((y - (x * theta[..., :2]).sum(-1)) ** 2) * torch.exp(-2 * theta[..., 2]) / 2 - theta[..., 2]
+
+    for scheme, trusted in (("sgld-euler", True), ("sghmc-baoab", False)):
+        given = load_configuration(gradient={"kind": "iid", "batch": 10})
+        subject = Sampling.of(scheme, given, target=line).subject
+        assert (GaussianClosure(subject).distrust(subject.step) is None) == trusted
