@@ -29,6 +29,9 @@ LENGTH_QUANTITIES = ("bias", "mse", "consistency")
 
 ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
 
+STEPLESS = ("local-order", "stationarity", "order-equivalence", "constant-equivalence", "mean-flow")
+"""The quantities that are proved, for every step size or as it goes to 0."""
+
 Progress = Callable[[str, float, int], None]
 """Told what is at work, how many checks are done, the one at work by its share, and how many there are."""
 
@@ -51,6 +54,7 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
         pairs = [(part, *pair) for part in parts for pair in _pairs(part, asked)]
         if len(parts) > 1:
             pairs = [(part, claim, quantity) for part, claim, quantity in pairs if _answers(part, quantity)]
+        _meet_mistakes(pairs)
         for number, (part, claim, quantity) in enumerate(pairs):
             if progress:
                 progress(claim.id, number, len(pairs))
@@ -64,6 +68,20 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
         settled_before(error, found)
         raise
     return found
+
+
+def _meet_mistakes(pairs: Sequence[tuple[Subject, Claim, str]]) -> None:
+    """Raise `UserError` for a scheme that no step size makes stable before anything is computed, unless all is proved."""
+    for part in {id(part): part for part, _, quantity in pairs if quantity not in STEPLESS}.values():
+        try:
+            if part.affine:
+                _ = part.step
+        except UserError:
+            raise
+        except Exception:
+            # The checks meet it, and each says so.
+            if raised_on():
+                raise
 
 
 def _tell(progress: Progress, text: str, number: int, total: int, share: float) -> None:

@@ -17,6 +17,7 @@ from sgverify.checks.progress import listening
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
+from sgverify.checks.unused import refuse_unused
 from sgverify.claims import Claim, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
@@ -51,6 +52,7 @@ def verify(
     """
     subject = make_subject(scheme, load_configuration(config, **overrides))
     refuse_stray_tables(subject)
+    refuse_unused(subject, "verify")
     return judge(subject, checks, progress)
 
 
@@ -74,6 +76,7 @@ def rate(
         raise UnknownNameError("method", str(method), METHODS)
     subject = make_subject(scheme, load_configuration(config, **overrides), method)
     refuse_stray_tables(subject)
+    refuse_unused(subject, quantity)
     subject.validate()
     if isinstance(subject, CompositeSubject):
         raise ConfigurationError(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import typical_step
 from sgverify.configuration import Configuration, load_configuration, settings_of
+from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.errors import (
     ConfigurationError,
     NotAffineError,
@@ -213,9 +214,17 @@ class Subject:
         return self.configuration.schedule.scale or self.step
 
     def with_schedule(self, kind: str) -> Subject:
-        """The same subject with the kind of schedule chosen; what was derived already is kept."""
+        """The same subject with the kind of schedule chosen; what was derived already is kept.
+
+        Keys that only other kinds read are left out: they have no effect, and a command that has them is refused.
+        """
         tree = self.configuration.model_dump(exclude_unset=True)
-        tree["schedule"] = {**tree.get("schedule", {}), "kind": kind}
+        given = {
+            key: value
+            for key, value in tree.get("schedule", {}).items()
+            if kind in SCHEDULE_KINDS.get(key, (kind,))
+        }
+        tree["schedule"] = {**given, "kind": kind}
         other = type(self)(self.scheme, load_configuration(tree), self.reference, self.shared)
         kept = {name: value for name, value in vars(self).items() if name != "configuration"}
         vars(other).update(kept)

@@ -62,6 +62,7 @@ def verify(
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
     from sgverify.checks import judge, make_subject
     from sgverify.checks.questions import refuse_stray_tables
+    from sgverify.checks.unused import refuse_unused
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
@@ -69,6 +70,7 @@ def verify(
     check_plot(plot_path)
     subject = make_subject(scheme, load_configuration(config, settings))
     refuse_stray_tables(subject)
+    refuse_unused(subject, "verify")
     with output.kept(json_path, explain, watch), output.progress("verifying") as progress:
         evidence = judge(subject, _ids(checks), progress)
     code = output.show(evidence, json_path, explain, watch, subject.reference)

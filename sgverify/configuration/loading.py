@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -115,15 +116,48 @@ def _read_file(path: Path) -> Mapping[str, Any]:
             f"config={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file"
         ) from None
     try:
-        tree = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        if path.suffix == ".json":
+            tree = json.loads(text, parse_float=_read_float, object_pairs_hook=_once)
+        else:
+            tree = tomllib.loads(text, parse_float=_read_float)
+    except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ConfigurationError(f"config={str(path)!r}: not valid {kind} ({error}); mend the file") from None
     if not isinstance(tree, Mapping):
         raise ConfigurationError(
             f"config={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys"
         )
+    given = Counter(_paths(tree))
+    repeated = next((key for key, times in given.items() if times > 1), None)
+    if repeated is not None:
+        raise ConfigurationError(
+            f"config={str(path)!r}: the key {repeated!r} is given twice, in a table and with a dot; expected it once; leave one out"
+        )
     return tree
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The table of these pairs; JSON itself says nothing of a key that is there twice, and TOML refuses it."""
+    for key, times in Counter(key for key, _ in pairs).items():
+        if times > 1:
+            raise ValueError(f"the key {key!r} is given {times} times in one table")
+    return dict(pairs)
+
+
+def _paths(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and all(name.isidentifier() for name in value):
+            yield from _paths(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"
+
+
+def _read_float(text: str) -> float:
+    """The float of a literal; one that is not 0 and would be read as 0 is refused."""
+    value = float(text)
+    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
+        raise ValueError(f"{text} is smaller than any float and would be read as 0")
+    return value
 
 
 def _read_setting(setting: str) -> tuple[str, Any]:
@@ -136,9 +170,13 @@ def _read_setting(setting: str) -> tuple[str, Any]:
 def _read_value(text: str) -> Any:
     """A TOML value, else the bare string; text that holds more than one line of TOML is a string too."""
     try:
-        table = tomllib.loads(f"value = {text}")
+        table = tomllib.loads(f"value = {text}", parse_float=_read_float)
     except tomllib.TOMLDecodeError:
         return text.strip()
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"--set ...={text.strip()[:40]}: {error}; expected a value of TOML that can be held"
+        ) from None
     return table["value"] if len(table) == 1 else text.strip()
 
 

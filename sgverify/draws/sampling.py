@@ -14,6 +14,7 @@ from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.questions import make_subject, refuse_stray_tables
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
+from sgverify.checks.unused import refuse_unused
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.memory import check_memory
@@ -101,6 +102,7 @@ class Sampling:
         given = target
         subject = make_subject(scheme, configuration)
         refuse_stray_tables(subject)
+        refuse_unused(subject, "sample")
         if isinstance(subject, TorchSubject):
             raise UserError(
                 f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "

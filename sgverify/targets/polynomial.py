@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn
 
 from sgverify.errors import ConfigurationError
-from sgverify.schemes.surd import exact
 
 Exponents = tuple[int, ...]
 Terms = dict[Exponents, Fraction]
@@ -18,7 +18,8 @@ HIGHEST_DEGREE = 8
 # Bounds that no honest test function meets; they keep a short text from asking for hours or gigabytes.
 MOST_CHARACTERS = 20_000
 MOST_PRODUCTS = 200_000
-LARGEST_NUMBER = 10**100
+LARGEST_EXPONENT = 100
+LARGEST_NUMBER = 10**LARGEST_EXPONENT
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_.+\-*/()\[\] \t]")
 _EXAMPLE = "expected a polynomial in {state} such as '{example}'"
@@ -69,10 +70,16 @@ class _Reader:
         expected = _EXAMPLE.format(state=" and ".join(self.names), example=example)
         raise ConfigurationError(f"test_function={given} {problem}; {mend or expected}") from None
 
+    def refuse_size(self) -> NoReturn:
+        self.refuse(
+            "has a number that is too large or too fine",
+            "expected sizes between 1e-100 and 1e100; rescale it",
+        )
+
     def polynomial(self, node: ast.expr) -> Terms:
         match node:
             case ast.Constant(value=value):
-                return self.constant(value)
+                return self.constant(value, ast.get_source_segment(self.text.strip(), node) or repr(value))
             case ast.Name(id=name):
                 return self.variable(name, None)
             case ast.Subscript(value=ast.Name(id=name), slice=place):
@@ -87,14 +94,16 @@ class _Reader:
                 return self.combine(self.polynomial(left), operator, self.polynomial(right))
         self.refuse(f"holds {_described(node)}, which is not part of a polynomial")
 
-    def constant(self, value: object) -> Terms:
+    def constant(self, value: object, written: str) -> Terms:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.refuse(f"holds {value!r}, which is not a real number")
-        if value in (float("inf"), float("-inf")):
-            self.refuse("holds a number that is too large")
-        number = exact(value)
-        assert isinstance(number, Fraction)
-        return self.kept({(0,) * self.size: number})
+        if isinstance(value, int):
+            return self.kept({(0,) * self.size: Fraction(value)})
+        # The decimal as it is written: a float would take 1e-400 for 0, and keep 17 digits.
+        number = Decimal(written.replace("_", ""))
+        if number and abs(number.adjusted()) > LARGEST_EXPONENT:
+            self.refuse_size()
+        return self.kept({(0,) * self.size: Fraction(number)})
 
     def variable(self, name: str, place: ast.expr | None) -> Terms:
         if name not in self.names:
@@ -175,10 +184,7 @@ class _Reader:
     def kept(self, terms: Terms) -> Terms:
         for value in terms.values():
             if abs(value.numerator) > LARGEST_NUMBER or value.denominator > LARGEST_NUMBER:
-                self.refuse(
-                    "has a number that is too large or too fine",
-                    "expected sizes between 1e-100 and 1e100; rescale it",
-                )
+                self.refuse_size()
         return {exponents: value for exponents, value in terms.items() if value}
 
 

@@ -16,6 +16,7 @@ from sgverify.checks import Subject, make_subject
 from sgverify.checks.judging import judge_pair
 from sgverify.checks.questions import Source
 from sgverify.checks.registry import CHECKS
+from sgverify.checks.unused import refuse_unused
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, UserError
@@ -53,6 +54,7 @@ class Suite:
         key = scheme if isinstance(scheme, str) else id(scheme)
         if key not in self.subjects:
             subject = make_subject(scheme, load_configuration(self.configuration))
+            refuse_unused(subject, "verify")
             # The subject keeps the scheme alive, so that its id means no other.
             self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
         return self.subjects[key]

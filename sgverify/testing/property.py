@@ -24,6 +24,7 @@ from sgverify.testing.counterexample import DEFAULT_FOLDER, keep_counterexample
 from sgverify.testing.minimising import ask, descend, violation
 from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
+from sgverify.testing.references import references_of
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.violation import Violation
 
@@ -68,7 +69,8 @@ class Property:
         file = self.regressions
         if file is None:
             return held
-        for row, configuration in file.rows_of(self.subject.reference, self.quantity):
+        names = {self.subject.reference, *references_of(self.subject.scheme)}
+        for row, configuration in file.rows_of(names, self.quantity):
             found = ask(self.subject, configuration, self.claim, self.quantity)
             failed = violation(found)
             if failed is not None:

@@ -1,10 +1,12 @@
-"""How a command line names a scheme that a test module made."""
+"""How a command line names a scheme that a test module made or imported."""
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ from sgverify.schemes import NAMED, Scheme, TorchStep
 def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any]) -> str:
     """A catalogue name, or `path/to/file.py:attribute` where the scheme stands at the top of a module.
 
-    `namespace` is that of the module that asks; every other module that was imported is searched next, since a
-    word does not know where it was made. A scheme that stands nowhere is called by its name, which no command
-    line can load.
+    `namespace` is that of the module that asks; every other module that was imported is searched too, since a
+    word does not know where it was made. The file that makes the scheme comes before one that imports it, whose name
+    says nothing of the scheme and may be changed any day. A scheme that stands nowhere is called by its name, which no
+    command line can load.
     """
     if isinstance(scheme, str):
         return scheme
@@ -24,13 +27,55 @@ def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any])
         return scheme.reference
     if NAMED.get(scheme.name) is scheme:
         return scheme.name
+    found = list(_places(scheme, namespace))
+    made = (name for name, file, attribute in found if attribute in _made_in(file))
+    return next(made, found[0][0] if found else scheme.name)
+
+
+def references_of(scheme: Scheme | TorchStep) -> frozenset[str]:
+    """Every name under which a module that was imported holds the scheme: what an older row may call it."""
+    return frozenset(name for name, _, _ in _places(scheme, {}))
+
+
+def _places(scheme: Scheme | TorchStep, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(reference, file, attribute) wherever a module holds the scheme, the one that asks first."""
     for place in (namespace, *(vars(module) for _, module in sorted(sys.modules.items()))):
         file = place.get("__file__")
         if file:
             for attribute, value in list(place.items()):
                 if value is scheme:
-                    return f"{_short(file)}:{attribute}"
-    return scheme.name
+                    yield _reference(place, file, attribute), file, attribute
+
+
+def _reference(place: Mapping[str, Any], file: str, attribute: str) -> str:
+    name, package = place.get("__name__"), place.get("__package__")
+    if name and package and name != "__main__" and _relative(file):
+        # A file that imports its neighbours with a dot runs as a part of its package alone.
+        return f"{name}:{attribute}"
+    return f"{_short(file)}:{attribute}"
+
+
+@lru_cache(maxsize=256)
+def _tree(file: str) -> ast.Module:
+    try:
+        return ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
+
+
+def _made_in(file: str) -> frozenset[str]:
+    """The names that a file assigns or defines, imports left out."""
+    made = set()
+    for node in ast.walk(_tree(file)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.add(node.id)
+        elif isinstance(node, ast.FunctionDef):
+            made.add(node.name)
+    return frozenset(made)
+
+
+def _relative(file: str) -> bool:
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(_tree(file)))
 
 
 def _short(file: str) -> str:
@@ -39,4 +84,4 @@ def _short(file: str) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-__all__ = ["reference_of"]
+__all__ = ["reference_of", "references_of"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,10 +37,10 @@ class Regressions:
         """All rows with their configurations; raises `UserError` with file and line for one that cannot be read."""
         return [(row, self._configuration(row)) for row in read_regressions(self.path)]
 
-    def rows_of(self, reference: str, check: str) -> list[tuple[Regression, Configuration]]:
-        """The rows of one scheme and one check, whichever claim they were found with."""
-        own = reference_beside(reference, self.path.parent)
-        return [pair for pair in self.rows() if (pair[0].scheme, pair[0].check) == (own, check)]
+    def rows_of(self, references: Collection[str], check: str) -> list[tuple[Regression, Configuration]]:
+        """The rows of one scheme, under any of its names, and one check, whichever claim they were found with."""
+        own = {reference_beside(reference, self.path.parent) for reference in references}
+        return [pair for pair in self.rows() if pair[0].scheme in own and pair[0].check == check]
 
     def row_of(self, evidence: Evidence, configuration: Configuration) -> Regression:
         """The row that remembers a violation."""
@@ -87,9 +88,26 @@ class Regressions:
                 raise UserError(
                     f"check={row.check!r}: {claim.id} does not speak of it; expected {', '.join(claim.quantities)}"
                 )
+            self._find(row)
             return load_configuration(row.configuration)
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
+
+    def _find(self, row: Regression) -> None:
+        """Refuse a row whose scheme is no longer where the row says: it would be passed over, and nobody would know."""
+        place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
+        if not place.endswith(".py"):
+            return
+        if not Path(place).is_file():
+            raise UserError(
+                f"scheme={row.scheme!r}: there is no file {place!r}; expected the file that makes the scheme; give its new name in "
+                "the row, or delete the row"
+            )
+        if attribute.split(".")[0].encode() not in Path(place).read_bytes():
+            raise UserError(
+                f"scheme={row.scheme!r}: {place} has no {attribute!r}; expected the scheme of the row; give its new name in the "
+                "row, or delete the row"
+            )
 
 
 __all__ = ["Regressions"]

@@ -27,7 +27,7 @@ def regression_examples(
     or what `--sgverify-regressions` names. Raises `UserError` with file and line for a row that cannot be read.
     """
     chosen = Regressions(Path(file)) if file else places_for(sys._getframe(1).f_globals).regressions
-    rows = chosen.rows_of(reference, check) if chosen else []
+    rows = chosen.rows_of({reference}, check) if chosen else []
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         for _, configuration in reversed(rows):

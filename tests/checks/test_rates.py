@@ -16,7 +16,7 @@ from sgverify.schemes import find_scheme
 from tests.checks.schemes import WEAK, forgot, frictionless, multiplicative, nose, uphill
 
 # A small stiffness and few points keep the runs short; the exponents come from the expansion anyway.
-SMALL = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"batch": 2}}
+SMALL = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}}
 FEW = {"sweep": {"lengths": [100, 1000]}}
 
 
