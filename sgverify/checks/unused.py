@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sgverify.checks.composite_subject import CompositeSubject
@@ -30,6 +30,9 @@ UNASKED: Mapping[str, tuple[str, ...]] = {
 }
 """The keys that a question never reads, by the quantity of `rate` or the command: a file for many questions may hold them."""
 
+TOLD = ("batch",)
+"""Keys that a table for several kinds holds, one of them chosen by hand: told, and not refused."""
+
 _LOG = logging.getLogger("sgverify")
 
 
@@ -37,14 +40,12 @@ def refuse_unused(subject: Subject, question: str) -> None:
     """Raise `ConfigurationError` for a setting that has no effect beside another one; log a warning of every other.
 
     `question` is `verify`, `sample` or a quantity of `rate`. What is certainly a mistake is refused: a key of another kind of
-    gradient or schedule than the one at work, a metric for dynamics without one, a device that is not there. Keys that other schemes or questions read, such as the friction, may stand in a file for all of them.
+    gradient or schedule than the one at work, a metric for dynamics without one, a device that is not there. Keys that other
+    schemes or questions read, such as the friction, may stand in a file for all of them.
     """
     c = subject.configuration
-    gradient = "gradient.kind", (c.gradient.kind,), "kind" not in c.gradient.model_fields_set
-    _refuse_foreign(c.gradient, "gradient", GRADIENT_KINDS, *gradient, question)
-    kinds = _schedules(subject, question)
-    schedule = "schedule.kind", kinds, "kind" not in c.schedule.model_fields_set
-    _refuse_foreign(c.schedule, "schedule", SCHEDULE_KINDS, *schedule, question)
+    _refuse_foreign(c.gradient, "gradient", GRADIENT_KINDS, (c.gradient.kind,), question)
+    _refuse_foreign(c.schedule, "schedule", SCHEDULE_KINDS, _schedules(subject, question), question)
     _refuse_metric(subject)
     _refuse_device(subject)
     for key, why in (*_idle(subject), *_unasked(subject, question)):
@@ -78,31 +79,24 @@ def _schedules(subject: Subject, question: str) -> tuple[str, ...]:
 
 
 def _refuse_foreign(
-    table: Any,
-    name: str,
-    readers: Mapping[str, tuple[str, ...]],
-    key_of_kind: str,
-    kinds: Collection[str],
-    open_kind: bool,
-    question: str,
+    table: Any, name: str, readers: Mapping[str, tuple[str, ...]], kinds: tuple[str, ...], question: str
 ) -> None:
+    chosen = "kind" in table.model_fields_set
     for key, able in readers.items():
         value = getattr(table, key)
         if key not in table.model_fields_set or value is None or set(kinds) & set(able):
             continue
-        if not open_kind and value == type(table).model_fields[key].default:
-            # Evidence writes its whole configuration down, and may be given back: the kind was said, and nothing against it.
+        if chosen and (key in TOLD or value == type(table).model_fields[key].default):
+            # Evidence writes its whole configuration down, and may be given back: nothing is said against the kind.
             continue
-        at_work = f"{key_of_kind}={next(iter(kinds))!r}"
+        at_work = f"{name}.kind={kinds[0]!r}"
         if len(kinds) > 1:
-            at_work = f"{key_of_kind} left open"
-        elif open_kind:
-            at_work += (
-                ", the default" if table.kind in kinds else f", which is what {question} is asked under"
-            )
+            at_work = f"{name}.kind left open"
+        elif not chosen:
+            at_work += ", the default" if table.kind in kinds else f", which {question} is asked under"
         raise ConfigurationError(
-            f"{name}.{key}={_shown(value)} has no effect: it belongs to {key_of_kind}={' or '.join(map(repr, able))}, and this is "
-            f"{at_work}; expected one of these kinds beside it; set {key_of_kind} too, or leave {name}.{key} out"
+            f"{name}.{key}={_shown(value)} has no effect: it belongs to {name}.kind={' or '.join(map(repr, able))}, and this is "
+            f"{at_work}; expected such a kind beside it; set {name}.kind too, or leave {name}.{key} out"
         )
 
 
@@ -134,6 +128,8 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
     """Settings of an ingredient that the scheme has not."""
     c, scheme = subject.configuration, subject.scheme
     name = subject.reference
+    if c.gradient.kind not in GRADIENT_KINDS["batch"] and "kind" in c.gradient.model_fields_set:
+        yield "gradient.batch", f"gradient.kind={c.gradient.kind!r} takes all data"
     if "D" not in (*scheme.parameters, *scheme.dynamics.parameters):
         yield "friction", f"{name} has no friction D"
     if "p" not in scheme.dynamics.state:

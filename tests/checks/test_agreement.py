@@ -20,7 +20,7 @@ from sgverify.rates import Nulls
 from sgverify.schemes import find_scheme, kinetic, langevin
 from tests.checks.schemes import WEAK
 
-SETTINGS = {"target": {"size": 20}, "gradient": {"batch": 5}, "steps": 200, "chains": 256}
+SETTINGS = {"target": {"size": 20}, "steps": 200, "chains": 256}
 
 
 def evidence_of(scheme, **settings):
@@ -144,8 +144,8 @@ def test_a_shift_of_the_mean_is_seen_at_the_look_that_can(
         return replace(found, values=found.values + errors * spread)
 
     monkeypatch.setattr(agreement, "sample", shifted)
-    # At this seed the mean of the first look is within a tenth of its standard error, as it stands.
-    found = evidence_of(find_scheme("sghmc-aboba"), seed=2)
+    # At this seed the mean of the first look is small against its standard error, as it stands.
+    found = evidence_of(find_scheme("sghmc-aboba"), seed=0)
     assert (found.verdict, found.certificate["looks"]["taken"]) == (verdict, looks)
 
 
