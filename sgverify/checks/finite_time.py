@@ -17,6 +17,7 @@ from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.subject import Subject
+from sgverify.checks.transfer_rates import transferred_rate
 from sgverify.claims import Claim, Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError
 from sgverify.evidence import Evidence, Point
@@ -91,7 +92,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
     except NoExactRung as reason:
-        return sampled(subject, claim, quantity, str(reason))
+        return _beyond_moments(subject, claim, quantity, schedule, alpha, str(reason))
     except NotExpandableError as error:
         return unsettled(subject, claim, quantity, why_no_expansion(error))
     except MomentsDivergeError as error:
@@ -102,10 +103,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
         return unsettled(subject, claim, quantity, why)
-    name = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}[
-        quantity
-    ]
-    what = f"{name} of {subject.observable} at {schedule_text(schedule, alpha)}"
+    what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
     if schedule != "fixed":
@@ -125,6 +123,22 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         points=points,
         certificate=_certificate(subject, answers, schedule, alpha, found, prediction),
     )
+
+
+def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> str:
+    names = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}
+    return f"{names[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
+
+
+def _beyond_moments(
+    subject: Subject, claim: Claim, quantity: str, schedule: str, alpha: Fraction, why: str
+) -> Evidence:
+    """Where moments do not close: the rate that follows from transfer operators on grids, else samples."""
+    try:
+        what = _what(subject, quantity, schedule, alpha)
+        return transferred_rate(subject, claim, quantity, what, schedule, alpha)
+    except NoExactRung as reason:
+        return sampled(subject, claim, quantity, f"{why}; {reason}")
 
 
 def _rate(

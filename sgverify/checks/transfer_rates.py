@@ -1,0 +1,107 @@
+"""Rates in L beyond Gaussians: from the power of h in the stationary bias, which transfer operators give, and 1/(L h).
+
+With pi_h(phi) - pi(phi) = b_q h^q + ... and transients that sum to O(1/h), the average over L steps has the bias
+O(h^q + 1/(L h)) and the mean square error O(h^(2q) + 1/(L h)); along a schedule the slower of the two is the rate. The
+second term is what Theorem 2 assumes of the Poisson equation, for a chain that forgets its start in a time of the diffusion:
+the grids find one stationary law at every step, and no more is shown of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sgverify.checks.exact_rung import NoExactRung
+from sgverify.checks.facts import facts_of
+from sgverify.checks.making import make_evidence
+from sgverify.checks.subject import Subject
+from sgverify.checks.transfer_bias import transferred_stationary_bias
+from sgverify.claims import Claim, find_claim
+from sgverify.errors import InstabilityError
+from sgverify.evidence import Evidence
+from sgverify.exact.transfer import OutOfReachError
+from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_mse, judge_length_rate
+
+STATIONARY = "chen2015/theorem-4"
+
+ASSUMED = (
+    "derived from the power of h in the stationary bias; that transients sum to O(1/h), for which no value is computed, is what "
+    "the claim assumes of the Poisson equation"
+)
+
+
+def transferred_rate(
+    subject: Subject, claim: Claim, quantity: str, what: str, schedule: str, alpha: Fraction
+) -> Evidence:
+    """Bias, mean square error or the slower of both along a schedule. Raises `NoExactRung` where no grid settles the bias."""
+    stationary = _stationary(subject)
+    power = stationary.found.exponent
+    if power is not None and Fraction(power).denominator != 1:
+        raise NoExactRung(f"the stationary bias has the power h^({power})")
+    bias = [] if power is None else [*([0.0] * int(power)), 1.0]
+    found = _rate(bias, quantity, schedule, alpha, subject.scale)
+    prediction = claim.predict(quantity, facts_of(subject, schedule, alpha))
+    predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
+    judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    return make_evidence(
+        subject,
+        claim,
+        quantity,
+        method="exact",
+        judgement=replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
+        prediction=prediction,
+        found=found,
+        certificate={
+            "stationary_bias": stationary.certificate["stationary_bias"],
+            "agreement_with_the_grids": stationary.certificate["agreement_with_the_grids"],
+            "error_bounds_are": stationary.certificate["error_bounds_are"],
+            "rests_on": ASSUMED,
+            "schedule": {"kind": schedule, "alpha": alpha, "scale": subject.scale},
+            "logarithm": {"found": found.logarithm, "predicted": prediction.logarithm},
+        },
+    )
+
+
+def _stationary(subject: Subject) -> Evidence:
+    """The evidence about the stationary bias, where grids and prediction settle it together."""
+    key = "transferred stationary bias"
+    if key not in subject.shared:
+        try:
+            subject.shared[key] = transferred_stationary_bias(subject, find_claim(STATIONARY))
+        except (OutOfReachError, InstabilityError) as error:
+            raise NoExactRung(str(error)) from None
+    found: Evidence = subject.shared[key]
+    if found.verdict == "inconclusive":
+        raise NoExactRung(found.reason)
+    if found.certificate["law"] != "stationary":
+        raise NoExactRung("chains escape, and the law is quasi-stationary")
+    if found.found.exponent is not None and not found.certificate["agreement_with_the_grids"]:
+        raise NoExactRung("the stationary bias is predicted, and no grid confirms it")
+    return found
+
+
+def _rate(bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float) -> Rate:
+    if schedule == "fixed":
+        if not bias:
+            raise NoExactRung("at a fixed step the bias itself decides, of which only the expansion is known")
+        return Rate(Fraction(0))
+    if schedule == "power":
+        square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)
+    else:
+        square, mean = horizon_mse(bias, None, scale, alpha), _horizon_bias(bias, alpha)
+    if quantity == "bias":
+        return mean
+    return square if quantity == "mse" else max(square, mean, key=lambda rate: rate.exponent or 0)
+
+
+def _horizon_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
+    """The slower of h^q and 1/(L h) at h = C L^-alpha; a bound where the second is as slow, whose constant is not known."""
+    power = len(bias) - 1
+    transient = -(1 - alpha)
+    if bias and -alpha * power > transient:
+        return Rate(-alpha * power)
+    return Rate(transient, at_most=True)
+
+
+__all__ = ["transferred_rate"]
