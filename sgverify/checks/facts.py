@@ -12,6 +12,7 @@ from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.torch_step import TorchStep
 
 
 class Facts(MutableMapping[str, Any]):
@@ -53,6 +54,7 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> Facts:
             "K": lambda: subject.predicted_order,
             "scheme.order": lambda: subject.predicted_order,
             "scheme.name": lambda: subject.scheme.name,
+            "scheme.torch": lambda: isinstance(subject.scheme, TorchStep),
             "scheme.word": lambda: word is not None,
             "scheme.alphabet": lambda: word.alphabet.name if word else None,
             "scheme.palindromic": lambda: word.palindromic if word else False,

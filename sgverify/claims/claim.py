@@ -28,6 +28,7 @@ Quantity = Literal[
     "gradient-mean",
     "stationarity",
     "pure-step",
+    "settings",
     "white-noise",
     "independent-chains",
     "dtype",

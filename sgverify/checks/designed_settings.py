@@ -1,0 +1,88 @@
+"""The settings at which torch code is tried besides the configured one: a design, not a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.gaussian_setting import GaussianSetting
+from sgverify.schemes.dynamics import Dynamics
+
+
+@dataclass(frozen=True)
+class Design:
+    """Temperature, friction, and the target's precision (dim, dim) and mean (dim,)."""
+
+    temperature: float
+    friction: float
+    precision: np.ndarray
+    mean: np.ndarray
+
+    def setting(self, dynamics: Dynamics) -> GaussianSetting:
+        """The setting of a dynamics, which takes the numbers that it has."""
+        known = {"T": self.temperature, "D": self.friction}
+        given = {name: known[name] for name in dynamics.parameters}
+        return GaussianSetting(dynamics, given, self.precision, self.mean)
+
+    def settings(self) -> dict[str, Any]:
+        """As configuration keys."""
+        diagonal, off = np.diag(self.precision), self.precision - np.diag(np.diag(self.precision))
+        alike = not off.any() and np.ptp(diagonal) == 0 and np.ptp(self.mean) == 0
+        precision = self.precision if off.any() else diagonal
+        return {
+            "temperature": self.temperature,
+            "friction": self.friction,
+            "target.name": "gaussian",
+            "target.dim": len(self.mean),
+            "target.precision": float(diagonal[0]) if alike else precision.tolist(),
+            "target.mean": float(self.mean[0]) if alike else self.mean.tolist(),
+        }
+
+    def hotter(self, factor: float) -> Design:
+        """The same at a higher temperature: positions, momenta and gradients all grow with its root."""
+        return replace(self, temperature=self.temperature * factor)
+
+    def nearer(self, to: Design) -> Iterator[Design]:
+        """The design with one of its parts as in another one."""
+        yield replace(self, temperature=to.temperature)
+        yield replace(self, friction=to.friction)
+        yield replace(self, precision=to.precision, mean=to.mean)
+
+    def same(self, other: Design) -> bool:
+        """Whether nothing differs."""
+        return (
+            (self.temperature, self.friction) == (other.temperature, other.friction)
+            and np.array_equal(self.precision, other.precision)
+            and np.array_equal(self.mean, other.mean)
+        )
+
+
+def designs() -> list[Design]:
+    """T from 1/16 to 16 and D from 1/16 to 32, each on both sides of 1; dimensions 1 to 13; spreads of theta from 1/40 to 80, of p
+    from 1/4 to 4, gradients from 1/5 to 20; slow targets come with large steps, fast ones with small.
+
+    Friction lies between half and 7 times the target's frequency, so that an explicit step contracts early.
+    """
+    return [
+        _design(4.0, 0.5, [1.25, 1.0], 0.5, [1.0, -2.0]),
+        _design(0.25, 8.0, [1.0, 2.0, 4.0], 0.0, [0.0, 3.0, -1.0]),
+        _design(16.0, 1 / 16, [1 / 400], 0.0, [5.0]),
+        _design(1 / 16, 16.0, [81.0] * 5, 0.0, [0.5] * 5),
+        _design(1.0, 2.0, [1.5] * 13, 0.0, [-0.5] * 13),
+        _design(16.0, 32.0, [25.0] * 8, 0.0, [1.0] * 8),
+    ]
+
+
+def _design(
+    temperature: float, friction: float, diagonal: list[float], off: float, mean: list[float]
+) -> Design:
+    """`off` stands beside the diagonal of the precision."""
+    n = len(diagonal)
+    precision = np.diag(diagonal) + off * (np.eye(n, k=1) + np.eye(n, k=-1))
+    return Design(temperature, friction, precision, np.array(mean))
+
+
+__all__ = ["Design", "designs"]

@@ -1,0 +1,111 @@
+"""What errors at a falling sequence of step sizes say of their order in h, without a polynomial in h being taken for granted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgverify.exact.vanishing_steps import powers_of_h
+
+JUMP = 8.0
+"""An error that is h^q g(h), g analytic within four times the largest step, changes h^-q times itself by (1 - 1/4)^-m at most
+where g has a pole of order m: 8 is m = 7."""
+
+SEEN = 1e-4
+"""Errors below this share of (h rate)^q say nothing of an order: a solver's tolerance may stand behind them."""
+
+STEADY = 0.25
+"""Two slopes in a row that differ by no more are those of one power."""
+
+CLEAR = 4.0
+"""An error counts from this multiple of its bound."""
+
+AGREE, SHOWN = 0.1, 0.01
+"""A lower power counts where polynomials through the larger and through the smaller steps agree on it so far, and where it is so
+much of the error at the smallest step."""
+
+FEWEST = 3
+"""Step sizes at which the bound lies below (h rate)^q: two slopes."""
+
+
+@dataclass(frozen=True)
+class Rungs:
+    """Verdict `fine`, `slow` (a lower power than q), `jump` (an error that smaller steps do not announce) or `open`.
+
+    `rung` and `entry` are where it shows most, `slope` the power that is seen there.
+    """
+
+    verdict: str
+    rung: int = 0
+    entry: int = 0
+    slope: float = 0.0
+
+
+def judge_rungs(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> Rungs:
+    """Hold |error| <= C h^q against errors, shape (rungs, entries), at h rate = `times`, which fall; bounds of shape (rungs,)."""
+    scale = times**q
+    size = np.abs(errors)
+    share = size / scale[:, None]
+    clear = size > CLEAR * bounds[:, None]
+    slow = _slow(times, size, share, clear, q) or _hidden(times, errors, bounds, int(q))
+    if slow is not None:
+        return slow
+    largest = np.where(clear, share, 0.0)
+    upper = ((size + bounds[:, None]) / scale[:, None]).max(axis=1)
+    for k in range(len(times) - 2):
+        entry = int(np.argmax(largest[k]))
+        if largest[k, entry] > JUMP * max(1.0, float(upper[k + 1 :].max())):
+            return Rungs("jump", k, entry)
+    if int((bounds < scale / CLEAR).sum()) < FEWEST:
+        return Rungs("open", int(np.argmax(bounds / scale)))
+    return Rungs("fine")
+
+
+def unsettled_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> bool:
+    """Whether smaller steps would tell more: some error at the smallest one is large, or does not fall as h^q."""
+    size = np.abs(errors)
+    clear = (size[-2:] > CLEAR * bounds[-2:, None]).all(axis=0) & (size[-1] > SEEN * times[-1] ** q)
+    large = size[-1] > JUMP * times[-1] ** q
+    slope = np.log(np.maximum(size[-2], 1e-300) / np.maximum(size[-1], 1e-300)) / np.log(times[-2] / times[-1])
+    return bool((clear & (large | (slope < q - 0.5))).any())
+
+
+def _slow(times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndarray, q: float) -> Rungs | None:
+    """The entry that falls slowest and steadily at the smallest steps where it is seen."""
+    worst: Rungs | None = None
+    largest = 0.0
+    for entry in range(size.shape[1]):
+        seen = np.flatnonzero(clear[:, entry])
+        if len(seen) < 3:
+            continue
+        i, j, k = seen[-3:]
+        first, last = (
+            float(np.log(size[a, entry] / size[b, entry]) / np.log(times[a] / times[b])) for a, b in ((i, j), (j, k))
+        )
+        steady = abs(first - last) < STEADY and max(first, last) < q - 0.5
+        if steady and share[k, entry] > max(SEEN, largest):
+            largest = float(share[k, entry])
+            worst = Rungs("slow", int(k), entry, last)
+    return worst
+
+
+def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> Rungs | None:
+    """A lower power of h below a larger share of h^q: seen alike by the polynomials through all but the last and all but the first
+    rung. A power that is no whole one comes out of the two by the ratio of their steps to that power, so that they disagree.
+    """
+    if len(times) < 2 * FEWEST or not (bounds > 0).all():
+        return None
+    errs = np.repeat(bounds[:, None], errors.shape[1], axis=1)
+    fits = [powers_of_h(times[part], errors[part], errs[part]) for part in (slice(0, -1), slice(1, None))]
+    for power in range(q):
+        first, last = (fit.coefficients[power] for fit in fits)
+        sure = np.max([CLEAR * fit.bounds[power] for fit in fits], axis=0)
+        here = np.abs(last) * times[-1] ** power
+        agree = np.abs(first - last) < AGREE * np.abs(last)
+        shown = here > np.maximum(SHOWN * np.abs(errors[-1]), SEEN * times[-1] ** q)
+        seen = agree & shown & (np.minimum(np.abs(first), np.abs(last)) > sure)
+        if seen.any():
+            entry = int(np.argmax(np.where(seen, here, 0.0)))
+            return Rungs("slow", len(times) - 1, entry, float(power))
+    return None

@@ -1,0 +1,197 @@
+"""Check: torch code at other temperatures, frictions, dimensions, step sizes and far-off states than the configured ones."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sgverify.checks.designed_settings import Design, designs
+from sgverify.checks.gaussian_setting import NoGaussianLawError
+from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.one_step_map import RARE, REACH
+from sgverify.checks.subject import Subject
+from sgverify.checks.torch_subject import TorchSubject, limits
+from sgverify.checks.tried_setting import Tried, try_setting
+from sgverify.claims import Claim
+from sgverify.errors import SgverifyError, UserError
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+
+CHECK = "settings"
+
+FAR = 3.0
+"""A step that bends only from so many spreads on is tried where that is within one."""
+
+HOT = 2
+"""Such settings are tried so often."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    design: Design
+    tried: Tried
+
+
+def check_settings(subject: Subject, claim: Claim) -> Evidence:
+    """One step's mean and covariance, and the chain's law, in all coordinates and pairs, over a designed list of settings.
+
+    Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with a ladder of step sizes of
+    its own; states are tried out to 6 spreads. The first violation is brought as near to the configured setting as it goes.
+    """
+    assert isinstance(subject, TorchSubject)
+    own = _configured(subject)
+    found: list[_Outcome] = []
+    passed_over: list[str] = []
+    try:
+        for design in [*([own] if own is not None else []), *designs()]:
+            try:
+                found.append(_Outcome(design, _try(subject, design)))
+            except UserError as error:
+                if own is None or len(design.mean) == len(own.mean):
+                    raise
+                # It is made for one dimension; its numbers are tried in that one.
+                passed_over.append(f"dimension {len(design.mean)}: {_first_line(error)}")
+                there = replace(design, precision=own.precision, mean=own.mean)
+                found.append(_Outcome(there, _try(subject, there)))
+            if found[-1].tried.verdict == "violates":
+                break
+        else:
+            found += _in_the_bulk(subject, found)
+    except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
+        return unsettled(subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature")
+    return make_evidence(
+        subject,
+        claim,
+        CHECK,
+        method="quadrature",
+        judgement=_judge(subject, own, found, passed_over),
+        certificate={
+            "settings": [
+                {
+                    "setting": outcome.tried.setting.text,
+                    "steps": [max(outcome.tried.steps), min(outcome.tried.steps)],
+                    "affine": outcome.tried.affine,
+                    "verdict": outcome.tried.verdict,
+                    "finding": outcome.tried.finding,
+                }
+                for outcome in found
+            ],
+            "not_run": passed_over,
+            "limits": limits(subject.target.dim),
+        },
+    )
+
+
+def _configured(subject: TorchSubject) -> Design | None:
+    """The configured setting, where its target is Gaussian."""
+    if not subject.target.quadratic:
+        return None
+    c = subject.configuration
+    precision = np.array([[float(x) for x in row] for row in subject.target.precision])
+    return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
+
+
+def _try(subject: TorchSubject, design: Design) -> Tried:
+    measured = subject.measured
+    # Where one step is known not to be its dynamics' flow, that has its own check; the law may be right all the same.
+    flow = isinstance(measured, str) or measured.order >= 1 or not measured.settled
+    return try_setting(subject.scheme, design.setting(subject.scheme.dynamics), subject.predicted_order, flow=flow)
+
+
+def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
+    """Settings at which a step that bends far out alone bends where the chain is."""
+    far = [outcome for outcome in found if outcome.tried.bend is not None and outcome.tried.bend >= FAR]
+    hot = []
+    for outcome in sorted(far, key=lambda outcome: outcome.tried.bend or 0.0)[:HOT]:
+        design = outcome.design.hotter((2 * (outcome.tried.bend or 1.0)) ** 2)
+        hot.append(_Outcome(design, _try(subject, design)))
+        if hot[-1].tried.verdict == "violates":
+            break
+    return hot
+
+
+def _judge(subject: TorchSubject, own: Design | None, found: list[_Outcome], passed_over: list[str]) -> Judgement:
+    wrong = [outcome for outcome in found if outcome.tried.verdict == "violates"]
+    if wrong:
+        design, tried = _nearest(subject, own, wrong[0])
+        return Judgement("violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}")
+    open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
+    if open_ones:
+        design, tried = open_ones[0].design, open_ones[0].tried
+        return Judgement(
+            "inconclusive", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
+        )
+    return Judgement("conforms", False, _tried(subject, found, passed_over))
+
+
+def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
+    """The violation with as many parts of its setting as possible as they are configured."""
+    design, tried = wrong.design, wrong.tried
+    if own is None:
+        return design, tried
+    k = 0
+    while k < 3:
+        nearer = list(design.nearer(own))[k]
+        k += 1
+        if nearer.same(design):
+            continue
+        try:
+            again = _try(subject, nearer)
+        except SgverifyError:
+            continue
+        if again.verdict == "violates":
+            design, tried = nearer, again
+    return design, tried
+
+
+def _command(subject: TorchSubject, design: Design) -> str:
+    """What tries this setting alone with those of the design."""
+    words = ["sgverify", "verify", subject.reference, "--checks", CHECK]
+    for key, value in design.settings().items():
+        if key == "friction" and "D" not in subject.scheme.dynamics.parameters:
+            continue
+        words += ["--set", f"{key}={value}".replace(" ", "")]
+    return shlex.join(words)
+
+
+def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str]) -> str:
+    tried = [outcome.tried for outcome in found]
+    numbers = [
+        f"{name} in {{{', '.join(f'{v:g}' for v in sorted({t.setting.parameters[name] for t in tried}))}}}"
+        for name in subject.scheme.dynamics.parameters
+    ]
+    dims = ", ".join(str(d) for d in sorted({t.setting.dim for t in tried}))
+    high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
+    reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
+    bent = [t for t in tried if not t.affine]
+    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent else ""
+    text = (
+        f"{flow}the stationary law to h^{subject.predicted_order} in every coordinate and pair; tried on Gaussian targets at "
+        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g}, states out to {max(REACH):g} spreads "
+        f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"
+    )
+    if bent:
+        text += f"; {bent[0].finding}"
+    if passed_over:
+        text += f"; it does not run in {passed_over[0]}"
+    return text
+
+
+def _reach(tried: list[Tried]) -> dict[str, float]:
+    """How far from the mean the states of each variable were tried."""
+    reach: dict[str, float] = {}
+    for t in tried:
+        for name, spread in zip(t.setting.names, t.setting.spreads, strict=True):
+            variable = name.partition("[")[0]
+            reach[variable] = max(reach.get(variable, 0.0), max(REACH) * float(spread))
+    return reach
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+__all__ = ["check_settings"]

@@ -1,0 +1,141 @@
+"""A torch step at one setting as a function of rows: many states with their draws at once, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import torch
+
+from sgverify.checks.gaussian_setting import GaussianSetting
+from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
+from sgverify.schemes.abstract_value import VECTOR
+from sgverify.schemes.torch_step import TorchStep
+
+UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
+
+FEW = 3
+"""Rows that are run one by one in any case."""
+
+ALIKE = 1e-12
+"""Sums over a batch may be made in another order."""
+
+
+class StepRows:
+    """(states, draws, h) -> states, in natural units about the mean. Shapes (rows, n), (rows, draws) -> (rows, n).
+
+    Rows go through the code in one tensor with the chains first; else, where it takes one chain, by torch's vmap; else one by
+    one. A way is left for the next as soon as some row, run alone as well, comes out otherwise.
+    """
+
+    def __init__(self, step: TorchStep, setting: GaussianSetting, h: float) -> None:
+        self.setting, self._step = setting, step
+        given = {name: setting.parameters[name] for name in step.parameters}
+        self._box = BlackBox(step, setting.gradient, setting.dim, given)
+        self._ways = [replace(self._box, step=replace(step, chains=True))]
+        if not step.chains:
+            mapped = replace(step, function=_mapped(step), chains=True)
+            self._ways.append(replace(self._box, step=mapped))
+        self._mean, self._spreads = setting.law[0], setting.spreads
+        self._draws: dict[float, int] = {}
+        audit, count = DtypeAudit(()), self.draws(h)
+        start = np.zeros(len(self._mean))
+        with default_dtype(torch.float64):
+            zeros = torch.zeros((1, count) if step.chains else (count,), dtype=torch.float64)
+            self._box.run(self._alone(start), zeros, h, witness=audit)
+        self._operations = audit.operations + 4
+        self._unit = NARROW_UNIT if audit.found else UNIT
+
+    @property
+    def together(self) -> bool:
+        """Whether rows go through the code together, so that many cost little."""
+        return bool(self._ways)
+
+    def draws(self, h: float) -> int:
+        """How many normal numbers a step of size h draws."""
+        if h not in self._draws:
+            with default_dtype(torch.float64):
+                self._draws[h] = self._box.census(self._alone(np.array(self._mean)), h)
+        return self._draws[h]
+
+    def rounding(self, states: np.ndarray) -> float:
+        """What roundings within a step from states as large as these add up to, in natural units.
+
+        One operation rounds relative to numbers of the state's size; coordinates meet one another in their own units.
+        """
+        offset = float((np.abs(self._mean) / self._spreads).max())
+        largest = max(1.0, float(np.abs(states).max(initial=0.0)))
+        return self._operations * self._unit * (offset + largest) * float(self._spreads.max() / self._spreads.min())
+
+    def __call__(self, states: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
+        """The states after one step of size h."""
+        rows = self._mean + self._spreads * states
+        with default_dtype(torch.float64):
+            after = None
+            while after is None and self._ways and len(rows) > FEW:
+                after = self._all(self._ways[0], rows, draws, h)
+                if after is None:
+                    self._ways.pop(0)
+            if after is None:
+                after = np.stack([self._one(row, z, h) for row, z in zip(rows, draws, strict=True)])
+        found: np.ndarray = (after - self._mean) / self._spreads
+        return found
+
+    def _all(self, box: BlackBox, rows: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray | None:
+        """All rows in one batch; None where that is not what single rows give."""
+        try:
+            state = self.setting.split(torch.tensor(rows, dtype=torch.float64))
+            moved, shapes = box.run(state, torch.tensor(draws, dtype=torch.float64), h)
+            box.check_rows(shapes, len(rows))
+        except SgverifyError:
+            return None
+        after = np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
+        farthest = int(np.argmax(np.abs((rows - self._mean) / self._spreads).sum(axis=1)))
+        for k in sorted({0, farthest, len(rows) // 2, len(rows) - 1}):
+            single = self._one(rows[k], draws[k], h)
+            size = max(float(np.abs(rows[k]).max()), float(np.abs(single).max()), 1e-300)
+            if not np.abs(after[k] - single).max() <= ALIKE * size:
+                return None
+        return after
+
+    def _one(self, row: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
+        z = torch.tensor(draws[None] if self._step.chains else draws, dtype=torch.float64)
+        moved, _ = self._box.run(self._alone(row), z, h)
+        return np.asarray(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]).numpy())
+
+    def _alone(self, row: np.ndarray) -> tuple[torch.Tensor, ...]:
+        parts = self.setting.split(torch.tensor(row[None], dtype=torch.float64))
+        return parts if self._step.chains else _without_chains(self._step, parts, 0)
+
+
+def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch.Tensor, ...]:
+    """The state of one chain, as code takes it that knows of no others; with None the row is cut off already."""
+    chosen = [part if row is None else part[row] for part in parts]
+    shapes = step.shapes.values()
+    return tuple(
+        part if shape == VECTOR else part.reshape(()) for part, shape in zip(chosen, shapes, strict=True)
+    )
+
+
+def _mapped(step: TorchStep) -> Callable[..., Any]:
+    """The function of one chain as one of many, by torch's vmap."""
+
+    @wraps(step.function)
+    def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:
+        def one(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            value = step.function(*_without_chains(step, parts, None), **given)
+            value = value if isinstance(value, (tuple, list)) else (value,)
+            return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
+
+        found: tuple[torch.Tensor, ...] = torch.func.vmap(one, randomness="different")(*state)
+        return found
+
+    return many
+
+
+__all__ = ["StepRows"]

@@ -1,0 +1,248 @@
+"""What a torch step does at one setting of its numbers, dimension and Gaussian target, over a ladder of step sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_discrete_lyapunov
+
+from sgverify.checks.gaussian_setting import FIRST_SHARE, GaussianSetting
+from sgverify.checks.law_defect import law_defect
+from sgverify.checks.one_step_map import OneStepMap, read_one_step
+from sgverify.checks.rung_rules import Rungs, judge_rungs, unsettled_end
+from sgverify.checks.step_rows import StepRows
+from sgverify.errors import SgverifyError
+from sgverify.schemes.torch_step import TorchStep
+
+RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
+"""Halvings of the first step; in many dimensions; those that are added where the smallest step leaves it open; how often."""
+
+MANY = 4
+"""Dimensions from which a ladder is short."""
+
+WIDER = 1.5
+"""The chain's own law is tried where it is wider than the stationary one by this."""
+
+DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
+"""Step sizes at which a step that is not affine is integrated over the law, those that are added where these leave it open, or
+speak against it, how often, and by what they fall."""
+
+RESOLVED = 0.01
+"""What one step changes of the law, per step and (h rate): a law that is off by no more than this share passes."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """`verdict` is conforms, violates or inconclusive; `finding` says why, `steps` are the step sizes, `bend` as of a map."""
+
+    setting: GaussianSetting
+    verdict: str
+    finding: str
+    steps: tuple[float, ...]
+    bend: float | None = None
+    value: float = 0.0
+    due: float = 0.0
+    affine: bool = True
+
+
+def try_setting(step: TorchStep, setting: GaussianSetting, order: int, *, flow: bool, top: float | None = None) -> Tried:
+    """Hold one step to the dynamics' flow (with `flow`: mean and covariance after one step, to h^(order + 1)) and the chain's
+    law to the stationary one (to h^order), all coordinates and pairs of them.
+
+    Where a step is not affine in the state, to h^(order + 1) in E f(X_1) - E f(X_0) under the stationary law. `top` is the
+    largest step size, FIRST_SHARE/rate without.
+    """
+    first = top or FIRST_SHARE / setting.rate
+    rows = StepRows(step, setting, first)
+    # Two more above the ladder show how far its steps are from where the chain stops contracting.
+    steps = [first * 2.0**-k for k in range(-2, RUNGS if setting.dim < MANY else FEW_RUNGS)]
+    maps = [_beyond(rows, h) for h in steps[:2]] + [read_one_step(rows, h) for h in steps[2:]]
+    for _ in range(ROUNDS):
+        if any(found.bend is not None for found in maps[2:]):
+            return _not_affine(rows, first, order, maps)
+        maps, wide = _in_its_own_law(rows, steps, maps)
+        if wide:
+            return _not_affine(rows, first, order, maps)
+        parts = _parts(setting, steps, maps, order, flow)
+        judged = [(part, judge_rungs(part.times, part.errors, part.bounds, part.power)) for part in parts]
+        # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
+        slow = any(found.verdict == "slow" for _, found in judged)
+        ends = any(unsettled_end(part.times, part.errors, part.bounds, part.power) for part in parts)
+        wanders = all(part.kind != "law" for part in parts)
+        if not (slow or ends or wanders):
+            break
+        more = [steps[-1] * 2.0**-k for k in range(1, MORE_RUNGS + 1)]
+        steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
+    shown = tuple(steps[2:])
+    # The law before the flow: it is what a user sees.
+    for part, found in reversed(judged):
+        for verdict in ("slow", "jump"):
+            if found.verdict == verdict:
+                text, value, due = part.words(found)
+                return Tried(setting, "violates", text, shown, None, value, due)
+    if len(parts) < 1 + flow or all(part.kind != "law" for part in parts):
+        radius = maps[-1].radius
+        text = f"the chain contracts at no step size down to {steps[-1]:.3g}: spectral radius {radius:.6g}"
+        return Tried(setting, "inconclusive", text, shown)
+    for part, found in judged:
+        if found.verdict == "open":
+            text = f"roundings and quadrature are off by as much as {part.bounds[found.rung]:.2g} at h={part.steps[found.rung]:.3g}, in spreads"
+            return Tried(setting, "inconclusive", text, shown)
+    return Tried(setting, "conforms", "", shown)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Errors of one kind at the step sizes that are judged, in natural units, with what they are errors of."""
+
+    kind: str
+    setting: GaussianSetting
+    steps: np.ndarray
+    times: np.ndarray
+    errors: np.ndarray
+    bounds: np.ndarray
+    power: int
+    due: np.ndarray
+
+    def words(self, found: Rungs) -> tuple[str, float, float]:
+        """What is off most, as a user sees it: the sentence, the value and what it should be."""
+        n, h = len(self.setting.spreads), self.steps[found.rung]
+        names, spreads = self.setting.names, self.setting.spreads
+        error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
+        slow = (
+            f"its error has a part that falls like h^{round(2 * found.slope) / 2 + 0:g} down to there, where h^{self.power} is predicted"
+            if found.verdict == "slow"
+            else f"that is more than the errors at smaller steps announce, which fall like h^{self.power}"
+        )
+        kind, k = ("mean", found.entry) if found.entry < n else ("second", found.entry - n)
+        i, j = (k, k) if kind == "mean" else divmod(k % n**2, n)
+        if kind == "mean":
+            offset, unit, what = self.setting.law[0][i], spreads[i], f"mean of {names[i]}"
+        else:
+            offset, unit = 0.0, spreads[i] * spreads[j]
+            what = f"variance of {names[i]}" if i == j else f"covariance of {names[i]} and {names[j]}"
+        if self.kind == "law":
+            return self._said(f"the stationary {what}", offset, unit, error, due, h, slow)
+        if k >= n**2 and kind == "second":
+            unit = spreads[i] / spreads[j]
+            what = f"change of the mean of {names[i]} after one step with {names[j]} at its start"
+            return self._said(f"the {what}", 0.0, unit, error, due, h, slow)
+        return self._said(f"the {what} that one step from the target's mean gives", offset, unit, error, due, h, slow)
+
+    @staticmethod
+    def _said(
+        what: str, offset: float, unit: float, error: float, due: float, h: float, slow: str
+    ) -> tuple[str, float, float]:
+        value, right = offset + unit * (due + error), offset + unit * due
+        return f"{what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}", value, right
+
+
+def _beyond(rows: StepRows, h: float) -> OneStepMap | None:
+    """The map at a step size above the ladder, where a right step may fail."""
+    try:
+        return read_one_step(rows, h)
+    except SgverifyError:
+        return None
+
+
+def _in_its_own_law(rows: StepRows, steps: list[float], maps: list[OneStepMap | None]) -> tuple[list[OneStepMap], bool]:
+    """The maps tried out to the spreads of the chain's own law too where that is wider, and whether they bend there."""
+    found = list(maps)
+    for k in range(2, len(steps)):
+        if maps[k].radius >= 1:
+            continue
+        law = solve_discrete_lyapunov(maps[k].matrix, maps[k].covariance)
+        spreads = np.sqrt(np.maximum(np.diag(law), 0.0))
+        if (spreads > WIDER).any() and np.isfinite(spreads).all():
+            found[k] = read_one_step(rows, steps[k], wide=np.maximum(spreads, 1.0))
+            if found[k].bend is not None:
+                return found, True
+    return found, False
+
+
+def _parts(
+    setting: GaussianSetting, steps: list[float], maps: list[OneStepMap | None], order: int, flow: bool
+) -> list[_Part]:
+    n, h = len(setting.spreads), np.array(steps)
+    stationary = setting.law[1] / np.outer(setting.spreads, setting.spreads)
+    found = []
+    if flow and setting.flow is not None:
+        due, errors, bounds = [], [], []
+        for size, seen in zip(steps[2:], maps[2:], strict=True):
+            exact = setting.after(size)
+            assert exact is not None
+            due.append(np.concatenate([np.zeros(n), exact[1].ravel(), exact[0].ravel()]))
+            got = np.concatenate([seen.still, seen.covariance.ravel(), seen.matrix.ravel()])
+            errors.append(got - due[-1])
+            bounds.append(max(seen.rounding, seen.blur))
+        found.append(
+            _Part("flow", setting, h[2:], setting.rate * h[2:], np.array(errors), np.array(bounds), order + 1, np.array(due))
+        )
+    # A law is judged where the chain contracts at four times the step size too.
+    contracts = [found is not None and found.radius < 1 for found in maps]
+    kept = [k for k in range(2, len(steps)) if all(contracts[k - 2 : k + 1])]
+    if len(kept) >= 3:
+        errors, bounds = [], []
+        for k in kept:
+            seen = maps[k]
+            mean = np.linalg.solve(np.eye(n) - seen.matrix, seen.still)
+            law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
+            errors.append(np.concatenate([mean, (law - stationary).ravel()]))
+            gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(n)), 2))
+            bounds.append(gain * (seen.blur + 4 * seen.rounding * max(1.0, float(np.abs(law).sum(axis=1).max()))))
+        due_law = np.tile(np.concatenate([np.zeros(n), stationary.ravel()]), (len(kept), 1))
+        found.append(
+            _Part("law", setting, h[kept], setting.rate * h[kept], np.array(errors), np.array(bounds), order, due_law)
+        )
+    return found
+
+
+def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]) -> Tried:
+    """Judge a step that bends by what it does to the stationary law."""
+    setting = rows.setting
+    bent = [found for found in maps if found.bend is not None]
+    bend = min(found.bend for found in bent if found.bend is not None)
+    where = next(found.where for found in bent if found.bend == bend)
+    steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
+    read = [law_defect(rows, h) for h in steps]
+    for _ in range(DEFECT_ROUNDS):
+        errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
+        times = setting.rate * np.array(steps)
+        judged = _slowest(times, errors, widest, order + 1)
+        left = float(((np.abs(errors) + widest) / times[:, None]).max(axis=1).min())
+        # A step may bend by its own constants: at smaller steps less, where the method is right.
+        if judged is None and left <= RESOLVED:
+            break
+        if judged is not None and len(steps) > DEFECT_RUNGS:
+            break
+        more = [steps[-1] * DEFECT_FALL**-k for k in range(1, DEFECT_MORE + 1)]
+        steps, read = [*steps, *more], [*read, *(law_defect(rows, h) for h in more)]
+    names = read[0][2]
+    at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
+    if judged is not None:
+        change = errors[judged.rung, judged.entry] / times[judged.rung]
+        text = (
+            f"{at}; from the stationary law, one step of size {steps[judged.rung]:.3g} changes E {names[judged.entry]} by "
+            f"{change:.3g} times h rate, in spreads: that falls like h^{round(2 * judged.slope) / 2 + 0:g}, where a chain of order {order} "
+            f"changes it by h^{order + 1}, so that the chain's law is another one"
+        )
+        return Tried(setting, "violates", text, tuple(steps), bend, affine=False)
+    if left <= RESOLVED:
+        text = f"{at}; from the stationary law one step changes no moment that was tried by more than {left:.1e} h rate"
+        return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
+    text = f"{at}; what one step changes of the stationary law is known to {left:.2g} h rate only"
+    return Tried(setting, "inconclusive", text, tuple(steps), bend, affine=False)
+
+
+def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> Rungs | None:
+    """The moment whose change falls slower than h^q and is largest; each has a bound of its own."""
+    found = [judge_rungs(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
+    slow = [(abs(errors[rungs.rung, k]), k, rungs) for k, rungs in enumerate(found) if rungs.verdict == "slow"]
+    if not slow:
+        return None
+    _, k, rungs = max(slow, key=lambda item: item[0])
+    return Rungs("slow", rungs.rung, k, rungs.slope)
+
+
+__all__ = ["Tried", "try_setting"]
