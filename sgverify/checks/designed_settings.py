@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.gaussian_setting import GaussianSetting
+from sgverify.checks.torch_subject import TorchSubject
 from sgverify.schemes.dynamics import Dynamics
 
 
@@ -60,6 +61,15 @@ class Design:
         )
 
 
+def configured_design(subject: TorchSubject) -> Design | None:
+    """The configured setting, where its target is Gaussian."""
+    if not subject.target.quadratic:
+        return None
+    c = subject.configuration
+    precision = np.array([[float(x) for x in row] for row in subject.target.precision])
+    return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
+
+
 def designs() -> list[Design]:
     """T from 1/16 to 16 and D from 1/16 to 32, each on both sides of 1; dimensions 1 to 13; spreads of theta from 1/40 to 80, of p
     from 1/4 to 4, gradients from 1/5 to 20; slow targets come with large steps, fast ones with small.
@@ -85,4 +95,4 @@ def _design(
     return Design(temperature, friction, precision, np.array(mean))
 
 
-__all__ = ["Design", "designs"]
+__all__ = ["Design", "configured_design", "designs"]

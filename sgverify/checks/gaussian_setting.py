@@ -102,7 +102,11 @@ class GaussianSetting:
         n = sum(self.sizes)
 
         def log(rows: np.ndarray) -> np.ndarray:
-            given = {**self.parameters, "U": lambda theta: Chains(self.potential(theta.tensor)), "dim": self.dim}
+            given = {
+                **self.parameters,
+                "U": lambda theta: Chains(self.potential(theta.tensor)),
+                "dim": self.dim,
+            }
             return np.asarray(stated.log(self._chains(rows), **given).tensor.reshape(-1).numpy())
 
         unit = np.eye(n)
@@ -114,10 +118,14 @@ class GaussianSetting:
         far = np.random.default_rng(0).standard_normal((4, n)) * 3
         due = zero + far @ slope + np.einsum("ki,ij,kj->k", far, hessian, far) / 2
         if not np.abs(log(far) - due).max() <= AFFINE * max(1.0, np.abs(due).max()):
-            raise NoGaussianLawError(f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target")
+            raise NoGaussianLawError(
+                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
+            )
         covariance = np.linalg.inv(-hessian)
         if not np.linalg.eigvalsh((covariance + covariance.T) / 2)[0] > 0:
-            raise NoGaussianLawError(f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target")
+            raise NoGaussianLawError(
+                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
+            )
         return covariance @ slope, (covariance + covariance.T) / 2
 
     @cached_property
@@ -133,7 +141,11 @@ class GaussianSetting:
         spreads, n = self.spreads, sum(self.sizes)
 
         def at(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            given = {**self.parameters, "grad": lambda theta: Chains(self.gradient(theta.tensor)), "dim": self.dim}
+            given = {
+                **self.parameters,
+                "grad": lambda theta: Chains(self.gradient(theta.tensor)),
+                "dim": self.dim,
+            }
             found = self.dynamics.coefficients(self._chains(mean + spreads * rows), **given)
             drift, half = (
                 np.concatenate(
@@ -151,7 +163,10 @@ class GaussianSetting:
         drift, half = at(unit)
         matrix = (drift[1 : n + 1] - drift[0]).T
         size = max(1e-300, float(np.abs(drift).max()))
-        if np.abs(drift - unit @ matrix.T).max() > AFFINE * size or np.ptp(half, axis=0).max() > AFFINE * size:
+        if (
+            np.abs(drift - unit @ matrix.T).max() > AFFINE * size
+            or np.ptp(half, axis=0).max() > AFFINE * size
+        ):
             return None
         return matrix, np.diag(half[0])
 

@@ -16,8 +16,8 @@ from sgverify.checks.step_rows import StepRows
 LENGTH = 1 / 64
 """Of the differences that give the linear part: it is a control, and best where the step is most nearly linear."""
 
-POINTS = 1 << 10
-"""Points of each scramble where rows go through the code together."""
+POINTS, MORE_POINTS = 1 << 9, 1 << 13
+"""Points of each scramble where rows go through the code together, and where these leave it open."""
 
 WAVES = (1.0, 2.0)
 """Frequencies of the bounded test functions, per spread: a law with the right moments and another shape moves them."""
@@ -26,7 +26,7 @@ MOST_PAIRED = 8
 """Coordinates among which every pair is a test function; beyond, neighbours are."""
 
 
-def law_defect(rows: StepRows, h: float) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """E f(X_1) - E f(X_0), X_0 from the stationary law, bounds of the errors, and the names of the f.
 
     f are the coordinates in natural units, their products in pairs, and sines and cosines of each. A method of weak order K
@@ -41,7 +41,7 @@ def law_defect(rows: StepRows, h: float) -> tuple[np.ndarray, np.ndarray, list[s
     root = np.linalg.cholesky(covariance)
     moved_covariance = linear.matrix @ covariance @ linear.matrix.T + noise @ noise.T
     exact = _of_normal(still, moved_covariance) - _of_normal(np.zeros(n), covariance)
-    count = POINTS if rows.together else POINTS_ONE_BY_ONE
+    count = (MORE_POINTS if fine else POINTS) if rows.together else POINTS_ONE_BY_ONE
     found = []
     for seed in range(SCRAMBLES):
         points = normal_points(n + m, seed, count)
@@ -50,7 +50,11 @@ def law_defect(rows: StepRows, h: float) -> tuple[np.ndarray, np.ndarray, list[s
         found.append((_values(after) - _values(still + x @ linear.matrix.T + z @ noise.T)).mean(axis=0))
     mean = exact + np.mean(found, axis=0)
     rounding = 64 * rows.rounding(6 * np.ones((1, n))) / LENGTH
-    return mean, CERTAIN * np.std(found, axis=0, ddof=1) / SCRAMBLES**0.5 + rounding, _names(rows.setting.names)
+    return (
+        mean,
+        CERTAIN * np.std(found, axis=0, ddof=1) / SCRAMBLES**0.5 + rounding,
+        _names(rows.setting.names),
+    )
 
 
 def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -59,10 +63,14 @@ def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return i[near], j[near]
 
 
+def _waves(n: int) -> tuple[float, ...]:
+    return WAVES if n <= MOST_PAIRED else WAVES[:1]
+
+
 def _values(x: np.ndarray) -> np.ndarray:
     """f of rows of states. Shape (rows, f)."""
     i, j = _pairs(x.shape[1])
-    waves = [part(wave * x) for wave in WAVES for part in (np.sin, np.cos)]
+    waves = [part(wave * x) for wave in _waves(x.shape[1]) for part in (np.sin, np.cos)]
     return np.hstack([x, x[:, i] * x[:, j], *waves])
 
 
@@ -70,14 +78,18 @@ def _of_normal(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """E f under N(mean, covariance): E exp(i w X) = exp(i w m - w^2 v/2)."""
     i, j = _pairs(len(mean))
     v = np.diag(covariance)
-    waves = [np.exp(-(wave**2) * v / 2) * part(wave * mean) for wave in WAVES for part in (np.sin, np.cos)]
+    waves = [
+        np.exp(-(wave**2) * v / 2) * part(wave * mean) for wave in _waves(len(v)) for part in (np.sin, np.cos)
+    ]
     return np.concatenate([mean, covariance[i, j] + mean[i] * mean[j], *waves])
 
 
 def _names(names: tuple[str, ...]) -> list[str]:
     i, j = _pairs(len(names))
     products = [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in zip(i, j, strict=True)]
-    waves = [f"{part}({wave:g} {name})" for wave in WAVES for part in ("sin", "cos") for name in names]
+    waves = [
+        f"{part}({wave:g} {name})" for wave in _waves(len(names)) for part in ("sin", "cos") for name in names
+    ]
     return [*names, *products, *waves]
 
 

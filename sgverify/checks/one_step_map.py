@@ -11,8 +11,8 @@ from scipy.stats import qmc
 
 from sgverify.checks.step_rows import StepRows
 
-REACH = (1.0, 3.0, 6.0)
-"""Spreads of the law out to which states are tried."""
+REACH = (0.5, 1.0, 3.0, 6.0)
+"""Spreads of the law at which states are tried; differences are taken at 1, where alone nothing bends."""
 
 RARE = (2.5, 4.0, 6.0)
 """Sizes of normal draws beyond those that come by themselves."""
@@ -34,6 +34,7 @@ class OneStepMap:
 
     `bend` is the fewest spreads at which a state was found where this is not so, None where there is none; `where` says it.
     `rounding` bounds what matrix and still are off by, `blur` the covariance and, where draws enter nonlinearly, still.
+    `noise_bend` is the size of the smallest draws that were seen to enter nonlinearly.
     """
 
     matrix: np.ndarray
@@ -41,9 +42,14 @@ class OneStepMap:
     covariance: np.ndarray
     rounding: float
     blur: float
-    linear_noise: bool
+    noise_bend: float | None
     bend: float | None
     where: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether draws enter linearly but for rare ones: they are treated otherwise beyond a size."""
+        return self.noise_bend is not None and self.noise_bend >= RARE[0]
 
     @property
     def radius(self) -> float:
@@ -52,12 +58,19 @@ class OneStepMap:
 
 
 def read_one_step(
-    rows: StepRows, h: float, *, length: float = 1.0, wide: np.ndarray | None = None, probed: bool = True
+    rows: StepRows,
+    h: float,
+    *,
+    length: float = 1.0,
+    wide: np.ndarray | None = None,
+    probed: bool = True,
+    also: np.ndarray | None = None,
 ) -> OneStepMap:
     """The map, from differences of evaluations at unit vectors times `length`, held against other states and draws.
 
     States are tried out to 6 spreads in each coordinate and in all at once, both signs; `wide` are the spreads where others
-    than the natural ones are to be tried as well, those of the chain's own law. Not `probed`, only the linear part is read.
+    than the natural ones are to be tried as well, those of the chain's own law. `also` holds states besides. Not `probed`, only the linear
+    part is read.
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     random = np.random.default_rng(0)
@@ -67,17 +80,22 @@ def read_one_step(
     still, matrix, noise = core[0], (core[1 : n + 1] - core[0]).T / length, (core[n + 1 :] - core[0]).T
     off = 4 * rows.rounding(unit) / min(1.0, length)
     if not probed:
-        return OneStepMap(matrix, still, noise @ noise.T, off, off, True, None, "")
+        return OneStepMap(matrix, still, noise @ noise.T, off, off, None, None, "")
 
     kicks = random.standard_normal((3 + len(RARE), m))
     kicks[3:] = np.array(RARE)[:, None] * np.sign(kicks[3:])
     kicked = rows(np.zeros((len(kicks), n)), kicks, h)
     due = still + kicks @ noise.T
-    linear = bool((np.abs(kicked - due).max(axis=1) <= _tolerance(rows, due, np.zeros((1, n)))).all())
+    odd = np.abs(kicked - due).max(axis=1) > _tolerance(rows, due, np.zeros((1, n)))
+    linear, noise_bend = not odd.any(), None
+    if not linear:
+        noise_bend = float(([1.0] * (len(kicks) - len(RARE)) + list(RARE))[int(np.argmax(odd))])
 
     states, sizes = _probes(n, random)
     if wide is not None:
         states, sizes = np.vstack([states, states * wide]), np.concatenate([sizes, sizes])
+    if also is not None and len(also):
+        states, sizes = np.vstack([states, also]), np.concatenate([sizes, np.abs(also).max(axis=1)])
     draws = random.standard_normal((len(states), m))
     moved = rows(states, draws, h)
     from_mean = still + draws @ noise.T if linear else rows(np.zeros_like(states), draws, h)
@@ -85,13 +103,15 @@ def read_one_step(
     bent = np.abs(moved - due).max(axis=1) > _tolerance(rows, due, states)
     bend, where = None, ""
     if bent.any():
-        k = int(np.flatnonzero(bent)[np.argmin(sizes[bent])])  # the first: one coordinate alone is away from the mean
+        k = int(
+            np.flatnonzero(bent)[np.argmin(sizes[bent])]
+        )  # the first: one coordinate alone is away from the mean
         bend, where = float(sizes[k]), _shown(rows, states[k])
     covariance, blur = noise @ noise.T, 2 * off * max(1.0, float(np.abs(noise).sum(axis=0).max(initial=0.0)))
     if not linear:
         still, covariance, error = _moments_of_noise(rows, h, n)
         blur = max(blur, error)
-    return OneStepMap(matrix, still, covariance, off, blur, linear, bend, where)
+    return OneStepMap(matrix, still, covariance, off, blur, noise_bend, bend, where)
 
 
 def _tolerance(rows: StepRows, due: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -140,4 +160,13 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
     return mean, second - np.outer(mean, mean), CERTAIN * spread / SCRAMBLES**0.5
 
 
-__all__ = ["CERTAIN", "POINTS_ONE_BY_ONE", "OneStepMap", "RARE", "REACH", "SCRAMBLES", "normal_points", "read_one_step"]
+__all__ = [
+    "CERTAIN",
+    "POINTS_ONE_BY_ONE",
+    "OneStepMap",
+    "RARE",
+    "REACH",
+    "SCRAMBLES",
+    "normal_points",
+    "read_one_step",
+]

@@ -67,11 +67,15 @@ def unsettled_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: 
     size = np.abs(errors)
     clear = (size[-2:] > CLEAR * bounds[-2:, None]).all(axis=0) & (size[-1] > SEEN * times[-1] ** q)
     large = size[-1] > JUMP * times[-1] ** q
-    slope = np.log(np.maximum(size[-2], 1e-300) / np.maximum(size[-1], 1e-300)) / np.log(times[-2] / times[-1])
+    slope = np.log(np.maximum(size[-2], 1e-300) / np.maximum(size[-1], 1e-300)) / np.log(
+        times[-2] / times[-1]
+    )
     return bool((clear & (large | (slope < q - 0.5))).any())
 
 
-def _slow(times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndarray, q: float) -> Rungs | None:
+def _slow(
+    times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndarray, q: float
+) -> Rungs | None:
     """The entry that falls slowest and steadily at the smallest steps where it is seen."""
     worst: Rungs | None = None
     largest = 0.0
@@ -81,7 +85,8 @@ def _slow(times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndar
             continue
         i, j, k = seen[-3:]
         first, last = (
-            float(np.log(size[a, entry] / size[b, entry]) / np.log(times[a] / times[b])) for a, b in ((i, j), (j, k))
+            float(np.log(size[a, entry] / size[b, entry]) / np.log(times[a] / times[b]))
+            for a, b in ((i, j), (j, k))
         )
         steady = abs(first - last) < STEADY and max(first, last) < q - 0.5
         if steady and share[k, entry] > max(SEEN, largest):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from sgverify.checks.designed_settings import Design, designs
+from sgverify.checks.designed_settings import Design, configured_design, designs
 from sgverify.checks.gaussian_setting import NoGaussianLawError
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject, limits
-from sgverify.checks.tried_setting import Tried, try_setting
+from sgverify.checks.tried_setting import FAR, MANY, Tried, try_setting
 from sgverify.claims import Claim
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
@@ -21,9 +19,6 @@ from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 
 CHECK = "settings"
-
-FAR = 3.0
-"""A step that bends only from so many spreads on is tried where that is within one."""
 
 HOT = 2
 """Such settings are tried so often."""
@@ -42,7 +37,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
     its own; states are tried out to 6 spreads. The first violation is brought as near to the configured setting as it goes.
     """
     assert isinstance(subject, TorchSubject)
-    own = _configured(subject)
+    own = configured_design(subject)
     found: list[_Outcome] = []
     passed_over: list[str] = []
     try:
@@ -61,7 +56,9 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
         else:
             found += _in_the_bulk(subject, found)
     except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
-        return unsettled(subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature")
+        return unsettled(
+            subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature"
+        )
     return make_evidence(
         subject,
         claim,
@@ -85,20 +82,9 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
     )
 
 
-def _configured(subject: TorchSubject) -> Design | None:
-    """The configured setting, where its target is Gaussian."""
-    if not subject.target.quadratic:
-        return None
-    c = subject.configuration
-    precision = np.array([[float(x) for x in row] for row in subject.target.precision])
-    return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
-
-
 def _try(subject: TorchSubject, design: Design) -> Tried:
-    measured = subject.measured
-    # Where one step is known not to be its dynamics' flow, that has its own check; the law may be right all the same.
-    flow = isinstance(measured, str) or measured.order >= 1 or not measured.settled
-    return try_setting(subject.scheme, design.setting(subject.scheme.dynamics), subject.predicted_order, flow=flow)
+    setting = design.setting(subject.scheme.dynamics)
+    return try_setting(subject.scheme, setting, subject.predicted_order, flow=_flow(subject))
 
 
 def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
@@ -113,18 +99,35 @@ def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]
     return hot
 
 
-def _judge(subject: TorchSubject, own: Design | None, found: list[_Outcome], passed_over: list[str]) -> Judgement:
+def _judge(
+    subject: TorchSubject, own: Design | None, found: list[_Outcome], passed_over: list[str]
+) -> Judgement:
     wrong = [outcome for outcome in found if outcome.tried.verdict == "violates"]
     if wrong:
         design, tried = _nearest(subject, own, wrong[0])
-        return Judgement("violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}")
+        return Judgement(
+            "violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
+        )
+    # A step that bends in few dimensions too is judged in these; of many, where an integral is less well known, nothing is said.
+    bends = any(outcome.tried.bend is not None and outcome.tried.setting.dim < MANY for outcome in found)
+    blurred = [outcome.tried.setting.dim for outcome in found if outcome.tried.blurred and bends]
+    found = [outcome for outcome in found if not (outcome.tried.blurred and bends)]
+    passed_over = [*passed_over, *(f"dimension {dim}: too blurred" for dim in blurred)]
     open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
     if open_ones:
         design, tried = open_ones[0].design, open_ones[0].tried
         return Judgement(
-            "inconclusive", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
+            "inconclusive",
+            False,
+            f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}",
         )
     return Judgement("conforms", False, _tried(subject, found, passed_over))
+
+
+def _flow(subject: TorchSubject) -> bool:
+    """Whether one step is held to the flow: where it is known not to be that, this has its own check, and the law may be right."""
+    measured = subject.measured
+    return isinstance(measured, str) or measured.order >= 1 or not measured.settled
 
 
 def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
@@ -167,7 +170,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
-    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent else ""
+    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and _flow(subject) else ""
     text = (
         f"{flow}the stationary law to h^{subject.predicted_order} in every coordinate and pair; tried on Gaussian targets at "
         f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g}, states out to {max(REACH):g} spreads "
@@ -176,7 +179,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     if bent:
         text += f"; {bent[0].finding}"
     if passed_over:
-        text += f"; it does not run in {passed_over[0]}"
+        text += f"; not judged in {'; '.join(passed_over)}"
     return text
 
 

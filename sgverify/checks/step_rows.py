@@ -13,6 +13,7 @@ import torch
 from sgverify.checks.gaussian_setting import GaussianSetting
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import Slope
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
@@ -33,10 +34,12 @@ class StepRows:
     one. A way is left for the next as soon as some row, run alone as well, comes out otherwise.
     """
 
-    def __init__(self, step: TorchStep, setting: GaussianSetting, h: float) -> None:
+    def __init__(
+        self, step: TorchStep, setting: GaussianSetting, h: float, slope: Slope | None = None
+    ) -> None:
         self.setting, self._step = setting, step
         given = {name: setting.parameters[name] for name in step.parameters}
-        self._box = BlackBox(step, setting.gradient, setting.dim, given)
+        self._box = BlackBox(step, slope or setting.gradient, setting.dim, given)
         self._ways = [replace(self._box, step=replace(step, chains=True))]
         if not step.chains:
             mapped = replace(step, function=_mapped(step), chains=True)
@@ -48,8 +51,7 @@ class StepRows:
         with default_dtype(torch.float64):
             zeros = torch.zeros((1, count) if step.chains else (count,), dtype=torch.float64)
             self._box.run(self._alone(start), zeros, h, witness=audit)
-        self._operations = audit.operations + 4
-        self._unit = NARROW_UNIT if audit.found else UNIT
+        self.operations, self.narrow = audit.operations + 4, bool(audit.found)
 
     @property
     def together(self) -> bool:
@@ -70,7 +72,8 @@ class StepRows:
         """
         offset = float((np.abs(self._mean) / self._spreads).max())
         largest = max(1.0, float(np.abs(states).max(initial=0.0)))
-        return self._operations * self._unit * (offset + largest) * float(self._spreads.max() / self._spreads.min())
+        unit = NARROW_UNIT if self.narrow else UNIT
+        return self.operations * unit * (offset + largest) * float(self._spreads.max() / self._spreads.min())
 
     def __call__(self, states: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
         """The states after one step of size h."""

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from sgverify import rate, torch_step, verify
+from sgverify.checks.mutants.torch_code import sgnht
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
-from sgverify.schemes import find_scheme, kinetic, langevin, thermostat
+from sgverify.schemes import find_scheme, kinetic, langevin
 from tests.checks.torch_code import as_torch
 
 DATA = {"data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]], "prior_mean": [1.0, -0.5]}
@@ -102,20 +103,63 @@ def test_steps_that_are_not_affine_are_said():
         return theta + h * p, p
 
     found = biased(torch_step(kinetic)(clipped))
-    assert found.verdict == "inconclusive" and "not affine" in found.reason
-    found = biased(as_torch(find_scheme("sgnht-aboba")))
-    assert found.verdict == "inconclusive" and "`xi` is not known" in found.reason
-    assert thermostat.state[-1] == "xi"
+    assert found.verdict == "violates" and "not affine" in found.reason
+    found = rate(sgnht, quantity="stationary-bias", target={"name": "gaussian"})
+    assert found.verdict == "conforms" and "not affine" in found.reason
 
 
-@pytest.mark.parametrize("cut", [0.9, 2.0, 4.0, 5.5])
-def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut):
+@pytest.mark.parametrize(
+    "cut, verdict", [(0.9, "violates"), (2.0, "violates"), (3.0, "inconclusive"), (5.5, "inconclusive")]
+)
+def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut, verdict):
     def clamped(theta, *, h, grad, T):
         noise = torch.randn_like(theta).clamp(-cut, cut)
         return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise
 
     found = biased(torch_step(langevin)(clamped))
-    assert found.verdict == "inconclusive" and "not affine" in found.reason
+    assert found.verdict == verdict, found.reason
+
+
+def test_noise_of_two_points_has_the_right_law():
+    def two_point(theta, *, h, grad, T):
+        z = torch.randn_like(theta)
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.where(z > 0, 1.0, -1.0)
+
+    found = biased(torch_step(langevin)(two_point))
+    assert (found.verdict, found.found.exponent) == ("conforms", 1), found.reason
+
+
+def far_off(theta, *, h, grad, T):
+    """Noise doubled beyond 5."""
+    wide = 1 + (theta.abs() > 5).to(theta.dtype)
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * wide * torch.randn_like(theta)
+
+
+def test_states_are_tried_out_to_six_spreads_of_the_target():
+    wide = {"target": {"name": "gaussian", "precision": 0.01}}
+    found = rate(torch_step(langevin)(far_off), quantity="stationary-bias", config=wide)
+    assert found.verdict == "violates" and "spreads" in found.reason
+    narrow = rate(
+        torch_step(langevin)(far_off), quantity="stationary-bias", config={"target": {"name": "gaussian"}}
+    )
+    assert narrow.verdict == "inconclusive" and "6 spreads" in narrow.reason
+
+
+def switching(limit):
+    def step(theta, *, h, grad, T):
+        return theta - h * grad(theta) + math.sqrt((1 if h > limit else 2) * T * h) * torch.randn_like(theta)
+
+    return torch_step(langevin, order=1)(step)
+
+
+def test_steps_that_no_powers_of_h_explain_are_no_green_line():
+    steps = {"target": {"name": "gaussian"}, "sweep": {"steps": [0.8, 0.6, 0.3, 0.2, 0.1]}}
+    found = rate(switching(0.5), quantity="stationary-bias", config=steps)
+    assert found.verdict == "inconclusive" and "at the configured h=0.6" in found.reason
+    assert rate(switching(2.0), quantity="stationary-bias", config=steps).verdict == "conforms"
+    small = {**steps, "sweep": {"steps": [0.02, 0.01, 0.005, 0.0025]}}
+    found = rate(switching(0.015), quantity="stationary-bias", config=small)
+    assert found.verdict == "violates" and "announce" in found.reason
 
 
 @pytest.mark.parametrize("check", ["local-order", "pure-step", "dtype", "stationary-bias"])
