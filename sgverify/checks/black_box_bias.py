@@ -23,7 +23,7 @@ from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.cubature import normal_cubature
-from sgverify.rates import Judgement, Rate, judge_step_rate
+from sgverify.rates import Judgement, judge_step_rate
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 
 CHECK = "stationary-bias"
@@ -127,7 +127,7 @@ def _judge(
     """The exponent as h -> 0, and the configured steps held against what it says of them."""
     if fitted.outlier is not None:
         h, value, due = fitted.outlier
-        reason = f"no powers of h explain {what}: it is {value:.6g} at h={h:.6g}, where those through the smaller steps give {due:.6g}"
+        reason = f"no powers of h explain {what}: it is {value:.6g} at h={h:.6g}, where those through smaller steps give {due:.6g}"
         return Judgement("inconclusive", False, reason)
     rate = fitted.rate
     judgement = judge_step_rate(rate, predicted, what)

@@ -71,17 +71,18 @@ def configured_design(subject: TorchSubject) -> Design | None:
 
 
 def designs() -> list[Design]:
-    """T from 1/16 to 16 and D from 1/16 to 32, each on both sides of 1; dimensions 1 to 13; spreads of theta from 1/40 to 80, of p
-    from 1/4 to 4, gradients from 1/5 to 20; slow targets come with large steps, fast ones with small.
+    """T from 1/16 to 100 and D from 1/16 to 32, each on both sides of 1; dimensions 1 to 21; spreads of theta from 1/36 to 200, of
+    p from 1/4 to 10, gradients from 1/80 to 20; slow targets come with large steps, fast ones with small.
 
     Friction lies between half and 7 times the target's frequency, so that an explicit step contracts early.
     """
     return [
         _design(4.0, 0.5, [1.25, 1.0], 0.5, [1.0, -2.0]),
         _design(0.25, 8.0, [1.0, 2.0, 4.0], 0.0, [0.0, 3.0, -1.0]),
-        _design(16.0, 1 / 16, [1 / 400], 0.0, [5.0]),
+        _design(100.0, 1 / 16, [1 / 400], 0.0, [5.0]),
+        _design(1 / 16, 1 / 4, [1 / 400] * 2, 0.0, [0.0, 0.0]),
         _design(1 / 16, 16.0, [81.0] * 5, 0.0, [0.5] * 5),
-        _design(1.0, 2.0, [1.5] * 13, 0.0, [-0.5] * 13),
+        _design(1.0, 2.0, [1.5] * 21, 0.0, [-0.5] * 21),
         _design(16.0, 32.0, [25.0] * 8, 0.0, [1.0] * 8),
     ]
 

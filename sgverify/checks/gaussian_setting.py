@@ -136,7 +136,8 @@ class GaussianSetting:
     @cached_property
     def flow(self) -> tuple[np.ndarray, np.ndarray] | None:
         """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space; None where the drift is not
-        affine."""
+        affine.
+        """
         mean, _ = self.law
         spreads, n = self.spreads, sum(self.sizes)
 

@@ -14,6 +14,9 @@ from sgverify.checks.step_rows import StepRows
 REACH = (0.5, 1.0, 3.0, 6.0)
 """Spreads of the law at which states are tried; differences are taken at 1, where alone nothing bends."""
 
+SINGLE = 16
+"""Coordinates up to which each is tried alone at every reach; of more, at the largest one."""
+
 RARE = (2.5, 4.0, 6.0)
 """Sizes of normal draws beyond those that come by themselves."""
 
@@ -25,7 +28,7 @@ SCRAMBLES, POINTS, POINTS_ONE_BY_ONE = 8, 1 << 14, 1 << 6
 of m an m-th of it, and where rows go through the code one by one."""
 
 CERTAIN = 10
-"""Standard errors of a mean over the scrambles that count as its bound: beyond them Student's law of 7 degrees of freedom has 2e-5."""
+"""Standard errors of a mean over the scrambles that count as its bound: Student's law of 7 degrees of freedom has 2e-5 beyond."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ def read_one_step(
     """The map, from differences of evaluations at unit vectors times `length`, held against other states and draws.
 
     States are tried out to 6 spreads in each coordinate and in all at once, both signs; `wide` are the spreads where others
-    than the natural ones are to be tried as well, those of the chain's own law. `also` holds states besides. Not `probed`, only the linear
-    part is read.
+    than the natural ones are to be tried as well, those of the chain's own law. `also` holds states besides.
+    Not `probed`, only the linear part is read.
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     random = np.random.default_rng(0)
@@ -123,7 +126,8 @@ def _probes(n: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     found, sizes = [], []
     for reach in REACH:
         signs = random.choice([-1.0, 1.0], (4, n))
-        block = reach * np.vstack([np.eye(n), -np.eye(n), signs, np.ones((1, n)), -np.ones((1, n))])
+        single = [np.eye(n), -np.eye(n)] if n <= SINGLE or reach == max(REACH) else []
+        block = reach * np.vstack([*single, signs, np.ones((1, n)), -np.ones((1, n))])
         found.append(block)
         sizes.append(np.full(len(block), reach))
     return np.vstack(found), np.concatenate(sizes)
@@ -163,10 +167,10 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
 __all__ = [
     "CERTAIN",
     "POINTS_ONE_BY_ONE",
-    "OneStepMap",
     "RARE",
     "REACH",
     "SCRAMBLES",
+    "OneStepMap",
     "normal_points",
     "read_one_step",
 ]

@@ -18,6 +18,9 @@ SEEN = 1e-4
 STEADY = 0.25
 """Two slopes in a row that differ by no more are those of one power."""
 
+SHORT = 0.3
+"""A slope below q by more is that of q - 1/2 or less: errors c h^q (1 + O(h rate)) have one nearer to q at the smallest steps."""
+
 CLEAR = 4.0
 """An error counts from this multiple of its bound."""
 
@@ -70,7 +73,7 @@ def unsettled_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: 
     slope = np.log(np.maximum(size[-2], 1e-300) / np.maximum(size[-1], 1e-300)) / np.log(
         times[-2] / times[-1]
     )
-    return bool((clear & (large | (slope < q - 0.5))).any())
+    return bool((clear & (large | (slope < q - SHORT))).any())
 
 
 def _slow(
@@ -88,7 +91,7 @@ def _slow(
             float(np.log(size[a, entry] / size[b, entry]) / np.log(times[a] / times[b]))
             for a, b in ((i, j), (j, k))
         )
-        steady = abs(first - last) < STEADY and max(first, last) < q - 0.5
+        steady = abs(first - last) < STEADY and max(first, last) < q - SHORT
         if steady and share[k, entry] > max(SEEN, largest):
             largest = float(share[k, entry])
             worst = Rungs("slow", int(k), entry, last)

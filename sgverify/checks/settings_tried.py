@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 
 from sgverify.checks.designed_settings import Design, configured_design, designs
-from sgverify.checks.gaussian_setting import NoGaussianLawError
+from sgverify.checks.gaussian_setting import FIRST_SHARE, NoGaussianLawError
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH
 from sgverify.checks.subject import Subject
@@ -172,8 +172,9 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     bent = [t for t in tried if not t.affine]
     flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and _flow(subject) else ""
     text = (
-        f"{flow}the stationary law to h^{subject.predicted_order} in every coordinate and pair; tried on Gaussian targets at "
-        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g}, states out to {max(REACH):g} spreads "
+        f"{flow}the stationary law to h^{subject.predicted_order}, in every coordinate and pair; tried on Gaussian targets at "
+        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {FIRST_SHARE:g} of the fastest "
+        f"time), states out to {max(REACH):g} spreads "
         f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"
     )
     if bent:

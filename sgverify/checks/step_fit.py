@@ -24,7 +24,7 @@ BELOW = 3
 
 @dataclass(frozen=True)
 class StepFit:
-    """`rate` is the leading power; `outlier` the largest step whose value the smaller ones do not explain, with what they give."""
+    """`rate` is the leading power; `outlier` the smallest step whose value those below do not explain, with what they give."""
 
     rate: Rate
     powers: PowersOfH
@@ -33,7 +33,8 @@ class StepFit:
 
 def fit_steps(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float) -> StepFit:
     """The powers of h in the values, or of sqrt(h) where whole ones do not explain them. Shapes (n,); `scale` is the size of
-    what the values are differences of."""
+    what the values are differences of.
+    """
     whole = _fit(steps, values, errors, scale, 1)
     if whole.outlier is None:
         return whole
@@ -57,8 +58,8 @@ def _fit(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float
 def _outlier(
     variable: np.ndarray, steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, found: Rate
 ) -> tuple[float, float, float] | None:
-    """(h, value, prediction) of the largest step whose value is not the polynomial's through the smaller steps."""
-    for k in range(len(steps) - BELOW):
+    """(h, value, prediction) of the smallest step whose value is not the polynomial's through the smaller steps."""
+    for k in reversed(range(len(steps) - BELOW)):
         weights = np.array(
             [
                 np.prod(
@@ -71,10 +72,12 @@ def _outlier(
                 for i in range(k + 1, len(steps))
             ]
         )
-        due = float(weights @ values[k + 1 :]) if found.exponent is not None else 0.0
-        unsure = float(np.abs(weights) @ errors[k + 1 :]) + float(errors[k]) + SEEN * scale
-        if abs(values[k] - due) > EXPLAINED * max(abs(values[k]), abs(due)) + 2 * unsure:
+        due = float(weights @ values[k + 1 :])
+        unsure = 2 * (float(np.abs(weights) @ errors[k + 1 :]) + float(errors[k]) + SEEN * scale)
+        if abs(values[k] - due) > EXPLAINED * max(abs(values[k]), abs(due)) + unsure:
             return float(steps[k]), float(values[k]), due
+        if found.exponent is None and abs(values[k]) > unsure:
+            return float(steps[k]), float(values[k]), 0.0
     return None
 
 

@@ -101,11 +101,12 @@ def try_setting(
         return Tried(setting, "inconclusive", text, shown)
     for part, found in judged:
         if found.verdict == "open":
-            text = f"roundings and quadrature are off by as much as {part.bounds[found.rung]:.2g} at h={part.steps[found.rung]:.3g}, in spreads"
+            off, h = part.bounds[found.rung], part.steps[found.rung]
+            text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
             return Tried(setting, "inconclusive", text, shown)
     cut = next((found for found in maps if found is not None and found.cut), None)
     if cut is not None:
-        text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do; no more is seen than that"
+        text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do"
         return Tried(setting, "inconclusive", text, shown)
     return Tried(setting, "conforms", "", shown)
 
@@ -129,7 +130,7 @@ class _Part:
         names, spreads = self.setting.names, self.setting.spreads
         error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
         slow = (
-            f"its error has a part that falls like h^{round(2 * found.slope) / 2 + 0:g} down to there, where h^{self.power} is predicted"
+            f"its error has a part that falls like h^{_half(found.slope)} down to there, where h^{self.power} is predicted"
             if found.verdict == "slow"
             else f"that is more than the errors at smaller steps announce, which fall like h^{self.power}"
         )
@@ -274,7 +275,7 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         change = errors[judged.rung, judged.entry]
         text = (
             f"{at}; from the stationary law, one step of size {steps[judged.rung]:.3g} changes E {names[judged.entry]} by "
-            f"{change:.3g}, in spreads: that falls like h^{round(2 * judged.slope) / 2 + 0:g}, where a chain of order {order} "
+            f"{change:.3g}, in spreads: that falls like h^{_half(judged.slope)}, where a chain of order {order} "
             f"changes it by h^{order + 1}, so that the chain's law is another one"
         )
         return Tried(setting, "violates", text, tuple(steps), bend, affine=False)
@@ -283,6 +284,11 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
     text = f"{at}; what one step changes of the stationary law is known to {left:.2g} h rate only"
     return Tried(setting, "inconclusive", text, tuple(steps), bend, affine=False, blurred=setting.dim >= MANY)
+
+
+def _half(slope: float) -> str:
+    """The nearest multiple of 1/2."""
+    return f"{round(2 * slope) / 2 + 0.0:g}"
 
 
 def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> Rungs | None:

@@ -190,7 +190,13 @@ def test_what_no_quadrature_stands_for_is_inconclusive_by_name(draw, named):
 def test_what_is_read_off_definitions_is_not_asked_of_torch_code():
     step = torch_step(langevin)(half_power)
     found = verify(step)
-    assert {item.check for item in found} <= {"local-order", "pure-step", "dtype", "stationary-bias"}
+    assert {item.check for item in found} <= {
+        "local-order",
+        "pure-step",
+        "dtype",
+        "settings",
+        "stationary-bias",
+    }
     (asked,) = verify(step, checks=["agreement"])
     assert asked.verdict == "not-applicable" and "is torch code" in asked.reason
 

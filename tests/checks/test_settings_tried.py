@@ -1,0 +1,162 @@
+"""Torch code that is wrong at some temperatures, frictions, steps, dimensions or states, and right at the configured ones."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from sgverify import torch_step, verify
+from sgverify.checks.mutants import torch_code
+from sgverify.schemes import kinetic, langevin
+
+R = torch.randn_like
+
+
+def settings_of(step, **more):
+    (found,) = verify(step, {**more}, checks=["settings"])
+    return found
+
+
+def euler(theta, h, grad, T, noise):
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise
+
+
+@torch_step(langevin, order=1)
+def temperature_clipped(theta, *, h, grad, T):
+    return euler(theta, h, grad, min(T, 1.0), R(theta))
+
+
+@torch_step(langevin, order=1)
+def step_clipped(theta, *, h, grad, T):
+    return euler(theta, min(h, 0.2), grad, T, R(theta))
+
+
+@torch_step(langevin, order=1)
+def state_clamped(theta, *, h, grad, T):
+    return euler(theta, h, grad, T, R(theta)).clamp(-20, 20)
+
+
+@torch_step(langevin, order=1)
+def gradient_norm_clipped(theta, *, h, grad, T):
+    slope = grad(theta)
+    return euler(theta, h, lambda _: slope * (10 / slope.norm().clamp(min=10)), T, R(theta))
+
+
+@torch_step(langevin, order=1)
+def third_coordinate(theta, *, h, grad, T):
+    noise = R(theta)
+    noise[..., 2:] = 0
+    return euler(theta, h, grad, T, noise)
+
+
+@torch_step(langevin, order=1)
+def one_noise_for_all_from_4(theta, *, h, grad, T):
+    noise = R(theta)
+    return euler(theta, h, grad, T, noise if len(theta) < 4 else noise[:1].expand_as(theta))
+
+
+@torch_step(kinetic, order=1)
+def friction_clipped(theta, p, *, h, grad, D, T):
+    D = max(D, 1.0)
+    p = p - h * grad(theta) - h * D * p + math.sqrt(2 * D * T * h) * R(p)
+    return theta + h * p, p
+
+
+@torch_step(kinetic, order=1)
+def momentum_reset(theta, p, *, h, grad, D, T):
+    p = p - h * grad(theta) - h * D * p + math.sqrt(2 * D * T * h) * R(p)
+    p = torch.where(p.abs() > 6, torch.zeros_like(p), p)
+    return theta + h * p, p
+
+
+@torch_step(langevin, order=1)
+def draws_thrown_away(theta, *, h, grad, T):
+    noise = R(theta)
+    return euler(theta, h, grad, T, noise * (noise.abs() < 3))
+
+
+@pytest.mark.parametrize(
+    "step, named",
+    [
+        (temperature_clipped, "at T=4, dim=1"),
+        (step_clipped, "one step"),
+        (state_clamped, "not affine"),
+        (gradient_norm_clipped, "not affine"),
+        (third_coordinate, "stationary variance of theta[2] is 0 "),
+        (one_noise_for_all_from_4, "covariance of theta[0] and theta[1]"),
+        (friction_clipped, "at D=0.5"),
+        (momentum_reset, "at D=2, T=16"),
+        (draws_thrown_away, "stationary variance"),
+    ],
+)
+def test_the_setting_at_which_code_goes_wrong_is_named(step, named):
+    found = settings_of(step)
+    assert found.verdict == "violates" and named in found.reason, found.reason
+    assert "alone: sgverify verify" in found.reason
+
+
+def test_the_command_in_the_reason_tries_the_setting_alone():
+    found = settings_of(third_coordinate, target={"name": "gaussian", "dim": 3, "precision": [1.0, 2.0, 4.0]})
+    assert found.verdict == "violates" and "at T=1, dim=3" in found.reason
+    assert len(found.certificate["settings"]) == 1
+
+
+@torch_step(langevin, order=1)
+def tamed(theta, *, h, grad, T):
+    slope = grad(theta)
+    return euler(theta, h, lambda _: slope / (1 + h * slope.norm()), T, R(theta))
+
+
+@torch_step(langevin, order=1)
+def large_constant(theta, *, h, grad, T):
+    return euler(theta, h, lambda x: (1 + 5 * h) * grad(x), T, R(theta))
+
+
+@torch_step(kinetic, order=2)
+def obabo(theta, p, *, h, grad, D, T):
+    c = math.exp(-D * h / 2)
+    p = c * p + math.sqrt(T * (1 - c * c)) * R(p) - h / 2 * grad(theta)
+    theta = theta + h * p
+    return theta, c * (p - h / 2 * grad(theta)) + math.sqrt(T * (1 - c * c)) * R(p)
+
+
+@torch_step(langevin, order=1)
+def substeps(theta, *, h, grad, T):
+    count = math.ceil(h / 0.05) if h < 1 else 1
+    for _ in range(count):
+        theta = euler(theta, h / count, grad, T, R(theta))
+    return theta
+
+
+@torch_step(langevin, order=1)
+def made_for_one_dimension(theta, *, h, grad, T):
+    return (
+        theta
+        - h * grad(theta)
+        + math.sqrt(2 * T * h) * torch.randn(1, dtype=theta.dtype).reshape(theta.shape)
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [tamed, large_constant, obabo, substeps, torch_code.sgld, torch_code.baoab, made_for_one_dimension],
+)
+def test_right_code_conforms_and_says_what_was_tried(step):
+    found = settings_of(step)
+    assert found.verdict == "conforms", found.reason
+    assert "T in {0.0625, 0.25, 1, 4, 16, 100}" in found.reason and "nothing is said beyond" in found.reason
+    tried = "not judged in dimension 2" if step is made_for_one_dimension else "dimension in {1, 2, 3, 5, 8"
+    assert tried in found.reason
+
+
+@pytest.mark.power
+def test_a_thermostat_conforms():
+    found = settings_of(torch_code.sgnht)
+    assert found.verdict == "conforms" and "not affine" in found.reason
+
+
+def test_definitions_are_not_asked():
+    found = verify("sgld-euler", checks=["settings"])
+    assert {item.verdict for item in found} <= {"not-applicable"}
