@@ -1,4 +1,4 @@
-"""A torch step bound to a gradient and to numbers: the map (state, normal draws) -> state."""
+"""A torch step bound to a gradient and to numbers: the map (state, draws) -> state."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sgverify.samplers.intercepted.interception import (
     Witness,
     total,
 )
+from sgverify.samplers.intercepted.laws import Law
 from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
 from sgverify.samplers.intercepted.surroundings import kept_shapes
 from sgverify.schemes.torch_step import TorchStep
@@ -67,10 +68,24 @@ class BlackBox:
     ) -> tuple[State, list[tuple[int, ...]]]:
         """X_1 and the shapes of the draws that were asked for, in order.
 
-        `draws`: the normal numbers, shape (m,), or (chains, m) for a step of `chains`; None for zeros. Raises
-        `UnreadableDrawError` for other draws unless `others` provides them, `BlackBoxError` where their number is not m,
+        `draws`: the normal numbers that all draws are made of (`laws`), shape (m,), or (chains, m) for a step of `chains`;
+        None for zeros. Raises `UnreadableDrawError` for draws that are made of none unless `others` provides them,
+        `BlackBoxError` where their number is not m,
         `DefinitionError` for a result that is no state, and `UserError` where the code itself raises.
         """
+        moved, handed = self.take(state, draws, h, others=others, witness=witness)
+        return moved, handed.asked
+
+    def take(
+        self,
+        state: Sequence[Tensor],
+        draws: Tensor | None,
+        h: float,
+        *,
+        others: torch.Generator | None = None,
+        witness: Witness | None = None,
+    ) -> tuple[State, Handed]:
+        """As `run`, with all that is known of the draws: their shapes and the law of each number."""
         self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
@@ -85,10 +100,10 @@ class BlackBox:
             raise
         if draws is not None and handed.used != draws.shape[-1]:
             raise BlackBoxError(
-                f"it drew {handed.used} normal numbers in one run and {draws.shape[-1]} in another: how many a step draws "
+                f"it drew {handed.used} random numbers in one run and {draws.shape[-1]} in another: how many a step draws "
                 "depends on its state or on its draws"
             )
-        return moved, handed.asked
+        return moved, handed
 
     def real(self, state: Sequence[Tensor], h: float) -> State:
         """What the step as it is returns for the very tensors that are given, its draws its own; it may be infinite."""
@@ -150,11 +165,17 @@ class BlackBox:
         keep_debut(step.function, again, elsewhere)
 
     def asked(self, state: Sequence[Tensor], h: float) -> list[tuple[int, ...]]:
-        """The shapes of the normal draws of a step from this state, in order; raises as `run` does."""
+        """The shapes of the draws of a step from this state, in order; raises as `run` does."""
         return self.run(state, None, h)[1]
 
+    def laws(self, state: Sequence[Tensor], h: float) -> tuple[Law, ...]:
+        """The law of each random number of a step from this state, of one chain, in order; raises as `run` does."""
+        _, handed = self.take(state, None, h)
+        self.check_rows(handed.asked, len(state[0]) if self.step.chains else 1)
+        return tuple(handed.laws)
+
     def census(self, state: Sequence[Tensor], h: float) -> int:
-        """How many normal numbers a step from this state draws, of one chain; raises as `run` does.
+        """How many random numbers a step from this state draws, of one chain; raises as `run` does.
 
         A draw of a step of `chains` that has not one row for each chain raises `BlackBoxError`.
         """
