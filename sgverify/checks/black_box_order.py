@@ -51,7 +51,9 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
             "resolution": measured.resolution,
             "seen_from": SEEN,
             "nodes": measured.nodes,
-            "normal_numbers_of_a_step": measured.draws,
+            "random_numbers_of_a_step": measured.draws,
+            "two_rules_differ_by": measured.quadrature,
+            "draws_on_panels": measured.irregular,
             "exact_for_polynomials_of_degree": measured.degree,
             "potential": f"a sextic without symmetry in dimension {measured.dim}, full gradients",
             "parameters": {name: float(value) for name, value in PARAMETERS.items()},
@@ -73,8 +75,8 @@ def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
 def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
     found, over = measured.order, measured.order + 1
     read = (
-        f"at {measured.nodes} nodes for {measured.draws} normal draws, in dimension {measured.dim}, from one state; no coordinate "
-        f"came beyond {measured.reach:.2g}: what the code does elsewhere is not seen"
+        f"at {measured.nodes} nodes for {measured.draws} draws{_taken_apart(measured)}, in dimension {measured.dim}, from one "
+        f"state; no coordinate came beyond {measured.reach:.2g}: what the code does elsewhere is not seen"
     )
     differs = (
         f"P_h and exp(hL) differ at h^{over}: the coefficient of {measured.where} is off by {measured.value:.6g}, give or take "
@@ -82,6 +84,13 @@ def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
     )
     if not measured.at_least and found < predicted:
         return Judgement("violates", False, f"local order {found}, not {predicted:g}: {differs}")
+    if not measured.settled and measured.quadrature > measured.resolution / 4:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"the order is not settled: two quadratures for its draws differ by {measured.quadrature:.2g} of a coefficient's own "
+            f"size, and at most {RESOLUTION:g} is needed; the step uses its draws in a way for which neither is exact ({read})",
+        )
     if not measured.settled:
         return Judgement(
             "inconclusive",
@@ -100,6 +109,12 @@ def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
     return Judgement(
         "conforms", found == predicted, f"local order {found}, {relation} {predicted:g}: {differs}"
     )
+
+
+def _taken_apart(measured: MeasuredOrder) -> str:
+    if not measured.irregular:
+        return ""
+    return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
 
 
 __all__ = ["black_box_order"]

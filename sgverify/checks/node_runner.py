@@ -1,27 +1,29 @@
-"""Torch code run at the nodes of a cubature that stand for its draws, with what rounding may be off."""
+"""Moments of the increment of torch code at the nodes of a quadrature for its draws, with what rounding may be off."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.errors import SgverifyError
+from sgverify.checks.draw_nodes import UNIT, StepAtNodes
+from sgverify.checks.draw_rules import DrawRules, Rule
 from sgverify.exact.series.probe import PolynomialPotential
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError
-from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
-from sgverify.schemes.abstract_value import VECTOR
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes.torch_step import TorchStep
 
-UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
+BLOCK = 2_000
+"""Nodes of which moments are formed at a time."""
 
 
 class NodeRunner:
-    """Runs the step at nodes, all chains at once where it takes chains, and one by one elsewhere."""
+    """Runs the step from one state of a polynomial potential at nodes.
+
+    `first` is the largest step size, `look` the one at which it is looked at how the step uses its draws.
+    """
 
     def __init__(
         self,
@@ -32,11 +34,8 @@ class NodeRunner:
         *,
         parameters: Mapping[str, Fraction],
         first: float,
+        look: float,
     ) -> None:
-        self.step, self._dim = step, dim
-        self.x = np.array([float(value) for value in state.values()])
-        self.reach = float(np.abs(self.x).max())
-
         powers, numbers = potential.gradient_terms()
         exponents = torch.tensor(powers, dtype=torch.float64)
         factors = torch.tensor(numbers, dtype=torch.float64)
@@ -45,93 +44,66 @@ class NodeRunner:
             return (theta.to(torch.float64)[..., None, :] ** exponents).prod(-1) @ factors
 
         given = {name: float(parameters[name]) for name in step.parameters}
-        self._box = BlackBox(step, slope, dim, given)
-        self._together: bool | None = None
-        audit = DtypeAudit(())
-        with default_dtype(torch.float64):
-            self.draws = self._box.census(self._state(1), first)
-            zeros = torch.zeros((1, self.draws) if step.chains else (self.draws,), dtype=torch.float64)
-            once, _ = self._box.run(self._state(1), zeros, first, witness=audit)
-            again, _ = self._box.run(self._state(1), zeros, first)
-        if any(not torch.equal(a, b) for a, b in zip(once, again, strict=True)):
-            raise BlackBoxError(
-                "the step is random although every torch draw was put in, or it keeps something from call to call"
-            )
+        self.x = np.array([float(value) for value in state.values()])
+        self._look = look
+        self._step = StepAtNodes(BlackBox(step, slope, dim, given), self.x, first)
         # A gradient takes a power, a product and a sum for each of its terms.
-        self.roundings = audit.operations + 4 * len(powers)
-        self.unit = NARROW_UNIT if audit.found else UNIT
+        self._roundings = self._step.operations + 4 * len(powers)
+        self.draws = self._step.draws
+        self.reach = self._step.reach
+
+    def rules(self, degree: int) -> DrawRules:
+        """How the step uses its draws, at a step size so small that all that enters with sqrt(h) is nearly linear."""
+        return DrawRules(
+            lambda nodes: self._step.after(nodes, self._look),
+            self._step.laws(self._look),
+            noise=self._off(self.x[None]),
+            degree=degree,
+            most=self._step.most,
+            thorough=self._step.together,
+        )
+
+    def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[Rule, Rule]:
+        """The two rules at a step size: the chances of outcomes may depend on it."""
+        return rules.pair(degree, self._step.laws(h))
 
     def moments(
-        self, nodes: np.ndarray, weights: np.ndarray, h: float, indices: Sequence[tuple[int, ...]]
+        self, rule: Rule, h: float, indices: Sequence[tuple[int, ...]]
     ) -> tuple[np.ndarray, np.ndarray]:
         """E (X_1 - x)^a for every a, and what rounding may be off.
 
         Every operation of a step rounds once, relative to numbers no larger than the state before and after: that adds up to
         a step that is off by (operations) u (largest of the states, 1), and a moment by its derivative times that.
         """
-        after = self.after(nodes, h)
-        if not np.isfinite(after).all():
-            raise BlackBoxError(f"a step of size {h:g} from a state of size 1 is not finite")
+        after = self._step.after(rule.nodes, h)
         self.reach = max(self.reach, float(np.abs(after).max()))
-        delta = after - self.x
-        off = self.roundings * self.unit * max(1.0, float(np.abs(after).max()), float(np.abs(self.x).max()))
-        sizes = np.abs(delta) + off
+        off = self._off(after)
         exponents = np.array(indices)
-        terms = np.prod(delta[:, None, :] ** exponents, axis=2)
-        large = np.prod(sizes[:, None, :] ** exponents, axis=2)
-        relative = (exponents * (off / sizes)[:, None, :]).sum(axis=2) + (exponents.sum(1) + 2) * UNIT
-        return weights @ terms, np.abs(weights) @ (large * relative) + len(weights) * UNIT * np.abs(
-            weights
-        ) @ large
+        value, error = np.zeros(len(indices)), np.zeros(len(indices))
+        # Sums go pairwise over blocks of 128, eight at a time.
+        summing = min(len(after), 32 + len(after) // BLOCK)
+        for first in range(0, len(after), BLOCK):
+            delta = after[first : first + BLOCK] - self.x
+            weights = rule.weights[first : first + BLOCK]
+            sizes = np.abs(delta) + off
+            large = _monomials(sizes, exponents)
+            relative = (off / sizes) @ exponents.T + (exponents.sum(1) + 2) * UNIT
+            value += (weights * _monomials(delta, exponents).T).sum(axis=1)
+            error += np.abs(weights) @ (large * (relative + summing * UNIT))
+        return value, error
 
-    def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
-        """X_1 at every node. Shapes (n, draws) -> (n, coordinates).
+    def _off(self, after: np.ndarray) -> float:
+        size = max(1.0, float(np.abs(after).max()), float(np.abs(self.x).max()))
+        return self._roundings * self._step.unit * size
 
-        A step of one chain is run node by node at the first step size; where it gives the same for all nodes in one tensor, as
-        one that works entry by entry does, the other step sizes are run so.
-        """
-        draws = torch.tensor(nodes, dtype=torch.float64)
-        if self.step.chains or self._together:
-            return self._all(draws, h)
-        found = self._each(draws, h)
-        if self._together is None:
-            self._together = self._agrees(draws, h, found)
-        return found
 
-    def _agrees(self, draws: Tensor, h: float, found: np.ndarray) -> bool:
-        try:
-            together = self._all(draws, h)
-        except SgverifyError:
-            return False
-        return bool(np.allclose(together, found, rtol=1e-14, atol=1e-15))
-
-    def _all(self, draws: Tensor, h: float) -> np.ndarray:
-        box = replace(self._box, step=replace(self.step, chains=True))
-        with default_dtype(torch.float64):
-            moved, shapes = box.run(self._state(len(draws), True), draws, h)
-        box.check_rows(shapes, len(draws))
-        return np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
-
-    def _each(self, draws: Tensor, h: float) -> np.ndarray:
-        rows = []
-        with default_dtype(torch.float64):
-            for row in draws:
-                moved, _ = self._box.run(self._state(1), row, h)
-                rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))
-        return np.asarray(torch.stack(rows).numpy())
-
-    def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
-        values, first = [], 0
-        for shape in self.step.shapes.values():
-            size = self._dim if shape == VECTOR else 1
-            value = torch.tensor(self.x[first : first + size], dtype=torch.float64)
-            first += size
-            if self.step.chains or together:
-                value = value.repeat(chains, 1)
-            elif shape != VECTOR:
-                value = value.reshape(())
-            values.append(value)
-        return tuple(values)
+def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Products of powers of the columns. Shapes (n, q), (k, q) -> (n, k)."""
+    found = np.ones((len(values), len(exponents)))
+    for j in range(values.shape[1]):
+        powers = values[:, j, None] ** np.arange(exponents[:, j].max(initial=0) + 1)
+        found *= powers[:, exponents[:, j]]
+    return found
 
 
 __all__ = ["UNIT", "NodeRunner"]

@@ -11,7 +11,6 @@ import numpy as np
 
 from sgverify.checks.node_runner import UNIT, NodeRunner
 from sgverify.errors import NotExpandableError
-from sgverify.exact.cubature import normal_cubature
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential, generic_state
 from sgverify.exact.series.values import increment_moments
 from sgverify.exact.vanishing_steps import PowersOfH, powers_of_h
@@ -27,11 +26,11 @@ STEPS = tuple(2.0**-k for k in range(5, 12))
 ROOTS = tuple(2.0 ** -(k / 2) for k in range(5, 15))
 """sqrt(h) at the steps from which half powers of h are read, where whole powers leave something."""
 
+LOOK = 2.0**-17
+"""Where it is looked at how a step uses its draws: sqrt(2 T h) is 0.003, against which rounding is 1e-11."""
+
 EXAMINED, HIGHEST = 2, 4
 """Orders are examined so far, or to what the code states where that is more, but not beyond the highest."""
-
-MOST_NODES = 2_000
-"""Nodes at each step size, at most."""
 
 SEEN = 1e-6
 """A difference counts from this share of the largest coefficient of exp(hL) at the same power of h; below it stand the
@@ -58,7 +57,11 @@ class MeasuredOrder:
     value: float
     bound: float
     resolution: float
+    quadrature: float
+    """The largest difference of two rules among those coefficients, relative to exp(hL)'s; part of every bound."""
     nodes: int
+    irregular: int
+    """Of so many draws the step is no polynomial."""
     draws: int
     degree: int
     examined: int
@@ -76,41 +79,44 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     """The local order of torch code.
 
     The moments E (X_1 - x)^a of the increment, |a| <= 2(K + 1), determine P_h f through h^(K+1) for every smooth f. They are
-    computed with a cubature of degree 2K + 3 in the draws, which enter with sqrt(h) each: exact through h^(K+1). What is
-    left when the Taylor series of exp(hL) is subtracted is read as powers of h. Raises `BlackBoxError` or
+    computed with a rule of degree 2K + 3 in what the step makes of its draws, which enters with sqrt(h) each: exact through
+    h^(K+1). A second rule, of other nodes and a higher degree, says how exact. What is left when the Taylor series of exp(hL)
+    is subtracted is read as powers of h. Raises `BlackBoxError` or
     `UnreadableDrawError` where the code cannot be read so.
     """
     examined = min(HIGHEST, max(EXAMINED, step.order or 0))
     potential = generic_potential(dim)
     state = generic_state(step.shapes, dim)
-    runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0])
+    runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0], look=LOOK)
     degree = 2 * examined + 3
-    nodes, weights = normal_cubature(runner.draws, degree)
-    if len(weights) > MOST_NODES:
-        raise BlackBoxError(
-            f"a step draws {runner.draws} normal numbers in dimension {dim}: {len(weights)} nodes would be needed, and "
-            f"{MOST_NODES} are evaluated at most"
-        )
+    rules = runner.rules(degree)
     indices = [
         a for a in product(range(2 * examined + 3), repeat=len(state)) if 1 <= sum(a) <= 2 * examined + 2
     ]
     expected = _expected(step, dim, examined, potential, state, indices)
 
-    def left_at(steps: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the moments when the Taylor series is subtracted, and bounds of its errors."""
-        found = [runner.moments(nodes, weights, h, indices) for h in steps]
+    def left_at(steps: Sequence[float], place: int) -> tuple[np.ndarray, np.ndarray]:
+        """What is left of the moments by one of the two rules when the Taylor series is subtracted, and bounds of its errors."""
+        found = [runner.moments(runner.pair(rules, degree, h)[place], h, indices) for h in steps]
         taylor = np.array([sum(expected[k] * h**k for k in range(examined + 2)) for h in steps])
         # The series is rounded too, a few times.
         errors = np.array([error for _, error in found]) + 8 * UNIT * np.abs(taylor)
         return np.array([moment for moment, _ in found]) - taylor, errors
 
+    def powers(variable: Sequence[float], steps: Sequence[float]) -> tuple[PowersOfH, np.ndarray]:
+        """The powers by the first rule, whose bounds hold what the second makes of them; and that share by itself."""
+        one, two = (powers_of_h(np.array(variable), *left_at(steps, place)) for place in (0, 1))
+        apart = np.abs(one.coefficients - two.coefficients)
+        return PowersOfH(one.coefficients, one.bounds + apart), apart
+
     sizes = np.abs(expected).max(axis=1)
     sizes[0] = 1.0
-    found = _Left.at(powers_of_h(np.array(STEPS), *left_at(STEPS)), sizes, examined, 1)
+    fitted, apart = powers(STEPS, STEPS)
+    found = _Left.at(fitted, apart, sizes, examined, 1)
     if found.power is not None and found.power <= examined:
         # It may be the shadow of a half power.
-        halves = powers_of_h(np.array(ROOTS), *left_at([root**2 for root in ROOTS]))
-        found = _Left.at(halves, sizes, examined, 2)
+        halves, apart = powers(ROOTS, [root**2 for root in ROOTS])
+        found = _Left.at(halves, apart, sizes, examined, 2)
     return MeasuredOrder(
         order=Fraction(examined) if found.power is None else found.power - 1,
         at_least=found.power is None,
@@ -119,7 +125,9 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
         value=found.value,
         bound=found.bound,
         resolution=found.resolution,
-        nodes=len(weights),
+        quadrature=found.quadrature,
+        nodes=len(runner.pair(rules, degree, STEPS[0])[0].weights),
+        irregular=len(rules.irregular),
         draws=runner.draws,
         degree=degree,
         examined=examined,
@@ -137,9 +145,10 @@ class _Left:
     value: float
     bound: float
     resolution: float
+    quadrature: float
 
     @staticmethod
-    def at(fitted: PowersOfH, sizes: np.ndarray, examined: int, per_step: int) -> _Left:
+    def at(fitted: PowersOfH, apart: np.ndarray, sizes: np.ndarray, examined: int, per_step: int) -> _Left:
         """`per_step`: the powers of the fitted variable that make one of h."""
         power, place, value, bound = None, None, 0.0, 0.0
         for j in range((examined + 1) * per_step + 1):
@@ -152,7 +161,8 @@ class _Left:
                 break
         last = examined if power is None else min(examined, int(power))
         resolution = max(float(fitted.bounds[k * per_step].max() / sizes[k]) for k in range(last + 1))
-        return _Left(power, place, value, bound, resolution)
+        differs = max(float(apart[k * per_step].max() / sizes[k]) for k in range(last + 1))
+        return _Left(power, place, value, bound, resolution, differs)
 
 
 def _expected(

@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 NEW = 1e-8
 """A function is new where polynomials of those before leave so much of it, next to the largest function's size."""
 
-MOST_FUNCTIONS = 3
+MOST_FUNCTIONS = 2
 """Functions of which all products are kept, at most."""
 
 CANDIDATES = 600
@@ -27,28 +27,30 @@ class IncompressibleError(Exception):
     """More functions than `MOST_FUNCTIONS` are there, or no few nodes stand for them."""
 
 
-def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int) -> np.ndarray:
+def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int, noise: float = 0.0) -> np.ndarray:
     """Functions of which all columns are polynomials, on average: shape (n, q) -> (n, r), each of mean 0 and variance 1.
 
+    `noise`: what rounding may put a value off.
     The first is the largest part of the columns; another one is what polynomials of those before leave. Raises
     `IncompressibleError` where it goes on.
     """
     share = weights / weights.sum()
-    left = values - share @ values
-    size = np.sqrt(share @ left**2).max(initial=0.0)
-    found: list[np.ndarray] = []
+    centred = values - share @ values
+    left, size = centred, np.sqrt(share @ centred**2).max(initial=0.0)
+    found = np.zeros((len(values), 0))
     while size > 0:
-        spread = np.sqrt(share @ left**2)
-        if spread.max() <= (NEW if found else 0.0) * size:
+        if np.sqrt(share @ left**2).max() <= max(NEW * size if found.size else 0.0, 4 * noise):
             break
-        if len(found) == MOST_FUNCTIONS:
+        if found.shape[1] == MOST_FUNCTIONS:
             raise IncompressibleError
         _, _, rows = np.linalg.svd(left * np.sqrt(share)[:, None], full_matrices=False)
-        lead = left @ rows[0]
-        found.append(lead / np.sqrt(share @ lead**2))
-        basis = products(np.stack(found, axis=1), weights, degree)
-        left = left - basis @ (basis.T @ (share[:, None] * left))
-    return np.stack(found, axis=1) if found else np.zeros((len(values), 0))
+        # Less its linear part alone: a polynomial taken off would come back in the products, with a degree too many.
+        lead = centred @ rows[0]
+        lead = lead - found @ (found.T @ (share * lead))
+        found = np.column_stack([found, lead / np.sqrt(share @ lead**2)])
+        basis = products(found, weights, degree)
+        left = centred - basis @ (basis.T @ (share[:, None] * centred))
+    return found
 
 
 def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndarray:
@@ -91,7 +93,7 @@ def compressed(functions: np.ndarray, weights: np.ndarray, degree: int) -> tuple
     due = np.eye(basis.shape[1])[0]
     basis = basis * root[:, None]
     order = np.argsort(functions[:, 0]) if functions.shape[1] else np.arange(len(weights))
-    for count in (CANDIDATES, 10 * CANDIDATES, len(order)):
+    for count in (CANDIDATES, 5 * CANDIDATES):
         chosen = order[np.unique(np.linspace(0, len(order) - 1, min(count, len(order))).astype(int))]
         try:
             found, off = nnls(basis[chosen].T, due)

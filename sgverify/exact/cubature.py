@@ -1,4 +1,4 @@
-"""Nodes and weights that stand for a standard normal vector: exact for polynomials up to a total degree."""
+"""Nodes and weights that stand for independent numbers of classical laws: exact for polynomials up to a total degree."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import product
 
 import numpy as np
+from scipy.special import ndtri, ndtri_exp
 
 from sgverify.exact.transfer.hermite import normal_quadrature
 
@@ -15,7 +16,6 @@ DIGITS = 14
 """Nodes that agree so far are one node."""
 
 
-@lru_cache(maxsize=64)
 def normal_cubature(dim: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     """z and w with E f(Z) = sum_k w_k f(z_k) for polynomials f of total degree <= `degree`, Z ~ N(0, I).
 
@@ -24,14 +24,24 @@ def normal_cubature(dim: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
     sum_{l + 1 <= |i| <= l + dim} (-1)^(l + dim - |i|) C(dim - 1, l + dim - |i|) U_i1 x ... x U_id, U_i of i nodes and
     l = floor(degree / 2) (Novak and Ritter 1999, Simple cubature formulas with high polynomial exactness).
     """
-    level = degree // 2
+    return cubature(("normal",) * dim, degree)
+
+
+@lru_cache(maxsize=64)
+def cubature(kinds: tuple[str, ...], degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """z and w with E f(X) = sum_k w_k f(x_k) for polynomials f of X, its coordinates independent and of these kinds.
+
+    A kind is normal, uniform (on (0, 1)) or exponential, with Gauss and Hermite's, Legendre's or Laguerre's rule; z_k are the
+    standard normal numbers with the same quantiles as x_k. Else as `normal_cubature`, which is this for normal numbers.
+    """
+    dim, level = len(kinds), degree // 2
     if dim == 0:
         return np.zeros((1, 0)), np.ones(1)
     total: dict[tuple[float, ...], tuple[np.ndarray, float]] = {}
     for sizes in _sizes(dim, level):
         short = level + dim - sum(sizes)
         factor = (-1) ** short * math.comb(dim - 1, short)
-        rules = [_gauss(size) for size in sizes]
+        rules = [_gauss(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
         for choice in product(*(range(size) for size in sizes)):
             node = np.array([rules[axis][0][k] for axis, k in enumerate(choice)])
             weight = factor * math.prod(float(rules[axis][1][k]) for axis, k in enumerate(choice))
@@ -58,8 +68,15 @@ def _compositions(dim: int, most: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-@lru_cache(maxsize=32)
-def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Each node and weight rounded once; the nodes are symmetric and the middle one 0, so that equal ones are found equal."""
-    z, w = normal_quadrature(count)
-    return z.astype(np.float64), w.astype(np.float64)
+@lru_cache(maxsize=64)
+def _gauss(kind: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each node and weight rounded once; normal nodes are symmetric and the middle one 0, so that equal ones are found equal."""
+    if kind == "normal":
+        z, w = normal_quadrature(count)
+        return z.astype(np.float64), w.astype(np.float64)
+    if kind == "uniform":
+        x, w = np.polynomial.legendre.leggauss(count)
+        # From the middle, in which the nodes are symmetric.
+        return np.sign(x) * -ndtri((1 - np.abs(x)) / 2), w / 2
+    x, w = np.polynomial.laguerre.laggauss(count)
+    return -ndtri_exp(-x), w / w.sum()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +33,11 @@ LIGHT, NOISY = 1e-14, 1e-8
 """A panel is cut no further where its tail adds less than LIGHT to an eighth moment, next to the whole; nor where it adds less
 than NOISY and all its neighbours have one too: that is rounding, such as that of log(1 - u) where u is nearly 1."""
 
-ROUGH = 8
-"""Cuts from which on a panel is said to hold a place where the function is not smooth: it is 1e-5 wide."""
+MOVED = 1e-12
+"""Rounding of an argument of size END, a few hundred times."""
+
+FAINT = 1e-12
+"""Another function is smooth on the same panels where its tails add less than this to an eighth moment."""
 
 
 class UnresolvedError(Exception):
@@ -45,20 +48,31 @@ class UnresolvedError(Exception):
 class Panels:
     """Nodes with weights that stand for the normal law, and the function's values there. Shapes (n,), (n,), (n, q).
 
-    `places`: where it is not smooth; `edges`: the ends of the panels, shape (k, 2).
+    `edges`: the ends of the panels, shape (k, 2); on those that are `left` over the function is still not smooth, and adds
+    too little to matter.
     """
 
     nodes: np.ndarray
     weights: np.ndarray
     values: np.ndarray
-    places: np.ndarray
     edges: np.ndarray
+    left: np.ndarray
 
     def refined(self, section: Section) -> Panels:
         """The same panels, each cut in two: other nodes, and a smaller error."""
         middle = self.edges.mean(1)
-        edges = np.concatenate([np.stack([self.edges[:, 0], middle], 1), np.stack([middle, self.edges[:, 1]], 1)])
-        return _made(edges, section(_points(edges).reshape(-1)), self.places)
+        edges = np.stack([self.edges[:, 0], middle, middle, self.edges[:, 1]], axis=1).reshape(-1, 2)
+        return _made(edges, section(_points(edges).reshape(-1)), self.left.repeat(2))
+
+    def scaled(self, factor: float) -> Panels:
+        """The panels of x -> f(x / factor), within the axis; without values."""
+        edges = np.clip(np.sort(self.edges * factor, axis=1), -END, END)
+        return Panels(np.zeros(0), np.zeros(0), np.zeros((0, 1)), edges, self.left)
+
+
+def whole_axis() -> Panels:
+    """The panels at first, of a function that is smooth."""
+    return _made(_first_edges(), np.zeros((COUNT * (ORDER + 1), 1)), np.zeros(COUNT, dtype=bool))
 
 
 def first_points() -> np.ndarray:
@@ -85,32 +99,38 @@ def resolve(section: Section, *, noise: np.ndarray | float = 0.0, most: int = 40
     values = section(_points(edges).reshape(-1))
     allowed = _allowed(values, noise)
     shaped = values.reshape(len(edges), ORDER + 1, -1)
-    done_edges, done_values, places, spent = [], [], np.zeros(0), len(values)
+    done, spent = [], len(values)
     for depth in range(DEPTH + 1):
         tail = _tail(shaped)
-        rough = (tail > allowed).any(1)
-        adds = _heaviness(edges) * (tail / np.maximum(allowed / SMOOTH, 1e-300)).max(1)
-        all_rough = rough.reshape(-1, PARTS if depth else 1).all(1).repeat(PARTS if depth else 1) & (depth > 0)
-        rough &= (adds > LIGHT) & ~(all_rough & (adds < NOISY))
-        keep = ~rough if depth < DEPTH else np.ones(len(edges), dtype=bool)
-        done_edges.append(edges[keep])
-        done_values.append(shaped[keep])
-        if depth == ROUGH:
-            close = edges[rough]
-            places = close.mean(1)
-        if keep.all():
+        odd = (tail > allowed).any(1)
+        adds = _adds(edges, tail, allowed)
+        noisy = odd.reshape(-1, PARTS if depth else 1).all(1).repeat(PARTS if depth else 1) & (depth > 0)
+        rough = odd & (adds > LIGHT) & ~(noisy & (adds < NOISY)) & (depth < DEPTH)
+        done.append((edges[~rough], shaped[~rough], odd[~rough]))
+        if not rough.any():
             break
         edges = _cut(edges[rough])
         spent += len(edges) * (ORDER + 1)
         if spent > most:
             raise UnresolvedError
         shaped = section(_points(edges).reshape(-1)).reshape(len(edges), ORDER + 1, -1)
-        if depth > ROUGH:
-            places = _narrowed(close, edges, places)
-    every = np.concatenate(done_edges)
+    every, kept, left = (np.concatenate(parts) for parts in zip(*done, strict=True))
     order = np.argsort(every[:, 0])
-    kept = np.concatenate(done_values)[order].reshape(-1, values.shape[1])
-    return _made(every[order], kept, _merged(places))
+    return _made(every[order], kept[order].reshape(-1, values.shape[1]), left[order])
+
+
+def smooth_on(panels: Sequence[Panels], section: Section, *, noise: np.ndarray | float = 0.0) -> bool:
+    """Whether another function is smooth wherever all of these are: on what is left when each one's panels cut the others'."""
+    ends = np.unique(np.concatenate([part.edges.reshape(-1) for part in panels]))
+    # A place may be the very end of a panel, and rounding moves it by a little.
+    edges = np.stack([ends[:-1] + MOVED, ends[1:] - MOVED], axis=1)
+    edges = edges[edges[:, 1] > edges[:, 0]]
+    values = section(_points(edges).reshape(-1))
+    tail, allowed = _tail(values.reshape(len(edges), ORDER + 1, -1)), _allowed(values, noise)
+    odd = (tail > allowed).any(1) & (_adds(edges, tail, allowed) > FAINT)
+    for low, high in np.concatenate([part.edges[part.left] for part in panels]):
+        odd &= ~((edges[:, 0] > low) & (edges[:, 1] < high))
+    return not bool(odd.any())
 
 
 def _first_edges() -> np.ndarray:
@@ -148,24 +168,17 @@ def _heaviness(edges: np.ndarray) -> np.ndarray:
     return np.asarray(mass * np.maximum(1.0, np.abs(edges).max(1) ** 8 / 105))
 
 
-def _narrowed(close: np.ndarray, edges: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The middle of the narrow panels within each of the wider ones, and its place as it was where there are none."""
-    middle = edges.mean(1)
-    found = [middle[(middle >= a) & (middle <= b)] for a, b in close]
-    return np.array([part.mean() if len(part) else was for part, was in zip(found, places, strict=True)])
+def _adds(edges: np.ndarray, tail: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """What the tail on a panel may add to an eighth moment, next to the whole. Shape (panels,)."""
+    share: np.ndarray = (tail / np.maximum(allowed / SMOOTH, 1e-300)).max(1)
+    return _heaviness(edges) * share
 
 
-def _merged(places: np.ndarray) -> np.ndarray:
-    """One of each cluster of neighbours."""
-    places = np.sort(places)
-    return places[np.diff(places, prepend=-np.inf) > 1e-4] if len(places) else places
-
-
-def _made(edges: np.ndarray, values: np.ndarray, places: np.ndarray) -> Panels:
+def _made(edges: np.ndarray, values: np.ndarray, left: np.ndarray) -> Panels:
     nodes = _points(edges)
     density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
     weights = density * _CLENSHAW_CURTIS * np.diff(edges, axis=1) / 2
-    return Panels(nodes.reshape(-1), weights.reshape(-1), values, places, edges)
+    return Panels(nodes.reshape(-1), weights.reshape(-1), values, edges, left)
 
 
 def _chebyshev() -> np.ndarray:
@@ -183,4 +196,14 @@ _TAIL = _COEFFICIENTS[-TAIL:]
 _EVEN = np.arange(0, ORDER + 1, 2)
 _CLENSHAW_CURTIS = (2 / (1 - _EVEN**2.0)) @ _COEFFICIENTS[_EVEN]
 
-__all__ = ["END", "Panels", "Section", "UnresolvedError", "first_points", "resolve", "rough_panels"]
+__all__ = [
+    "END",
+    "Panels",
+    "Section",
+    "UnresolvedError",
+    "first_points",
+    "resolve",
+    "rough_panels",
+    "smooth_on",
+    "whole_axis",
+]

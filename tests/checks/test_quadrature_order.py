@@ -171,8 +171,8 @@ def test_float32_in_every_draw_is_inconclusive_and_no_order():
 @pytest.mark.parametrize(
     "draw, named",
     [
-        (lambda: torch.rand(2, dtype=torch.float64), "torch's rand,"),
-        (lambda: 2 * torch.bernoulli(torch.full((2,), 0.5, dtype=torch.float64)) - 1, "torch's bernoulli,"),
+        (lambda: torch.empty(2, dtype=torch.float64).cauchy_(), "torch's cauchy_, a law without moments"),
+        (lambda: torch.poisson(torch.ones(2, dtype=torch.float64)) - 1, "torch's poisson;"),
         (
             lambda: torch.as_tensor(__import__("numpy").random.randn(2)),
             "random although every torch draw was put in",
@@ -206,3 +206,59 @@ def test_the_symbols_of_the_series_have_values():
     known = _Known(ring, {("theta", 0): 2, ("p", 0): 3}, {"T": 5, "D": 7}, lambda index: 10 * index[0])
     p, root = ring.coordinate("p", 0), ring.generator("root", "D")
     assert known.value(p**2 * root**4 + ring.generator("U", 0, (2,))) == 9 * 49 + 20
+
+
+def sgld_of(noise):
+    def step(theta, *, h, grad, T):
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise(theta)
+
+    return torch_step(langevin, order=1)(step)
+
+
+def normal_kept(kept):
+    return lambda t: (z := torch.randn_like(t)) * kept(z)
+
+
+LAWS = {
+    "signs": (lambda t: torch.sign(torch.randn_like(t)), 1),
+    "a threshold off the middle": (
+        lambda t: torch.where(torch.randn_like(t) > 0.3, 1.0, -1.0),
+        Fraction(-1, 2),
+    ),
+    "a clamp at 5": (lambda t: torch.randn_like(t).clamp(-5, 5), 0),
+    "uniform": (lambda t: 12**0.5 * (torch.rand_like(t) - 0.5), 1),
+    "uniform of the wrong width": (lambda t: 3**0.5 * (torch.rand_like(t) - 0.5), 0),
+    "made normal by its quantiles": (lambda t: torch.special.ndtri(torch.rand_like(t)), 1),
+    "uniform of a normal": (lambda t: 12**0.5 * (torch.special.ndtr(torch.randn_like(t)) - 0.5), 1),
+    "coins": (lambda t: 2 * torch.bernoulli(torch.full_like(t, 0.5)) - 1, 1),
+    "a coin that is not fair": (lambda t: 2 * torch.bernoulli(torch.full_like(t, 0.4)) - 1, Fraction(-1, 2)),
+    "Laplace": (lambda t: torch.distributions.Laplace(0 * t, 0 * t + 0.5**0.5).sample(), 1),
+    # Its third moment is 2: a term of h^(3/2), which exp(hL) has not.
+    "exponential": (lambda t: torch.empty_like(t).exponential_() - 1, Fraction(1, 2)),
+    "a normal with its sign by a coin": (
+        lambda t: torch.randn_like(t).abs() * (2 * torch.randint(2, t.shape).to(t) - 1),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments(law):
+    noise, order = LAWS[law]
+    measured = measure_order(sgld_of(noise))
+    assert measured.order == order and not measured.at_least and measured.settled
+    assert abs(measured.value) > 2 * measured.bound
+
+
+@pytest.mark.parametrize("away", [3.0, 5.0])
+def test_draws_that_are_thrown_away_are_seen_by_what_the_variance_lacks(away):
+    measured = measure_order(sgld_of(normal_kept(lambda z: z.abs() < away)))
+    tail = math.erfc(away / 2**0.5) + 2 * away * math.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+    assert measured.order == 0 and sum(measured.index) == 2
+    # 2 T h (1 - tail) for 2 T h.
+    assert abs(measured.value + 2 * float(PARAMETERS["T"]) * tail) <= measured.bound < 1e-3 * tail
+
+
+def test_draws_that_jump_together_are_refused_and_a_quadrature_that_fails_is_in_the_bound():
+    (found,) = verify(sgld_of(normal_kept(lambda z: z[..., :1] > z[..., 1:])), checks=["local-order"])
+    assert found.verdict == "inconclusive" and "draw" in found.reason and "depends on" in found.reason

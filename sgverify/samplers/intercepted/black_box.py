@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError, SgverifyError, UserError
+from sgverify.samplers.intercepted.handed import TooManyDrawsError
 from sgverify.samplers.intercepted.interception import (
     Handed,
     Interception,
@@ -69,9 +70,9 @@ class BlackBox:
         """X_1 and the shapes of the draws that were asked for, in order.
 
         `draws`: the normal numbers that all draws are made of (`laws`), shape (m,), or (chains, m) for a step of `chains`;
-        None for zeros. Raises `UnreadableDrawError` for draws that are made of none unless `others` provides them,
-        `BlackBoxError` where their number is not m,
-        `DefinitionError` for a result that is no state, and `UserError` where the code itself raises.
+        None for some that have nothing special. Raises `UnreadableDrawError` for draws that are made of none unless `others`
+        provides them, `BlackBoxError` where their number is not m, `DefinitionError` for a result that is no state, and
+        `UserError` where the code itself raises.
         """
         moved, handed = self.take(state, draws, h, others=others, witness=witness)
         return moved, handed.asked
@@ -95,6 +96,8 @@ class BlackBox:
                 result = self._call(state, given)
             self._check_shapes(result, state)
             moved = self._finite(result, state, h)
+        except TooManyDrawsError as error:
+            raise BlackBoxError(str(error)) from None
         except UserError as error:
             self._refuse_draws(error, state, h)
             raise

@@ -11,9 +11,6 @@ from torch import Tensor
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.laws import NORMAL, Law
 
-PATIENCE = 100
-"""Draws of one step, from which on numbers are handed out that are not zeros: a loop may wait for them."""
-
 MOST_DRAWS = 1_000
 """Draws of one step at most."""
 
@@ -43,7 +40,7 @@ class Handed:
         self._random: torch.Generator | None = None
 
     def __call__(self, shape: tuple[int, ...], law: Law = NORMAL, chances: Tensor | None = None) -> Tensor:
-        """The next numbers in this shape; zeros where there is no list, or no longer one.
+        """The next numbers in this shape; some that have nothing special where there is no list, or no longer one.
 
         `chances`: those of the outcomes that they will be made, shape (*shape, n).
         """
@@ -61,8 +58,6 @@ class Handed:
         return taken.reshape(shape).clone()
 
     def _spare(self, shape: tuple[int, ...]) -> Tensor:
-        if len(self.asked) <= PATIENCE:
-            return torch.zeros(shape, dtype=torch.float64)
         if self._random is None:
             self._random = torch.Generator().manual_seed(0)
         return torch.empty(shape, dtype=torch.float64).normal_(generator=self._random)

@@ -32,9 +32,9 @@ NORMAL, UNIFORM, EXPONENTIAL, GAMMA = (Law(kind) for kind in ("normal", "uniform
 
 
 def uniform_of(z: Tensor, dtype: torch.dtype) -> Tensor:
-    """Phi(z), below 1 as what torch draws is, and above 0, which torch draws once in 2^53 times."""
-    u = torch.special.ndtr(z).to(dtype)
-    return u.clamp(torch.finfo(dtype).tiny, 1 - torch.finfo(dtype).eps / 2)
+    """Phi(z), from the least number above 0 that torch draws to the largest below 1; it draws 0 once in 2^53 times."""
+    least = torch.finfo(dtype).eps / 2
+    return torch.special.ndtr(z).to(dtype).clamp(least, 1 - least)
 
 
 def exponential_of(z: Tensor) -> Tensor:

@@ -195,7 +195,9 @@ def _randint(draw: Draw, given: Mapping[str, Any]) -> Tensor:
     shape, kind = _new(given)
     low, high = int(given.get("low") or 0), int(given["high"])
     dtype = kind["dtype"] or torch.int64
-    return _into(given, (low + _equally(draw, shape, high - low, "randint")).to(dtype).to(device=kind["device"]))
+    return _into(
+        given, (low + _equally(draw, shape, high - low, "randint")).to(dtype).to(device=kind["device"])
+    )
 
 
 def _random_in(draw: Draw, tensor: Tensor, given: Mapping[str, Any]) -> Tensor:
@@ -208,7 +210,9 @@ def _random_in(draw: Draw, tensor: Tensor, given: Mapping[str, Any]) -> Tensor:
 def _randperm(draw: Draw, given: Mapping[str, Any]) -> Tensor:
     n = int(given["n"])
     if n > 7:
-        raise UnreadableDrawError("randperm", f" of {n}: {n}! outcomes, of which {MOST_OUTCOMES} at most are put in")
+        raise UnreadableDrawError(
+            "randperm", f" of {n}: {n}! outcomes, of which {MOST_OUTCOMES} at most are put in"
+        )
     orders = list(itertools.permutations(range(n)))
     found = orders[int(_equally(draw, (), len(orders), "randperm"))]
     return _into(given, torch.tensor(found, dtype=_dtype(given) or torch.int64))

@@ -97,7 +97,7 @@ def wary(theta, *, h, grad, T):
 @pytest.mark.parametrize("function", [on_a_sphere, wary])
 def test_what_fails_only_with_draws_that_are_put_in_is_not_the_codes_fault(function):
     with pytest.raises(BlackBoxError, match="it runs with draws of its own"):
-        boxed(function, 2).run(position(2), None, 0.1)
+        boxed(function, 2).run(position(2), torch.zeros(2, dtype=torch.float64), 0.1)
 
 
 def test_what_fails_with_draws_of_its_own_too_is():

@@ -1,0 +1,124 @@
+"""A torch step run from one state at many draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
+from sgverify.samplers.intercepted.handed import DEPENDENT
+from sgverify.samplers.intercepted.laws import Law
+from sgverify.schemes.abstract_value import VECTOR
+
+UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
+
+COMPARED = 16
+"""Draws, small and large, at which a step of one chain is run alone and in one tensor with the others."""
+
+FEW, MANY = 4_000, 40_000
+"""Draws at most, at one step size, of a step that is run one by one, and of one that is run on all of them at once."""
+
+
+class StepAtNodes:
+    """X_1 from one state at draws that are given, as normal numbers that all draws are made of.
+
+    A step of one chain is run draw by draw, unless it gives the same for all in one tensor, as one does that works entry by
+    entry. Raises `BlackBoxError` where the step is random with its draws put in.
+    """
+
+    def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
+        self.box, self.x = box, x
+        self.reach = float(np.abs(x).max(initial=0.0))
+        self._laws: dict[float, tuple[Law, ...]] = {}
+        self.together = box.step.chains
+        self.draws = len(self.laws(h))
+        audit = DtypeAudit(())
+        # Where all draws are 0 there is many a quotient 0/0.
+        some = torch.tensor(np.random.default_rng(1).standard_normal((1, self.draws)))
+        some = some if box.step.chains else some[0]
+        with default_dtype(torch.float64):
+            once, _ = box.run(self._state(1), some, h, witness=audit)
+            again, _ = box.run(self._state(1), some, h)
+        if any(not torch.equal(a, b) for a, b in zip(once, again, strict=True)):
+            raise BlackBoxError(
+                "the step is random although every torch draw was put in, or it keeps something from call to call"
+            )
+        self.operations = audit.operations
+        self.unit = NARROW_UNIT if audit.found else UNIT
+        if not self.together and self.draws:
+            sizes = np.linspace(0.5, 4.0, COMPARED)[:, None]
+            tried = sizes * np.random.default_rng(0).standard_normal((COMPARED, self.draws))
+            self.together = self._agrees(torch.tensor(tried), h)
+
+    def laws(self, h: float) -> tuple[Law, ...]:
+        """The law of each number; the chances of outcomes may depend on h."""
+        if h not in self._laws:
+            with default_dtype(torch.float64):
+                self._laws[h] = self.box.laws(self._state(1), h)
+        return self._laws[h]
+
+    @property
+    def most(self) -> int:
+        """How many draws are put in at most, at one step size."""
+        return MANY if self.together else FEW
+
+    def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
+        """X_1 at every node. Shapes (n, draws) -> (n, coordinates)."""
+        draws = torch.tensor(nodes, dtype=torch.float64)
+        moved = self._all(draws, h) if self.together else self._each(draws, h)
+        if not np.isfinite(moved).all():
+            raise BlackBoxError(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
+        return moved
+
+    def _agrees(self, draws: Tensor, h: float) -> bool:
+        try:
+            together = self._all(draws, h)
+        except SgverifyError:
+            return False
+        return bool(np.allclose(together, self._each(draws, h), rtol=1e-14, atol=1e-15))
+
+    def _all(self, draws: Tensor, h: float) -> np.ndarray:
+        box = replace(self.box, step=replace(self.box.step, chains=True))
+        with default_dtype(torch.float64):
+            moved, handed = box.take(self._state(len(draws), True), draws, h)
+        box.check_rows(handed.asked, len(draws))
+        self._compare(handed.laws, h)
+        return np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
+
+    def _each(self, draws: Tensor, h: float) -> np.ndarray:
+        rows = []
+        with default_dtype(torch.float64):
+            for row in draws:
+                moved, handed = self.box.take(self._state(1), row, h)
+                self._compare(handed.laws, h)
+                rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))
+        return np.asarray(torch.stack(rows).numpy())
+
+    def _compare(self, laws: Sequence[Law], h: float) -> None:
+        due = self.laws(h)
+        if DEPENDENT in laws or any(a != b for a, b in zip(laws, due, strict=True)):
+            raise BlackBoxError(
+                "the chances of a draw, or its law, depend on the draws before it: no quadrature here stands for that"
+            )
+
+    def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
+        values, first, step = [], 0, self.box.step
+        for shape in step.shapes.values():
+            size = self.box.dim if shape == VECTOR else 1
+            value = torch.tensor(self.x[first : first + size], dtype=torch.float64)
+            first += size
+            if step.chains or together:
+                value = value.repeat(chains, 1)
+            elif shape != VECTOR:
+                value = value.reshape(())
+            values.append(value)
+        return tuple(values)
+
+
+__all__ = ["UNIT", "StepAtNodes"]

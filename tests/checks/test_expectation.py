@@ -1,0 +1,69 @@
+"""Mean and covariance of a step over its draws, against closed forms; where two rules differ the bound says so."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import special, stats
+
+from sgverify import torch_step
+from sgverify.checks.expectation import OverDraws
+from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.schemes import langevin
+
+H, T = 0.25, 2.0
+X = np.array([0.5, -1.0])
+
+
+def over_draws(noise) -> OverDraws:
+    def step(theta, *, h, grad, T):
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise(theta)
+
+    return OverDraws(BlackBox(torch_step(langevin)(step), lambda theta, k: 3 * theta, 2, {"T": T}), X, H)
+
+
+WITHIN = 1 - 2 * (5 * stats.norm.pdf(5) + special.ndtr(-5))
+NOISES = {
+    "normal": (torch.randn_like, 0.0, 1.0),
+    "uniform": (torch.rand_like, 1 / 2, 1 / 12),
+    "a sign": (lambda t: torch.where(torch.randn_like(t) > 0.3, 1.0, -1.0), -2 * special.ndtr(0.3) + 1, None),
+    "thrown away beyond 5": (lambda t: (z := torch.randn_like(t)) * (z.abs() < 5), 0.0, WITHIN),
+    "Box and Muller": (
+        lambda t: (
+            (-2 * torch.log1p(-torch.rand_like(t))).sqrt() * torch.cos(2 * math.pi * torch.rand_like(t))
+        ),
+        0.0,
+        1.0,
+    ),
+    "a cube": (lambda t: torch.randn_like(t) ** 3, 0.0, 15.0),
+    "two coins": (lambda t: torch.bernoulli(t * 0 + 0.25), 1 / 4, 3 / 16),
+    "one of a thousand": (lambda t: torch.randint(1000, t.shape).to(t), 499.5, (1e6 - 1) / 12),
+}
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_mean_and_covariance_are_those_of_closed_forms(name):
+    noise, mean, variance = NOISES[name]
+    variance = 1 - mean**2 if variance is None else variance
+    found = over_draws(noise)
+    centre, spread = found.mean(), found.covariance()
+    assert (np.abs(centre.value - ((1 - 3 * H) * X + math.sqrt(2 * T * H) * mean)) <= centre.bound).all()
+    assert (np.abs(spread.value - 2 * T * H * variance * np.eye(2)) <= spread.bound).all()
+    assert centre.bound.max() < 1e-10 * (1 + abs(mean)) and spread.bound.max() < 1e-10 * (
+        1 + variance + mean**2
+    )
+
+
+def test_what_two_rules_do_not_agree_on_is_in_the_bound():
+    # A function that neither rule is exact for: E cos(3 x) for normal x.
+    found = over_draws(torch.randn_like).expectation(lambda x: np.cos(3 * x))
+    true = np.cos(3 * (1 - 3 * H) * X) * math.exp(-9 * T * H)
+    assert (np.abs(found.value - true) <= found.bound).all() and found.bound.max() > 1e-3
+
+
+def test_draws_that_say_together_where_a_step_jumps_are_refused():
+    with pytest.raises(BlackBoxError, match="depends on its other draws|several of its draws together"):
+        over_draws(lambda t: (z := torch.randn_like(t)) * (z[..., :1] > z[..., 1:]))
