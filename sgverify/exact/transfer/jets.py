@@ -38,9 +38,9 @@ class Jet(Arithmetic):
 
     def __pow__(self, exponent: int) -> Jet:
         value: Any = Jet(_unit(self.c))
-        for _ in range(exponent):
+        for _ in range(abs(exponent)):
             value = value * self
-        return value
+        return value if exponent >= 0 else Jet(_unit(self.c)) / value
 
     def __matmul__(self, matrix: np.ndarray) -> Jet:
         return Jet(self.c @ matrix)
