@@ -46,3 +46,10 @@ def heun(theta, *, h, grad, noise, T):
     kick = sqrt(2 * T * h) * noise()
     guess = theta - h * grad(theta) + kick
     return theta - h / 2 * (grad(theta) + grad(guess)) + kick
+
+
+@scheme(langevin, order=1)
+def tamed(theta, *, h, grad, noise, T):
+    """The coordinate-wise tamed Euler scheme: h g/(1 + h |g|) stays bounded where the gradient does not."""
+    g = grad(theta)
+    return theta - h * g / (1 + h * sqrt(g * g)) + sqrt(2 * T * h) * noise()

@@ -11,6 +11,7 @@ from sgverify.errors import UnknownNameError
 FILES = (
     "splittings",
     "euler",
+    "branches",
     "thermostats",
     "underdamped",
     "noisy_gradients",
