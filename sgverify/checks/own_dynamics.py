@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.node_runner import NodeRunner
-from sgverify.checks.quadrature_order import PARAMETERS, STEPS, MeasuredOrder, measure_order
+from sgverify.checks.quadrature_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
-from sgverify.exact.cubature import normal_cubature
 from sgverify.exact.entrywise import Matrix, Vector
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.exact.vanishing_steps import powers_of_h
+from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes import Dynamics
 from sgverify.schemes.declaration import Declaration
 from sgverify.schemes.density import default_density
@@ -34,6 +34,9 @@ SETTINGS = (PARAMETERS, {"T": Fraction(2), "D": Fraction(1, 2)})
 
 SMALL = STEPS[3:]
 """Step sizes at which drift and diffusion are read: four of them leave O(h^3) of a series in h, 1e-8."""
+
+DEGREE = 5
+"""Of the rules for the draws: second moments to h^2 have products of four of them."""
 
 MORE = 2
 """States beyond the least number that determines M: at these the drift has to come out."""
@@ -134,13 +137,17 @@ def _leading(
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     indices = [tuple(int(k == i) for k in range(n)) for i in range(n)]
     indices += [tuple((k == i) + (k == j) for k in range(n)) for i, j in pairs]
-    runner = NodeRunner(step, potential, state, dim, parameters=setting, first=SMALL[0])
-    nodes, weights = normal_cubature(runner.draws, 5)
-    found = [runner.moments(nodes, weights, h, indices) for h in SMALL]
-    fitted = powers_of_h(
-        np.array(SMALL), np.array([value for value, _ in found]), np.array([error for _, error in found])
+    runner = NodeRunner(step, potential, state, dim, parameters=setting, first=SMALL[0], look=LOOK)
+    rules = runner.rules(DEGREE)
+    first, other = (
+        powers_of_h(np.array(SMALL), *map(np.array, zip(*found, strict=True))).coefficients[1]
+        for found in (
+            [runner.moments(runner.pair(rules, DEGREE, h)[place], h, indices) for h in SMALL]
+            for place in (0, 1)
+        )
     )
-    first = fitted.coefficients[1]
+    if not _near(first, other):
+        raise BlackBoxError("two quadratures for its draws differ")
     square = np.zeros((n, n))
     for (i, j), value in zip(pairs, first[n:], strict=True):
         square[i, j] = square[j, i] = value / 2
