@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sgverify.checks.step_sizes import StepSizes
-from sgverify.checks.typical_step import typical_step
+from sgverify.checks.typical_step import contracting_step, typical_step
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.errors import (
@@ -206,7 +206,11 @@ class Subject:
             except NotAffineError:
                 # A step of products of the state, or of state and noise, has no single matrix.
                 pass
-        return typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
+        step = typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
+        if self.felt.quadratic and self.scheme.longest > 1 and "scalar" not in self.scheme.shapes.values():
+            given = {name: float(value) for name, value in self.model.parameters.items()}
+            return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
+        return step
 
     @property
     def scale(self) -> float:

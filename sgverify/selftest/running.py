@@ -9,7 +9,7 @@ import signal
 import time
 import traceback
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -130,12 +130,6 @@ def judge_apart(entry: Entry, setting: str, seconds: int = SECONDS) -> Judged:
             time.monotonic() - started,
         )
     return judged
-
-
-def judge_all(tasks: Sequence[tuple[Entry, str]], seconds: int = SECONDS) -> Iterator[Judged]:
-    """What comes out of every entry and setting, one after the other."""
-    for entry, setting in tasks:
-        yield judge_apart(entry, setting, seconds)
 
 
 _LATE = "the limit of processor time came before all checks were asked"

@@ -158,3 +158,19 @@ def test_a_period_that_is_not_read_leaves_the_order_open(monkeypatch: pytest.Mon
     (found,) = verify(long, checks=["local-order"])
     assert found.verdict == "inconclusive"
     assert "tell more coordinates apart" in found.reason
+
+
+@pytest.mark.parametrize("friction", [2.0, 50.0])
+def test_the_default_step_contracts_every_coordinate(friction: float) -> None:
+    # Euler's friction 7/2 D of the third coordinate needs h < 4/(7 D), whatever the precision says.
+    found = make_subject(
+        rubbed_explicit, load_configuration(target={"name": "gaussian", "dim": 3}, friction=friction)
+    )
+    assert 0.02 < found.step * friction < 4 / 7
+
+
+@scheme(rubbed, order=1)
+def rubbed_explicit(theta, p, *, h, grad, noise, D, T):
+    friction = D * constants(FRICTION, p)
+    p = p - h * grad(theta) - h * friction * p + sqrt(2 * friction * T * h) * noise()
+    return theta + h * p, p
