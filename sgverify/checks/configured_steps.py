@@ -49,8 +49,12 @@ def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:
     expanded = _expanded(subject)
     if expanded is None:
         return []
-    found = [expanded.difference(step) for step in sorted(set(steps), reverse=True)]
-    return [difference for difference in found if difference is not None]
+    known: dict[float, Difference | None] = subject.shared.setdefault("differences-by-step", {})
+    asked = sorted(set(steps), reverse=True)
+    for step in asked:
+        if step not in known:
+            known[step] = expanded.difference(step)
+    return [difference for difference in map(known.get, asked) if difference is not None]
 
 
 def _expanded(subject: Subject) -> ExpandedStep | None:

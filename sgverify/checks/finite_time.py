@@ -107,9 +107,9 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
     if schedule != "fixed":
-        # The rate is read off the expansion, and the points are those of the steps that the schedule begins with.
-        used = {point.step for point in points if point.step} or {subject.scale}
-        judgement = explained(subject, judgement, used)
+        # The rate is read off the expansion; of the schedule's steps the largest is the furthest from it.
+        used = [point.step for point in points if point.step] or [subject.scale]
+        judgement = explained(subject, judgement, [max(used)])
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
     return make_evidence(

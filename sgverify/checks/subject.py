@@ -137,6 +137,14 @@ class Subject:
     @cached_property
     def proved_order(self) -> Proved | NotExpandableError:
         """The proved local order with the dimensions that it is proved in."""
+        # Subjects that differ in their schedule alone have one proof.
+        key = ("proved-order", self.proof_dimension)
+        if key not in self.shared:
+            self.shared[key] = self._proved_order()
+        known: Proved | NotExpandableError = self.shared[key]
+        return known
+
+    def _proved_order(self) -> Proved | NotExpandableError:
         try:
             return prove_order(self.scheme, self.proof_dimension, self.target.dim, at=self.model_parameters)
         except NotExpandableError as error:

@@ -14,7 +14,7 @@ from typing import Any
 import flint
 from flint import arb
 
-from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.errors import NotAffineError
 from sgverify.exact import ball
 from sgverify.exact.affine.carrier import Step, read_affine
 from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
@@ -59,7 +59,14 @@ class ExpandedStep:
         self._given = {name: parameters[name] for name in scheme.parameters}
         self._ring: Ring = number_ring(TERMS)
         given: dict[str, Any] = {name: constant(self._ring, value) for name, value in self._given.items()}
-        self._series = read_affine(scheme, {"h": step_size(self._ring), **given})
+        read = read_affine(scheme, {"h": step_size(self._ring), **given})
+        with flint.ctx.workprec(BITS):
+            self._series = [
+                (name, base, power, *self._coefficients(expanded))
+                for name, blocks in read.rows.items()
+                for base, coefficients in blocks.items()
+                for power, expanded in enumerate(coefficients)
+            ]
 
     def difference(self, step: float) -> Difference | None:
         """The largest difference at this h that the remainder of the series cannot explain; None where there is none."""
@@ -82,47 +89,47 @@ class ExpandedStep:
 
     def _pairs(self, read: Step, s: arb) -> Sequence[tuple[str, arb, arb, arb]]:
         """(name, value, value of the series, bound of its remainder) of each coefficient of which the series is summed."""
-        found = []
-        for name, blocks in self._series.rows.items():
-            for base, coefficients in blocks.items():
-                at = read.rows[name].get(base, ())
-                for power, expanded in enumerate(coefficients):
-                    value = BALLS.number(exact(0))
-                    if power < len(at):
-                        value = at[power] if isinstance(at[power], arb) else BALLS.number(exact(at[power]))
-                    summed = self._summed(expanded, s)
-                    if summed is not None and value.is_finite():
-                        found.append((f"{_named(base, power)} in {name}", value, *summed))
+        found: list[tuple[str, arb, arb, arb]] = []
+        for name, base, power, expanded, whole in self._series:
+            at = read.rows[name].get(base, ())
+            here: Any = at[power] if power < len(at) else 0
+            value = here if isinstance(here, arb) else BALLS.number(exact(here))
+            summed = _summed(expanded, whole, s)
+            if summed is not None and value.is_finite():
+                found.append((f"{_named(base, power)} in {name}", value, *summed))
         return found
 
-    def _summed(self, series: Any, s: arb) -> tuple[arb, arb] | None:
-        """The sum of a series and a bound of what was cut off; None where its terms do not fall fast enough to tell.
-
-        The terms of a function that is analytic in a disc around 0 beyond s fall like a geometric series, times a cosine
-        where its singularities are complex. r is the slower of the falls of the largest term over the last three
-        windows of WINDOW powers: the rest is at most WINDOW/(1 - r) of the last window's if it goes on so, and ten times
-        that is allowed for a fall that slows down.
-        """
+    def _coefficients(self, series: Any) -> tuple[list[arb], bool]:
+        """The coefficients of s^0, s^1, ... as far as they are known, and whether they are all that there are."""
         if not isinstance(series, Series):
-            return BALLS.number(exact(series)), arb(0)
-        last = min(series.order, TERMS) if series.order < EXACT else max(series.terms, default=0) + 1
-        try:
-            terms = [arb(coefficient(self._ring, series, k)) * s**k for k in range(last)]
-        except NotExpandableError:
-            return None
-        total = sum(terms, arb(0))
-        if series.order >= EXACT:
-            return total, arb(0)
-        sizes = [float(abs(term).mid()) for term in terms]
-        if len(sizes) < 3 * WINDOW:
-            return None
-        late, before, early = (max(sizes[len(sizes) - (k + 1) * WINDOW :][:WINDOW]) for k in range(3))
-        if late == before == early == 0:
-            return total, arb(0)
-        if not before or not early:
-            return None
-        fall = max(late / before, before / early)
-        return (total, arb(10 * WINDOW * before * fall / (1 - fall))) if fall < 0.5 else None
+            return [BALLS.number(exact(series))], True
+        whole = series.order >= EXACT
+        last = max(series.terms, default=0) + 1 if whole else min(series.order, TERMS)
+        return [arb(coefficient(self._ring, series, k)) for k in range(last)], whole
+
+
+def _summed(coefficients: Sequence[arb], whole: bool, s: arb) -> tuple[arb, arb] | None:
+    """The sum of a series and a bound of what was cut off; None where its terms do not fall fast enough to tell.
+
+    The terms of a function that is analytic in a disc around 0 beyond s fall like a geometric series, times a cosine
+    where its singularities are complex. r is the slower of the falls of the largest term over the last three
+    windows of WINDOW powers: the rest is at most WINDOW/(1 - r) of the last window's if it goes on so, and ten times
+    that is allowed for a fall that slows down.
+    """
+    terms = [c * s**k for k, c in enumerate(coefficients)]
+    total = sum(terms, arb(0))
+    if whole:
+        return total, arb(0)
+    sizes = [float(abs(term).mid()) for term in terms]
+    if len(sizes) < 3 * WINDOW:
+        return None
+    late, before, early = (max(sizes[len(sizes) - (k + 1) * WINDOW :][:WINDOW]) for k in range(3))
+    if late == before == early == 0:
+        return total, arb(0)
+    if not before or not early:
+        return None
+    fall = max(late / before, before / early)
+    return (total, arb(10 * WINDOW * before * fall / (1 - fall))) if fall < 0.5 else None
 
 
 def _named(base: Any, power: int) -> str:
