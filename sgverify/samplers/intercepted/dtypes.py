@@ -72,6 +72,11 @@ class Audited(TorchDispatchMode):
         super().__init__()
         self._audit = audit
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # torch keeps its compiler out of these modes by importing it, more than a second: only where it is at work.
+        return "torch._dynamo" in sys.modules
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
