@@ -3,6 +3,10 @@
 The unknown functions are the potential U and the entries of the metric's root B; what is proved of their symbols
 holds for every smooth U and B. exp, sqrt and log of an element are symbols of their own, whose derivatives are
 known. Everything can be differentiated by every coordinate of the state.
+
+Quotients are cancelled, which holds wherever nothing divides by 0, and roots are rewritten by their squares alone:
+sqrt(x^2) stays a symbol. Where such a root is 0 it has no derivative, and a current may jump there, so that a root of
+the state is taken only where its argument shows that it is positive.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ SLOTS = 8
 class Field:
     """Q(x, d^a U, d^a B_ij, D, T, ...) over a state of these shapes in dimension `dim`.
 
-    `fixed` sets parameters to numbers, e.g. {"T": 1}. `metric` adds the entries of B.
+    `fixed` sets parameters to numbers, e.g. {"T": 1}. `metric` adds the entries of B, `positive` says that theta > 0.
     """
 
     def __init__(
@@ -41,8 +45,10 @@ class Field:
         *,
         metric: bool = False,
         fixed: Mapping[str, Any] | None = None,
+        positive: bool = False,
     ) -> None:
         self.dim = dim
+        self.positive = positive
         self.shapes = dict(shapes)
         self.fixed = dict(fixed or {})
         self.parameters = tuple(dict.fromkeys(name for name in parameters if name not in self.fixed))
@@ -89,7 +95,12 @@ class Field:
         return self.constant(self.fixed[name]) if name in self.fixed else self.symbol("parameter", name)
 
     def slot(self, function: str, argument: Element) -> Element:
-        """function(argument) as a symbol, the same one each time."""
+        """function(argument) as a symbol, the same one each time.
+
+        Raises `NotExpandableError` for a root that may be 0 at some state, where it is not smooth.
+        """
+        if function == "sqrt" and not (self._is_positive(argument.top) and self._is_positive(argument.below)):
+            raise NotExpandableError(f"sqrt({argument}), which is not known to be smooth at every state")
         for k, (known, of) in enumerate(self.slots):
             if known == function and (of.top * argument.below == argument.top * of.below):
                 return self.symbol("slot", k)
@@ -99,6 +110,31 @@ class Field:
             )
         self.slots.append((function, argument))
         return self.symbol("slot", len(self.slots) - 1)
+
+    def _is_positive(self, polynomial: fmpq_mpoly) -> bool:
+        """Whether the terms show that a polynomial is positive, or that it is a number or parameters alone."""
+
+        def kind(place: int) -> str:
+            key = self.keys[place]
+            if key[0] == "parameter" or (self.positive and key[0] == "theta"):
+                return "positive"
+            if key[0] == "slot":
+                function, argument = self.slots[key[1]]
+                known = function == "exp" or (function == "sqrt" and self._is_positive(argument.top))
+                return "positive" if known else "any"
+            return "any"
+
+        terms = [
+            (factor, {place: int(e) for place, e in enumerate(powers) if e})
+            for powers, factor in polynomial.to_dict().items()
+        ]
+        if all(self.keys[place][0] == "parameter" for _, powers in terms for place in powers):
+            return True
+        sums = all(
+            factor > 0 and all(e % 2 == 0 or kind(k) == "positive" for k, e in powers.items())
+            for factor, powers in terms
+        )
+        return sums and any(all(kind(k) == "positive" for k in powers) for _, powers in terms)
 
     def derivative(self, value: Element, coordinate: int) -> Element:
         """The total derivative by the state's coordinate of this number."""

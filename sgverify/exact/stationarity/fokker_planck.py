@@ -102,7 +102,14 @@ def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None 
 def field_of(dynamics: Dynamics, density: Density, dim: int, fixed: Mapping[str, Any] | None) -> Field:
     """The field that holds a dynamics and a density."""
     parameters = (*dynamics.parameters, *density.parameters)
-    return Field(dim, dynamics.shapes, parameters, metric=dynamics.riemannian, fixed=fixed)
+    return Field(
+        dim,
+        dynamics.shapes,
+        parameters,
+        metric=dynamics.riemannian,
+        fixed=fixed,
+        positive=dynamics.positive,
+    )
 
 
 def residual_of(

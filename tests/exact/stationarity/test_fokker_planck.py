@@ -180,6 +180,20 @@ def test_functions_of_the_state_are_differentiated_too():
     assert not left.zero and "exp(theta1^2 + theta2^2)" in left.text and left.witness
 
 
+def test_a_root_that_may_be_zero_is_refused_for_currents_may_jump_there():
+    """Away from p = 0 a current (G, sign(p) G') exp(-|p|) has no divergence, and at p = 0 it has a source of 2 G'."""
+
+    @dynamics(theta="vector", p="vector")
+    def jumping(theta, p, *, grad, D):
+        return (D * theta**2 / 2, D * theta * sqrt(p * p) / p - sqrt(p * p) / p), (0, 1)
+
+    def laplace(theta, p):
+        return -sqrt(dot(p, p))
+
+    with pytest.raises(NotExpandableError, match="not known to be smooth"):
+        stationarity_residual(jumping, laplace, dim=1)
+
+
 def test_what_cannot_be_told_from_zero_is_not_decided():
     @dynamics(theta="vector")
     def twice(theta, *, grad):
