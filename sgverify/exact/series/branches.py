@@ -144,7 +144,9 @@ def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> l
 
 
 def _isolated(poly: Any, width: Fraction | None) -> list[tuple[Fraction, Fraction]]:
-    found = poly.intervals(eps=None if width is None else (width.numerator, width.denominator))
+    from sympy import Rational
+
+    found = poly.intervals(eps=None if width is None else Rational(width.numerator, width.denominator))
     return [(Fraction(int(a.p), int(a.q)), Fraction(int(b.p), int(b.q))) for (a, b), _ in found]
 
 

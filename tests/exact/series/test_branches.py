@@ -109,6 +109,18 @@ def test_a_switch_in_the_temperature_is_two_answers(
     assert local_order(scheme, 1, 1).order == 0
 
 
+def test_switches_next_to_one_another_are_told_apart() -> None:
+    """max(T, 1/2) and max(T, 1/4) cut the half-line of temperatures into three, of four combinations of signs."""
+
+    def step(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        half, quarter = Fraction(1, 2), Fraction(1, 4)
+        warm = (T + half + magnitude(T - half)) / 2 + (magnitude(T - quarter) - (T - quarter)) / 2
+        return theta - h * grad(theta) + sqrt(2 * warm * h) * noise()
+
+    found = local_order(make_scheme(step, langevin, order=1), 1, 1, at={"T": Fraction(1)})
+    assert found.order == 1 and sorted(int(other.order) for other in found.elsewhere) == [0, 0]
+
+
 def test_what_holds_only_as_h_tends_to_0_says_so() -> None:
     small = overdamped(lambda x, g, h: g * (1 + 20 * exp(-1 / h)))
     found = local_order(small, 1, 1)
