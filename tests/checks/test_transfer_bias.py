@@ -14,6 +14,7 @@ from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
 from sgverify.exact.transfer import LeadingBias, Term
 from sgverify.exact.transfer.line import LineAnswers
+from sgverify.exact.transfer.result import GridBias
 from sgverify.schemes import Alphabet, Scheme, exp, kinetic
 from sgverify.schemes.catalogue.chen import drift, noisy_kick
 from tests.exact.transfer.schemes import heun, planted_drift, weak_noise
@@ -182,3 +183,27 @@ def test_a_kinetic_step_with_half_the_friction_violates_at_order_zero() -> None:
     evidence = asked(wrong, "quartic", sweep={"steps": [0.05 / k for k in range(1, 6)]})
     assert (evidence.verdict, evidence.method, evidence.found.exponent) == ("violates", "exact", 0)
     assert evidence.certificate["agreement_with_the_grids"]["agree"]
+
+
+def no_grid(_: LineAnswers, step: float) -> GridBias:
+    return GridBias(step=step, value=None, error_bound=0.0, note="no law was found")
+
+
+def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_law(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True), Term(Fraction(1), -0.68, 1e-14)))
+    monkeypatch.setattr(LineAnswers, "leading_bias", lambda _: known)
+    monkeypatch.setattr(LineAnswers, "grid_bias", no_grid)
+    evidence = asked("sgld-euler", "double-well")
+    assert evidence.verdict == "inconclusive" and not evidence.sharp
+    assert "of the configured steps nothing is known: no law was found" in evidence.reason
+
+
+def test_coefficients_that_were_not_computed_are_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True),))
+    monkeypatch.setattr(LineAnswers, "leading_bias", lambda _: short)
+    monkeypatch.setattr(LineAnswers, "grid_bias", no_grid)
+    evidence = asked(heun, "mixture")
+    assert evidence.verdict == "inconclusive"
+    assert "up to the predicted h^2 not all were computed" in evidence.reason
