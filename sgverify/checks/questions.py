@@ -18,7 +18,7 @@ from sgverify.checks.progress import listening
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
-from sgverify.checks.unused import refuse_unused
+from sgverify.checks.unused import refuse_unused, tell_unsampled
 from sgverify.claims import Claim, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
@@ -100,6 +100,7 @@ def rate(
     claim = claim_of_rate(subject, quantity)
     with listening(progress and (lambda share: progress(claim.id, share, 1))):
         evidence = run_check(subject, claim, quantity, ask=False)
+    tell_unsampled(subject, evidence.method)
     asked = ("--method", method) if method else ()
     return replace(evidence, replay=subject.command("rate", "--quantity", quantity, *asked))
 

@@ -15,6 +15,8 @@ from sgverify.schemes.torch_step import TorchStep
 
 AVERAGES = ("burn_in", "thinning")
 
+SAMPLE = ("chains", "seed", "level", "dtype")
+
 UNASKED: Mapping[str, tuple[str, ...]] = {
     "local-order": (
         *("sweep.lengths", "test_function", "chains", "level"),
@@ -51,6 +53,15 @@ def refuse_unused(subject: Subject, question: str) -> None:
     for key, why in (*_idle(subject), *_unasked(subject, question)):
         if not _open(c, key):
             _LOG.warning("warning: %s=%s has no effect: %s", key, _shown(_value_of(c, key)), why)
+
+
+def tell_unsampled(subject: Subject, method: str) -> None:
+    """Log that the settings of a sample had no effect where the answer needed none."""
+    given = [key for key in SAMPLE if not _open(subject.configuration, key)]
+    if given and method in ("proof", "exact"):
+        _LOG.warning(
+            "warning: %s: no effect, for nothing was sampled: the answer is [%s]", ", ".join(given), method
+        )
 
 
 def _value_of(configuration: Any, key: str) -> Any:
@@ -164,4 +175,4 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-__all__ = ["refuse_unused"]
+__all__ = ["refuse_unused", "tell_unsampled"]

@@ -121,3 +121,10 @@ def test_a_schedule_that_a_claim_brings_leaves_keys_of_others_out() -> None:
     assert fixed.model_dump(exclude_unset=True) == {"kind": "fixed", "step": 0.1}
     falling = subject.with_schedule("horizon").configuration.schedule
     assert falling.model_dump(exclude_unset=True) == {"kind": "horizon", "alpha": 0.3, "step": 0.1}
+
+
+def test_an_exact_rate_tells_that_nothing_was_sampled(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "sgverify"):
+        sgverify.rate("sghmc-aboba", quantity="local-order", seed=3, dtype="float32")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("warning: seed, dtype: no effect")
