@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sgverify.checks.accept_reject import accepts_and_rejects, message
 from sgverify.checks.facts import facts_of
 from sgverify.checks.local_order import CHECK, STATED
 from sgverify.checks.making import make_evidence, unsettled, whole
@@ -18,6 +19,9 @@ from sgverify.rates import Judgement
 def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
     measured = subject.measured
+    if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(subject):
+        verdict = "not-applicable" if subject.scheme.order is None else "inconclusive"
+        return unsettled(subject, claim, CHECK, message(subject), verdict, method="quadrature")
     if isinstance(measured, str):
         return unsettled(
             subject, claim, CHECK, f"the step cannot be read by quadrature: {measured}", method="quadrature"
