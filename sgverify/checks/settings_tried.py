@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
+from sgverify.checks.accept_reject import accepts_and_rejects, message
 from sgverify.checks.designed_settings import Design, configured_design, designs
 from sgverify.checks.gaussian_setting import FIRST_SHARE, NoGaussianLawError
 from sgverify.checks.making import make_evidence, unsettled
@@ -40,8 +41,14 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
     own = configured_design(subject)
     found: list[_Outcome] = []
     passed_over: list[str] = []
+    # A ratio of densities has the energy of one target in it, and is wrong on every other.
+    alone = accepts_and_rejects(subject)
+    if alone and own is None:
+        return unsettled(subject, claim, CHECK, message(subject), method="quadrature")
+    if alone:
+        passed_over.append("other temperatures, targets and dimensions, for the step accepts and rejects")
     try:
-        for design in [*([own] if own is not None else []), *designs()]:
+        for design in [*([own] if own is not None else []), *(() if alone else designs())]:
             try:
                 found.append(_Outcome(design, _try(subject, design)))
             except UserError as error:
@@ -54,7 +61,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
             if found[-1].tried.verdict == "violates":
                 break
         else:
-            found += _in_the_bulk(subject, found)
+            found += [] if alone else _in_the_bulk(subject, found)
     except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
         return unsettled(
             subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature"
@@ -84,7 +91,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
 
 def _try(subject: TorchSubject, design: Design) -> Tried:
     setting = design.setting(subject.scheme.dynamics)
-    return try_setting(subject.scheme, setting, subject.predicted_order, flow=_flow(subject))
+    return try_setting(subject.scheme, setting, subject.predicted_order, flow=subject.held_to_flow)
 
 
 def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
@@ -122,12 +129,6 @@ def _judge(
             f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}",
         )
     return Judgement("conforms", False, _tried(subject, found, passed_over))
-
-
-def _flow(subject: TorchSubject) -> bool:
-    """Whether one step is held to the flow: where it is known not to be that, this has its own check, and the law may be right."""
-    measured = subject.measured
-    return isinstance(measured, str) or measured.order >= 1 or not measured.settled
 
 
 def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
@@ -170,7 +171,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
-    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and _flow(subject) else ""
+    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and subject.held_to_flow else ""
     text = (
         f"{flow}the stationary law to h^{subject.predicted_order}, in every coordinate and pair; tried on Gaussian targets at "
         f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {FIRST_SHARE:g} of the fastest "

@@ -61,6 +61,15 @@ class TorchSubject(Subject):
             return max(1, self.scheme.order or 1)
         return max(1, int(self.measured.order))
 
+    @property
+    def held_to_flow(self) -> bool:
+        """Whether one step is held to the flow of the dynamics, and not to its law alone.
+
+        Where a step is known not to be that flow this has its own check, and the law may be right.
+        """
+        measured = self.measured
+        return isinstance(measured, str) or measured.order >= 1 or not measured.settled
+
     @cached_property
     def why_not_affine(self) -> str:
         """Why no exact law is computed."""
