@@ -11,6 +11,9 @@ from sgverify.errors import SgverifyError
 TRIES = 24
 """Draws at each step size."""
 
+TINY = 2.0**-8
+"""Of the configured step: there all proposals are accepted, and what stays all the same is lazy and has no ratio."""
+
 LARGER = (1, 4, 16, 64)
 """Multiples of the configured step: a proposal that is hardly ever rejected there is, further on."""
 
@@ -18,7 +21,7 @@ LARGER = (1, 4, 16, 64)
 def accepts_and_rejects(subject: TorchSubject) -> bool:
     """Whether theta stays as it is for some draws and moves for others.
 
-    What adds continuous noise never stays, and what is lazy on purpose is read alike: of neither does a series in h speak.
+    What adds continuous noise never stays; what is lazy on purpose stays at the smallest steps too, and is not meant.
     """
     if "accepts and rejects" not in subject.shared:
         subject.shared["accepts and rejects"] = _tried(subject)
@@ -28,9 +31,9 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
 def message(subject: TorchSubject) -> str:
     """What is and what is not judged of such a step."""
     return (
-        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at a "
-        "rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target alone, "
-        "whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
+        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
+        "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
+        "alone, whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
     )
 
 
@@ -41,7 +44,7 @@ def _tried(subject: TorchSubject) -> bool:
         (state,) = states_of(subject, 1)
         place = subject.scheme.dynamics.state.index("theta")
         stays = moves = 0
-        for larger in LARGER:
+        for larger in (TINY, *LARGER):
             h = larger * subject.step
             for _ in range(TRIES):
                 numbers = torch.randn(census(state), generator=random, dtype=torch.float64)
@@ -51,6 +54,8 @@ def _tried(subject: TorchSubject) -> bool:
                 if not torch.isfinite(after).all():
                     continue
                 same = torch.equal(after.to(torch.float64), state[place])
+                if same and larger == TINY:
+                    return False
                 stays, moves = stays + same, moves + (not same)
     except (SgverifyError, ValueError, RuntimeError):
         return False

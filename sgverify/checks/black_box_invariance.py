@@ -35,7 +35,11 @@ def black_box_invariance(subject: TorchSubject, claim: Claim) -> Evidence:
     found = check_settings(law, claim)
     facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.invariant_order}
     prediction = claim.predict(CHECK, facts)
-    certificate = {**found.certificate, "kind": "invariant", "judged_by": "means and covariances on Gaussian targets"}
+    certificate = {
+        **found.certificate,
+        "kind": "invariant",
+        "judged_by": "means and covariances on Gaussian targets",
+    }
     return replace(
         found,
         check=CHECK,

@@ -19,7 +19,9 @@ from sgverify.rates import Judgement
 def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
     measured = subject.measured
-    if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(subject):
+    if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(
+        subject
+    ):
         verdict = "not-applicable" if subject.scheme.order is None else "inconclusive"
         return unsettled(subject, claim, CHECK, message(subject), verdict, method="quadrature")
     if isinstance(measured, str):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from sgverify.checks.accept_reject import accepts_and_rejects, message
+from sgverify.checks.accept_reject import accepts_and_rejects
 from sgverify.checks.designed_settings import Design, configured_design, designs
+from sgverify.checks.exact_invariance import judge_invariance
 from sgverify.checks.gaussian_setting import FIRST_SHARE, NoGaussianLawError
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH
@@ -41,14 +42,15 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
     own = configured_design(subject)
     found: list[_Outcome] = []
     passed_over: list[str] = []
-    # A ratio of densities has the energy of one target in it, and is wrong on every other.
-    alone = accepts_and_rejects(subject)
-    if alone and own is None:
-        return unsettled(subject, claim, CHECK, message(subject), method="quadrature")
-    if alone:
-        passed_over.append("other temperatures, targets and dimensions, for the step accepts and rejects")
     try:
-        for design in [*([own] if own is not None else []), *(() if alone else designs())]:
+        if accepts_and_rejects(subject):
+            # A ratio of densities has the energy of one target in it, and is wrong on every other.
+            judgement, moments = judge_invariance(subject)
+            certificate = {"moments": moments, "limits": limits(subject.target.dim)}
+            return make_evidence(
+                subject, claim, CHECK, method="quadrature", judgement=judgement, certificate=certificate
+            )
+        for design in [*([own] if own is not None else []), *designs()]:
             try:
                 found.append(_Outcome(design, _try(subject, design)))
             except UserError as error:
@@ -61,7 +63,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
             if found[-1].tried.verdict == "violates":
                 break
         else:
-            found += [] if alone else _in_the_bulk(subject, found)
+            found += _in_the_bulk(subject, found)
     except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
         return unsettled(
             subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature"
