@@ -84,6 +84,7 @@ CHECKS: dict[str, Check] = {
         Check("gradient-mean", "gradient_mean:check_gradient_mean", "what rates cannot see"),
         Check("pure-step", "pure_step:check_pure_step", "one definition, several readings", black_box=True),
         Check("settings", "settings_tried:check_settings", "what one setting cannot see", black_box=True),
+        Check("switches", "switches:check_switches", "what one setting cannot see", black_box=True),
         Check("one-step-law", "one_step_law:check_one_step_law", "one definition, several readings"),
         Check("white-noise", "white_noise:check_white_noise", "what rates cannot see"),
         Check("independent-chains", "independent_chains:check_independent_chains", "what rates cannot see"),

@@ -29,6 +29,7 @@ Quantity = Literal[
     "stationarity",
     "pure-step",
     "settings",
+    "switches",
     "white-noise",
     "independent-chains",
     "dtype",
