@@ -137,6 +137,7 @@ def _moves(
     Shapes (values, coordinates), twice, and (values,).
     """
     start = min(range(len(values)), key=lambda k: abs(math.log(values[k] / FIXED[number])))
+    numbers = None
     known: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
     for ways in (range(start, len(values)), range(start - 1, -1, -1)):
         for k in ways:
@@ -144,7 +145,10 @@ def _moves(
             box = BlackBox(step, _slope, DIM, {name: given[name] for name in step.parameters})
             try:
                 with default_dtype(torch.float64):
-                    known[k] = _two(box, _state(step, given["the size of the state"]), given["h"])
+                    state = _state(step, given["the size of the state"])
+                    if numbers is None:
+                        numbers = total(box.run(state, None, given["h"])[1], step.chains)
+                    known[k] = _two(box, state, given["h"], numbers)
             except UserError:
                 # A step need not be finite however far it is taken.
                 if k == start:
@@ -155,10 +159,10 @@ def _moves(
     return [values[k] for k in kept], drifts, noises, sizes
 
 
-def _two(box: BlackBox, state: tuple[Tensor, ...], h: float) -> tuple[np.ndarray, np.ndarray, float]:
+def _two(
+    box: BlackBox, state: tuple[Tensor, ...], h: float, numbers: int
+) -> tuple[np.ndarray, np.ndarray, float]:
     front = (1,) if box.step.chains else ()
-    _, shapes = box.run(state, None, h)
-    numbers = total(shapes, box.step.chains)
     # Draws of one standard deviation and less: where they are rare is not the question here.
     drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(numbers)]
     some = torch.tensor(drawn, dtype=torch.float64)
