@@ -117,11 +117,6 @@ class _Branch:
             for name, value in at.items()
             if name in ring.parameters
         }
-        for f in ring.under_roots if at else ():
-            if sign_of(f, ring, numbers.__getitem__) < 0:
-                raise NotExpandableError(
-                    f"the square root of {ring.text(f)}, which is negative at these parameters"
-                )
         for key, f in ring.supposed.items():
             text = f"{ring.text(f)} {'>' if signs[key] > 0 else '<'} 0"
             if ring.depends_only_on_parameters(f):
@@ -131,6 +126,11 @@ class _Branch:
                 closed.append(text if sign else text.replace(" > 0", " >= 0").replace(" < 0", " <= 0"))
             else:
                 of_state.append(text)
+        for f in ring.under_roots if at and is_here else ():
+            if sign_of(f, ring, numbers.__getitem__) < 0:
+                raise NotExpandableError(
+                    f"the square root of {ring.text(f)}, which is negative at these parameters"
+                )
         region, where = " and ".join(of_parameters), " and ".join(of_state)
         found = replace(
             found,
