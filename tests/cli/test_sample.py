@@ -38,7 +38,7 @@ def test_a_step_that_widens_the_draws_is_told_in_one_line(call: Call) -> None:
     kept, warned = answer.err.splitlines()
     assert kept.endswith("step 0.000999001 (the default)")
     assert "9.87 times as wide" in warned
-    assert "schedule.step=1e-06 keeps it within 5%" in warned
+    assert "schedule.step=2.1e-06 keeps it within 5%" in warned
     assert len(call("sample", "sghmc-baoab", *FEW).err.splitlines()) == 1
 
 
