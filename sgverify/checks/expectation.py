@@ -11,8 +11,8 @@ from sgverify.checks.draw_nodes import UNIT, StepAtNodes
 from sgverify.checks.draw_rules import DrawRules, Rule
 from sgverify.samplers.intercepted import BlackBox
 
-POWERS = 3
-"""A step that is a polynomial of its draws beyond this degree is taken apart on panels."""
+POWERS = (1, 3)
+"""The degree that a step may have as a polynomial of its draws: the least that it has; beyond, it is taken apart on panels."""
 
 Function = Callable[[np.ndarray], np.ndarray]
 """Values at states: shapes (n, coordinates) -> (n, q)."""
@@ -38,17 +38,20 @@ class OverDraws:
         step = StepAtNodes(box, np.asarray(x, dtype=float), h)
         size = max(1.0, step.reach)
         self.rounding = (step.operations + 8) * step.unit * size
-        rules = DrawRules(
-            lambda nodes: step.after(nodes, h),
-            step.laws(h),
-            noise=self.rounding,
-            degree=POWERS,
-            most=step.most,
-            thorough=step.together,
-            straight=False,
-        )
+        for powers in POWERS:
+            rules = DrawRules(
+                lambda nodes: step.after(nodes, h),
+                step.laws(h),
+                noise=self.rounding,
+                degree=powers,
+                most=step.most,
+                thorough=step.together,
+                straight=False,
+            )
+            if not rules.irregular:
+                break
         self.draws, self.irregular = step.draws, len(rules.irregular)
-        self._rules: tuple[Rule, Rule] = rules.pair(degree * POWERS + 1)
+        self._rules: tuple[Rule, Rule] = rules.pair(degree * powers + 1)
         self._after = tuple(step.after(rule.nodes, h) for rule in self._rules)
 
     def expectation(self, function: Function) -> Expected:

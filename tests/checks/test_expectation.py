@@ -38,6 +38,11 @@ NOISES = {
         0.0,
         1.0,
     ),
+    "eleven of twelve uniform draws": (
+        lambda t: sum(torch.rand_like(t) for _ in range(11)) - 6,
+        -1 / 2,
+        11 / 12,
+    ),
     "a cube": (lambda t: torch.randn_like(t) ** 3, 0.0, 15.0),
     "two coins": (lambda t: torch.bernoulli(t * 0 + 0.25), 1 / 4, 3 / 16),
     "one of a thousand": (lambda t: torch.randint(1000, t.shape).to(t), 499.5, (1e6 - 1) / 12),

@@ -23,6 +23,21 @@ def sgld(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
     return theta - h * slope + (2 * T * h) ** 0.5 * noise
 
 
+@torch_step(langevin, order=1, chains=True)
+def sgld_of_signs(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
+    """SGLD whose noise has two values: its first three moments are those of a normal draw."""
+    sign = torch.where(torch.randn_like(theta) > 0, 1.0, -1.0)
+    return theta - h * grad(theta) + (2 * T * h) ** 0.5 * sign  # type: ignore[operator]
+
+
+@torch_step(langevin, order=1, chains=True)
+def sgld_box_muller(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
+    """SGLD whose normal draws are made of uniform ones (Box and Muller 1958)."""
+    radius = (-2 * torch.log1p(-torch.rand_like(theta))) ** 0.5
+    noise = radius * torch.cos(2 * torch.pi * torch.rand_like(theta))
+    return theta - h * grad(theta) + (2 * T * h) ** 0.5 * noise  # type: ignore[operator]
+
+
 @torch_step(kinetic, order=1, chains=True)
 def sghmc(theta: Tensor, p: Tensor, *, h: float, grad: object, D: float, T: float) -> tuple[Tensor, Tensor]:
     """SGHMC, Euler: the momentum first, the position with the new momentum."""
