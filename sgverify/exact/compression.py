@@ -61,9 +61,9 @@ def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndar
     """
     share = weights / weights.sum()
     found = [np.ones(len(share))]
-    before = {(): 0}
+    before: dict[tuple[int, ...], int] = {(): 0}
     for number in range(1, degree + 1):
-        here = {}
+        here: dict[tuple[int, ...], int] = {}
         for chosen in combinations_with_replacement(range(functions.shape[1]), number):
             source = before.get(chosen[:-1])
             if source is None:

@@ -102,10 +102,10 @@ def resolve(section: Section, *, noise: np.ndarray | float = 0.0, most: int = 40
     done, spent = [], len(values)
     for depth in range(DEPTH + 1):
         tail = _tail(shaped)
-        odd = (tail > allowed).any(1)
+        odd: np.ndarray = np.asarray((tail > allowed).any(1))
         adds = _adds(edges, tail, allowed)
         noisy = odd.reshape(-1, PARTS if depth else 1).all(1).repeat(PARTS if depth else 1) & (depth > 0)
-        rough = odd & (adds > LIGHT) & ~(noisy & (adds < NOISY)) & (depth < DEPTH)
+        rough = np.asarray(odd & (adds > LIGHT) & ~(noisy & (adds < NOISY)) & (depth < DEPTH))
         done.append((edges[~rough], shaped[~rough], odd[~rough]))
         if not rough.any():
             break
