@@ -10,9 +10,13 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from sgverify.checks.step_rows import StepRows
+from sgverify.samplers.intercepted import BlackBoxError
 
 REACH = (0.5, 1.0, 3.0, 6.0)
 """Spreads of the law at which states are tried; differences are taken at 1, where alone nothing bends."""
+
+INTEGRATED = 4
+"""Draws up to which rules that are made for them are multiplied."""
 
 SINGLE = 16
 """Coordinates up to which each is tried alone at every reach; of more, at the largest one."""
@@ -152,8 +156,14 @@ def normal_points(dim: int, seed: int, count: int) -> np.ndarray:
 
 def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Mean and covariance of a step from the mean over its draws, and a bound of their errors."""
-    means, seconds = [], []
     m = rows.draws(h)
+    if m <= INTEGRATED:
+        try:
+            return rows.integrated(h)
+        except BlackBoxError:
+            # No rule stands for these draws.
+            pass
+    means, seconds = [], []
     count = 1 << int(np.log2(POINTS // m)) if rows.together else POINTS_ONE_BY_ONE
     for seed in range(SCRAMBLES):
         moved = rows(np.zeros((count, n)), normal_points(m, seed, count), h)

@@ -97,7 +97,7 @@ def _try(subject: TorchSubject, design: Design) -> Tried:
 
 
 def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
-    """Settings at which a step that bends far out alone bends where the chain is."""
+    """Settings at which a step that few_judged far out alone few_judged where the chain is."""
     far = [outcome for outcome in found if outcome.tried.bend is not None and outcome.tried.bend >= FAR]
     hot = []
     for outcome in sorted(far, key=lambda outcome: outcome.tried.bend or 0.0)[:HOT]:
@@ -117,10 +117,12 @@ def _judge(
         return Judgement(
             "violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
         )
-    # A step that bends in few dimensions too is judged in these; of many, where an integral is less well known, nothing is said.
-    bends = any(outcome.tried.bend is not None and outcome.tried.setting.dim < MANY for outcome in found)
-    blurred = [outcome.tried.setting.dim for outcome in found if outcome.tried.blurred and bends]
-    found = [outcome for outcome in found if not (outcome.tried.blurred and bends)]
+    # Where an integral over many coordinates or draws is less well known nothing is said, if fewer of them are judged.
+    few_judged = any(
+        outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found
+    )
+    blurred = [outcome.tried.setting.dim for outcome in found if outcome.tried.blurred and few_judged]
+    found = [outcome for outcome in found if not (outcome.tried.blurred and few_judged)]
     passed_over = [*passed_over, *(f"dimension {dim}: too blurred" for dim in blurred)]
     open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
     if open_ones:

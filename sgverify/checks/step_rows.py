@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from sgverify.checks.expectation import OverDraws
 from sgverify.checks.gaussian_setting import GaussianSetting
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
@@ -64,6 +65,16 @@ class StepRows:
             with default_dtype(torch.float64):
                 self._draws[h] = self._box.census(self._alone(np.array(self._mean)), h)
         return self._draws[h]
+
+    def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Mean and covariance of a step from the mean over its draws, and what both may be off by.
+
+        Raises `BlackBoxError` where no rule stands for the draws.
+        """
+        step = OverDraws(self._box, self._mean, h)
+        mean, covariance, units = step.mean(), step.covariance(), np.outer(self._spreads, self._spreads)
+        off = max(float((mean.bound / self._spreads).max()), float((covariance.bound / units).max()))
+        return (mean.value - self._mean) / self._spreads, covariance.value / units, off
 
     def rounding(self, states: np.ndarray) -> float:
         """What roundings within a step from states as large as these add up to, in natural units.

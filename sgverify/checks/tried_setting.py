@@ -103,7 +103,7 @@ def try_setting(
         if found.verdict == "open":
             off, h = part.bounds[found.rung], part.steps[found.rung]
             text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
-            return Tried(setting, "inconclusive", text, shown)
+            return Tried(setting, "inconclusive", text, shown, blurred=setting.dim > 1)
     cut = next((found for found in maps if found is not None and found.cut), None)
     if cut is not None:
         text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do"
