@@ -43,9 +43,9 @@ def noise_of_at_least_a_thousandth(theta, *, h, grad, T):
 
 
 @torch_step(langevin, order=1)
-def noise_of_at_least_a_millionth(theta, *, h, grad, T):
-    """The noise is that of max(h, 1e-6)."""
-    return theta - h * grad(theta) + math.sqrt(2 * T * max(h, 1e-6)) * torch.randn_like(theta)
+def noise_of_at_least_a_ten_thousandth(theta, *, h, grad, T):
+    """The noise is that of max(h, 1e-4)."""
+    return theta - h * grad(theta) + math.sqrt(2 * T * max(h, 1e-4)) * torch.randn_like(theta)
 
 
 @torch_step(langevin, order=1)
