@@ -66,7 +66,7 @@ def _generator(position: int, ring: Ring, point: Point) -> Any:
     what = ring.opaque.get(position)
     if what is None:
         return _interval(point(position))
-    if what.kind == "number":
+    if what.number is not None:
         return _root_of_number(what.number)
     inside = value_at(what.argument, ring, point)
     if what.kind == "exp":

@@ -228,7 +228,7 @@ class Ring:
     def number_of_slot(self, position: int) -> Any:
         """The exact number that an opaque element stands for. Raises where it is none."""
         what = self.opaque.get(position)
-        if what is not None and what.kind == "number":
+        if what is not None and what.number is not None:
             return what.number.number
         raise NotExpandableError(f"the value of {self.label(position)[0]}")
 
