@@ -45,8 +45,8 @@ class TwoScaleSeries:
 
     def cut(self, orders: int) -> TwoScaleSeries:
         """The series with fewer orders."""
-        parts = (part[: orders + 1] for part in (self.map, self.shift, self.covariance))
-        return TwoScaleSeries(*parts, self.slow, self.start_mean, self.start_covariance)
+        m, c, q = (part[: orders + 1] for part in (self.map, self.shift, self.covariance))
+        return TwoScaleSeries(m, c, q, self.slow, self.start_mean, self.start_covariance)
 
     @property
     def rational(self) -> bool:
