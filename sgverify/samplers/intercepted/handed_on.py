@@ -131,7 +131,7 @@ def _names_read(call: Callable[[State], State], start: State) -> set[str]:
     found: set[str] = set()
 
     class Watched(Tensor):
-        __torch_function__ = torch._C._disabled_torch_function_impl
+        __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
         def __getattribute__(self, name: str) -> Any:
             if name not in _KNOWN:
