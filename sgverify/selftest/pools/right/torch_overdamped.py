@@ -75,7 +75,9 @@ def code_inverse_normal(theta, *, h, grad, T):
 def code_three_point(theta, *, h, grad, T):
     """Euler with three-point draws from a uniform one; Kloeden and Platen 1992, section 14.2."""
     u = torch.rand_like(theta)
-    z = torch.where(u < 1 / 6, -math.sqrt(3), torch.where(u < 1 / 3, math.sqrt(3), 0.0)).to(theta.dtype)
+    # As a tensor of the state's dtype: between Python numbers torch.where makes float32.
+    three = torch.full_like(theta, 3).sqrt()
+    z = torch.where(u < 1 / 6, -three, torch.where(u < 1 / 3, three, 0 * three))
     return theta - h * grad(theta) + math.sqrt(2 * T * h) * z
 
 
