@@ -22,8 +22,8 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
     if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(
         subject
     ):
-        verdict = "not-applicable" if subject.scheme.order is None else "inconclusive"
-        return unsettled(subject, claim, CHECK, message(subject), verdict, method="quadrature")
+        asked = "not-applicable" if subject.scheme.order is None else "inconclusive"
+        return unsettled(subject, claim, CHECK, message(subject), asked, method="quadrature")
     if isinstance(measured, str):
         return unsettled(
             subject, claim, CHECK, f"the step cannot be read by quadrature: {measured}", method="quadrature"

@@ -170,7 +170,7 @@ class DrawRules:
         kinds = {self.laws[j] for j in self._free}
         slanting = [self._slanting(line, base, points) for line in self._lines for base in bases]
         found = self._evaluated(slanting)
-        if len(kinds) == 1 and all(self._regular(*kinds, points, values) for values in found):
+        if len(kinds) == 1 and all(self._regular(next(iter(kinds)), points, values) for values in found):
             return {j: _Axis() for j in self._free}
         along = [(j, base) for j in self._free for base in bases]
         values = self._evaluated([self._along(j, base, points) for j, base in along])

@@ -70,15 +70,16 @@ def try_setting(
     first = top or FIRST_SHARE / setting.rate
     rows = StepRows(step, setting, first, slope)
     # Two more above the ladder show how far its steps are from where the chain stops contracting.
-    steps = [first * 2.0**-k for k in range(-2, RUNGS if setting.dim < MANY else FEW_RUNGS)]
-    maps = [_beyond(rows, h) for h in steps[:2]] + [read_one_step(rows, h) for h in steps[2:]]
+    above = [_contracts(rows, first * factor) for factor in (4.0, 2.0)]
+    steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
+    maps = [read_one_step(rows, h) for h in steps]
     for _ in range(ROUNDS):
-        if any(found.bend is not None for found in maps[2:]):
+        if any(found.bend is not None for found in maps):
             return _not_affine(rows, first, order, maps)
         maps, wide = _in_its_own_law(rows, steps, maps)
         if wide:
             return _not_affine(rows, first, order, maps)
-        parts = _parts(setting, steps, maps, order, flow)
+        parts = _parts(setting, steps, maps, above, order, flow)
         judged = [(part, judge_rungs(part.times, part.errors, part.bounds, part.power)) for part in parts]
         # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
         slow = any(found.verdict == "slow" for _, found in judged)
@@ -88,7 +89,7 @@ def try_setting(
             break
         more = [steps[-1] * 2.0**-k for k in range(1, MORE_RUNGS + 1)]
         steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
-    shown = tuple(steps[2:])
+    shown = tuple(steps)
     # The law before the flow: it is what a user sees.
     for part, found in reversed(judged):
         for verdict in ("slow", "jump"):
@@ -104,7 +105,7 @@ def try_setting(
             off, h = part.bounds[found.rung], part.steps[found.rung]
             text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
             return Tried(setting, "inconclusive", text, shown, blurred=setting.dim > 1)
-    cut = next((found for found in maps if found is not None and found.cut), None)
+    cut = next((found for found in maps if found.cut), None)
     if cut is not None:
         text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do"
         return Tried(setting, "inconclusive", text, shown)
@@ -159,20 +160,20 @@ class _Part:
         return f"{what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}", value, right
 
 
-def _beyond(rows: StepRows, h: float) -> OneStepMap | None:
-    """The map at a step size above the ladder, where a right step may fail."""
+def _contracts(rows: StepRows, h: float) -> bool:
+    """Whether the chain contracts at a step size above the ladder, where a right step may fail."""
     try:
-        return read_one_step(rows, h)
+        return read_one_step(rows, h).radius < 1
     except SgverifyError:
-        return None
+        return False
 
 
 def _in_its_own_law(
-    rows: StepRows, steps: list[float], maps: list[OneStepMap | None]
+    rows: StepRows, steps: list[float], maps: list[OneStepMap]
 ) -> tuple[list[OneStepMap], bool]:
     """The maps tried out to the spreads of the chain's own law too where that is wider, and whether they bend there."""
     found = list(maps)
-    for k in range(2, len(steps)):
+    for k in range(len(steps)):
         if maps[k].radius >= 1:
             continue
         law = solve_discrete_lyapunov(maps[k].matrix, maps[k].covariance)
@@ -185,14 +186,19 @@ def _in_its_own_law(
 
 
 def _parts(
-    setting: GaussianSetting, steps: list[float], maps: list[OneStepMap | None], order: int, flow: bool
+    setting: GaussianSetting,
+    steps: list[float],
+    maps: list[OneStepMap],
+    above: list[bool],
+    order: int,
+    flow: bool,
 ) -> list[_Part]:
     n, h = len(setting.spreads), np.array(steps)
     stationary = setting.law[1] / np.outer(setting.spreads, setting.spreads)
     found = []
     if flow and setting.flow is not None:
         due, errors, bounds = [], [], []
-        for size, seen in zip(steps[2:], maps[2:], strict=True):
+        for size, seen in zip(steps, maps, strict=True):
             exact = setting.after(size)
             assert exact is not None
             due.append(np.concatenate([np.zeros(n), exact[1].ravel(), exact[0].ravel()]))
@@ -203,8 +209,8 @@ def _parts(
             _Part(
                 "flow",
                 setting,
-                h[2:],
-                setting.rate * h[2:],
+                h,
+                setting.rate * h,
                 np.array(errors),
                 np.array(bounds),
                 order + 1,
@@ -212,8 +218,8 @@ def _parts(
             )
         )
     # A law is judged where the chain contracts at four times the step size too.
-    contracts = [found is not None and found.radius < 1 for found in maps]
-    kept = [k for k in range(2, len(steps)) if all(contracts[k - 2 : k + 1])]
+    contracts = [*above, *(found.radius < 1 for found in maps)]
+    kept = [k for k in range(len(steps)) if all(contracts[k : k + 3])]
     if len(kept) >= 3:
         errors, bounds = [], []
         for k in kept:

@@ -30,6 +30,7 @@ from sgverify.exact.ergodic import stationary_law
 from sgverify.exact.expansion import SteadyExpansion, steady_expansion
 from sgverify.exact.moments import Distance, Moments
 from sgverify.exact.reshuffle import EpochLaw
+from sgverify.exact.two_scales import TwoScaleExpansion
 from sgverify.targets import Observable
 
 JOINT = "joint"
@@ -176,12 +177,12 @@ class InvariantLaw:
             return answers.moment_series
         size = self.model.size
         nothing = Quadratic(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))
-        law = answers.covariance_series(self.position) if isinstance(answers, EpochAnswers) else None
-        steady = (
-            steady_expansion(answers.series, nothing)
-            if law is None
-            else SteadyExpansion.of(answers.series, nothing, law)
-        )
+        if isinstance(answers, EpochAnswers):
+            steady: SteadyExpansion | TwoScaleExpansion = SteadyExpansion.of(
+                answers.series, nothing, answers.covariance_series(self.position)
+            )
+        else:
+            steady = steady_expansion(answers.series, nothing)
         return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
 
     @cached_property
