@@ -290,14 +290,20 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main(folder: str, *names: str) -> None:
-    """Run the posteriors of a folder, and write the table."""
-    rows: list[dict[str, Any]] = []
+    """Run the posteriors of a folder, all or those named, and write the table with what it held of the others."""
+    FOLDER.mkdir(exist_ok=True)
+    stored = FOLDER / "posteriors.json"
+    rows: list[dict[str, Any]] = json.loads(stored.read_text()) if stored.exists() else []
     for name in names or POSTERIORS:
         given = json.loads((Path(folder) / f"{name}.json").read_text())
-        rows += rows_of(name, POSTERIORS[name](given["data"]), given["reference"])
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "posteriors.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (FOLDER / "posteriors.md").write_text(table(rows))
+        found = rows_of(name, POSTERIORS[name](given["data"]), given["reference"])
+        rows = sorted([row for row in rows if row["posterior"] != name] + found, key=_place)
+        stored.write_text(json.dumps(rows, indent=1) + "\n")
+        (FOLDER / "posteriors.md").write_text(table(rows))
+
+
+def _place(row: dict[str, Any]) -> int:
+    return list(POSTERIORS).index(row["posterior"])
 
 
 if __name__ == "__main__":
