@@ -196,6 +196,7 @@ def test_what_is_read_off_definitions_is_not_asked_of_torch_code():
         "dtype",
         "settings",
         "stationary-bias",
+        "switches",
     }
     (asked,) = verify(step, checks=["agreement"])
     assert asked.verdict == "not-applicable" and "is torch code" in asked.reason

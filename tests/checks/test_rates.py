@@ -231,7 +231,7 @@ def test_degrees_beyond_the_affine_engines_are_reached_where_moments_close() -> 
 
 
 def test_test_functions_that_no_engine_reaches_are_inconclusive() -> None:
-    exact = {"method": "exact", **SMALL}
+    exact = {"method": "exact", **SMALL, "gradient": {"kind": "iid", "batch": 2}}
     evidence = rate(find_scheme("sghmc-aboba"), quantity="mse", test_function="theta**5", **exact)
     assert evidence.verdict == "inconclusive" and "degree 5" in evidence.reason
     pairs = {"target": {"data": [[0.1, 1.0], [0.5, 0.0]]}, "gradient": {"kind": "reshuffle", "batch": 1}}

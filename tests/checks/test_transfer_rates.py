@@ -8,7 +8,10 @@ import pytest
 
 from sgverify import scheme, sqrt, verify
 from sgverify.checks.exact_rung import NoExactRung
-from sgverify.checks.transfer_rates import _rate
+from sgverify.checks.questions import make_subject
+from sgverify.checks.transfer_rates import _rate, transferred_rate
+from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
 from sgverify.schemes import langevin
 
 ASKED = ["bias", "mse", "consistency"]
@@ -61,3 +64,14 @@ def test_the_slower_term_is_the_rate(bias, quantity, schedule, alpha, exponent, 
 def test_at_a_fixed_step_no_expansion_decides() -> None:
     with pytest.raises(NoExactRung):
         _rate([], "bias", "fixed", Fraction(0), 0.5)
+
+
+def test_a_step_that_moves_by_the_square_of_h_gets_no_rate_from_its_stationary_law() -> None:
+    @scheme(langevin)
+    def slow(theta, *, h, grad, noise, T):
+        return theta - h**2 * grad(theta) + sqrt(2 * T * h**2) * noise()
+
+    # Its law is that of h^2, and it forgets its start in 1/h^2 steps: L^(-2/3) at h = C L^(-1/3) would be a false rate.
+    subject = make_subject(slow, load_configuration(target={"name": "double-well"}))
+    with pytest.raises(NoExactRung, match="no diffusion"):
+        transferred_rate(subject, find_claim("chen2015/theorem-3"), "mse", "it", "horizon", Fraction(1, 3))

@@ -26,7 +26,8 @@ def sgld(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
 @torch_step(langevin, order=1, chains=True)
 def sgld_of_signs(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
     """SGLD whose noise has two values: its first three moments are those of a normal draw."""
-    sign = torch.where(torch.randn_like(theta) > 0, 1.0, -1.0)
+    drawn = torch.randn_like(theta)
+    sign = torch.where(drawn > 0, torch.ones_like(drawn), -torch.ones_like(drawn))
     return theta - h * grad(theta) + (2 * T * h) ** 0.5 * sign  # type: ignore[operator]
 
 
