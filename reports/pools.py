@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from pathlib import Path
 
 from sgverify.selftest.entries import POOLS, entries
@@ -41,8 +42,13 @@ def main() -> None:
         for setting in ([chosen.setting] if chosen.setting else settings_of(entry))
         if chosen.only in f"{entry.family}:{entry.name}"
     ]
-    # All default settings first: they are what the shares are of.
-    tasks.sort(key=lambda task: task[1] != "default")
+    # All default settings first: they are what the shares are of. Family by turns, so that a run that is cut has some of each.
+    seen: Counter[tuple[str, str, str]] = Counter()
+    turns = {}
+    for entry, setting in tasks:
+        turns[id(entry), setting] = seen[entry.pool, entry.family, setting]
+        seen[entry.pool, entry.family, setting] += 1
+    tasks.sort(key=lambda task: (task[1] != "default", turns[id(task[0]), task[1]]))
     began = time.monotonic()
     for entry, setting in tasks:
         key = (entry.pool, entry.family, entry.name, setting)

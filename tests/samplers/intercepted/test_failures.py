@@ -74,6 +74,7 @@ def test_an_optimizer_that_the_first_call_made_makes_the_step_depend_on_that_cal
     assert "depends on which call came first" in found.reason and "since an earlier call" in found.reason
 
 
+@pytest.mark.power
 def test_no_check_dies_of_an_optimizer_of_another_dimension():
     found = {
         item.check: item for item in verify(torch_step(langevin, order=1)(optimizer(lazily=False)), SMALL)

@@ -143,6 +143,7 @@ def test_chances_that_differ_from_chain_to_chain_have_no_law():
     assert handed.laws == [DEPENDENT]
 
 
+@pytest.mark.power
 def test_a_loop_that_waits_for_its_draws_ends_and_a_long_one_is_named():
     def patient(theta, *, h, grad, T):
         while (z := torch.randn_like(theta)).min() < 1:
