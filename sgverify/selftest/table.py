@@ -74,7 +74,8 @@ def _section(pool: str, rows: Sequence[Judged]) -> list[str]:
     lines = [
         f"## {pool}: {len(default)} entries, {share(rows, pool):.1%} {WANTED[pool][0]}",
         "",
-        f"Under the default settings: {shown}. {sum(row.seconds for row in rows) / 60:.1f} minutes of processor time in all.",
+        f"Judged so far: {len(default)} of the pool's {len(entries(pool))} entries under the default settings: {shown}. "
+        f"{sum(row.seconds for row in rows) / 60:.1f} minutes of processor time in all.",
         "",
         f"| family | setting | {' | '.join(names)} |",
         "|---" * (len(names) + 2) + "|",
