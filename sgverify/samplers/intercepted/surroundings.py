@@ -197,12 +197,20 @@ def _own(kind: type) -> Iterator[tuple[str, Any]]:
         yield name, value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
 
 
+def _unwrapped(value: Tensor) -> Tensor:
+    """The numbers of a tensor that code kept from inside `torch.func.vmap`, whose batch is over and which torch no longer runs on."""
+    functorch = torch._C._functorch
+    while functorch.is_batchedtensor(value):
+        value = functorch.get_unwrapped(value)
+    return value
+
+
 def _text(value: Any) -> str | None:
     """The contents of what holds nothing else; None for what is followed further."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype, torch.device)):
         return repr(value)
     if isinstance(value, Tensor):
-        held = value.detach().cpu().contiguous()
+        held = _unwrapped(value).detach().cpu().contiguous()
         text = f"{held.dtype} {tuple(held.shape)} {_digest(held.view(-1).numpy().tobytes())}"
         return f"{text}, gradient {_text(value.grad)}" if value.is_leaf and value.grad is not None else text
     if isinstance(value, (np.ndarray, np.generic)):
