@@ -198,7 +198,7 @@ def _own(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _unwrapped(value: Tensor) -> Tensor:
-    """The numbers of a tensor that code kept from inside `torch.func.vmap`, whose batch is over and which torch no longer runs on."""
+    """The numbers of a tensor that code kept from inside `torch.func.vmap`, whose batch is over."""
     functorch = torch._C._functorch
     while functorch.is_batchedtensor(value):
         value = functorch.get_unwrapped(value)

@@ -64,15 +64,15 @@ MUTANTS = (
     bug(
         "torch-sgld-signs-off-the-middle",
         "sgld_of_signs",
-        "torch.randn_like(theta) > 0",
-        "torch.randn_like(theta) > 0.3",
+        "drawn > 0",
+        "drawn > 0.3",
         reason="a threshold off the median: the noise has a mean",
     ),
     bug(
         "torch-sgld-signs-of-wrong-width",
         "sgld_of_signs",
-        "1.0, -1.0",
-        "0.5, -0.5",
+        "torch.ones_like(drawn), -torch.ones_like(drawn)",
+        "torch.ones_like(drawn) / 2, -torch.ones_like(drawn) / 2",
         reason="a half step to either side for a whole one",
     ),
     bug(
