@@ -1,5 +1,6 @@
 """Integrators of the kinetic equation that molecular dynamics uses, each as it is published."""
 
+from sgverify.checks.mutants import correct as _correct
 from sgverify.schemes.dynamics import kinetic
 from sgverify.schemes.mathematics import exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
@@ -114,19 +115,10 @@ def baoab_two_point(theta, p, *, h, grad, noise, D, T):
     return theta, p - h / 2 * grad(theta)
 
 
-def _first_gradient(theta, p, *, grad):
-    return grad(theta)
-
-
-@scheme(kinetic, order=2, memory={"g": _first_gradient})
-def baoab_one_gradient(theta, p, g, *, h, grad, noise, D, T):
-    """BAOAB that keeps the gradient of its end for the next start; Leimkuhler and Matthews 2013."""
-    p = p - h / 2 * g
-    theta = theta + h / 2 * p
-    p = exp(-D * h) * p + sqrt(-T * expm1(-2 * D * h)) * noise()
-    theta = theta + h / 2 * p
-    g = grad(theta)
-    return theta, p - h / 2 * g, g
+baoab_one_gradient = _correct.baoab_in_memory.named(
+    "baoab_one_gradient",
+    summary="BAOAB that keeps the gradient of its end for the next start; Leimkuhler and Matthews 2013.",
+)
 
 
 @scheme(kinetic, order=2)

@@ -2,17 +2,15 @@
 
 from fractions import Fraction
 
+from sgverify.checks.mutants import correct as _correct
 from sgverify.schemes.dynamics import langevin
 from sgverify.schemes.mathematics import exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
 
-
-@scheme(langevin, order=2)
-def stochastic_heun(theta, *, h, grad, noise, T):
-    """The trapezoidal rule with an Euler guess; Kloeden and Platen 1992, section 14.2."""
-    kick = sqrt(2 * T * h) * noise()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + grad(guess)) + kick
+stochastic_heun = _correct.heun.named(
+    "stochastic_heun",
+    summary="The trapezoidal rule with an Euler guess; Kloeden and Platen 1992, section 14.2.",
+)
 
 
 @scheme(langevin, order=2)
