@@ -229,7 +229,7 @@ def _transient(subject: Subject) -> Transient:
         )
     try:
         start = float(
-            (target.location_float64(c.temperature) + c.start * target.spread_float64(c.temperature))[0]
+            (target.location_float64(c.temperature) + c.start_of() * target.spread_float64(c.temperature))[0]
         )
         given = (subject.scheme, subject.felt, subject.observable, subject.model_parameters)
         if state == ("theta",):

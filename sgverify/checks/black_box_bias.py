@@ -214,7 +214,7 @@ class _Reader:
         self._maps: dict[float, OneStepMap] = {}
         n, dim = len(self.setting.spreads), subject.target.dim
         start = np.zeros((2, n))
-        start[:, :dim] = np.array([[1.0], [-1.0]]) * subject.configuration.start
+        start[:, :dim] = np.array([[1.0], [-1.0]]) * subject.configuration.start_of()
         self._start = start[np.abs(start).max(axis=1) > max(REACH)]
 
     def map(self, h: float) -> OneStepMap:

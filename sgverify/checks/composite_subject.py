@@ -21,8 +21,11 @@ class CompositeSubject(Subject):
 
     @property
     def parts(self) -> tuple[Subject, ...]:
-        """Itself, and its scheme as a subject of its own."""
-        return self, Subject(self.scheme, self.configuration, scheme_reference(self.composite), self.shared)
+        """Itself, and its scheme as a subject of its own, which starts where the coldest replica does."""
+        alone = self.configuration
+        if isinstance(alone.start, list):
+            alone = alone.model_copy(update={"start": alone.start_of()})
+        return self, Subject(self.scheme, alone, scheme_reference(self.composite), self.shared)
 
     def validate(self) -> None:
         """Meet every error that the configuration alone can cause, before anything is computed."""

@@ -26,6 +26,15 @@ class Plan:
         """T_k = temperature x ladder_k. Shape (R,)."""
         return self.subject.configuration.temperature * np.array(self.table.ladder, dtype=np.float64)
 
+    @property
+    def starts(self) -> np.ndarray:
+        """Where theta of each replica starts: its own number of standard deviations from the mean. Shape (R, d)."""
+        c, target = self.subject.configuration, self.subject.target
+        offsets = np.array([[c.start_of(replica)] for replica in range(len(self.table.ladder))])
+        return np.asarray(
+            target.location_float64(c.temperature) + offsets * target.spread_float64(c.temperature)
+        )
+
     def h_at(self, number: int) -> np.ndarray:
         """The step size of each replica at step l = `number`. Shape (R,)."""
         factors = self.table.step_factors or [1.0] * len(self.table.ladder)

@@ -105,7 +105,8 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
                 f"t = {t:g}": list(bounds) for t, bounds in zip(TIMES, laws, strict=False)
             },
             "late rates of the two bounds, over the gap": list(late),
-            "start": f"both at {line.start:.6g}, or the nearest place where the colder density is above exp(-{RARE:g}) of its mode",
+            "start": f"at {line.starts[0]:.6g} and {line.starts[1]:.6g}, or the nearest places where the replica's density is "
+            f"above exp(-{RARE:g}) of its mode",
             "temperatures": [str(T) for T in line.ladder.pairs[0]],
         },
     )
@@ -119,15 +120,16 @@ class Line:
     energy: Energy
     hint: tuple[float, float]
     curvature: float
-    start: float
+    starts: tuple[float, float]
 
     @staticmethod
     def of(subject: Subject) -> Line:
         """The line that the subject's target and ladder make."""
         ladder, target = Ladder.of(subject), subject.target
         T = float(ladder.temperatures[0])
-        start = target.location_float64(T)[0] + subject.configuration.start * target.spread_float64(T)[0]
-        return Line(ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), float(start))
+        centre, spread = float(target.location_float64(T)[0]), float(target.spread_float64(T)[0])
+        cold, warm = (centre + subject.configuration.start_of(replica) * spread for replica in (0, 1))
+        return Line(ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), (cold, warm))
 
     def replicas(self, count: int, r: float) -> Replicas:
         """Two replicas on `count` cells at the intensity r, in units of the curvature."""
@@ -174,9 +176,11 @@ class Line:
         middles = replicas.cells.middles
         law = np.zeros((OF_LAWS, OF_LAWS))
         # A law cannot be followed from where its density is lost in rounding: the nearest place with some density does.
-        rare = replicas.cells.heights / self._temperatures[0] > RARE
-        place = int(np.argmin(np.where(rare, np.inf, abs(middles - self.start))))
-        law[place, place] = 1.0
+        places = []
+        for start, temperature in zip(self.starts, self._temperatures, strict=True):
+            rare = replicas.cells.heights / temperature > RARE
+            places.append(int(np.argmin(np.where(rare, np.inf, abs(middles - start)))))
+        law[places[0], places[1]] = 1.0
         laws = replicas.transient(law.ravel(), TIMES / (gap * self.curvature))
         bounds = [wasserstein_bounds(replicas, found) for found in laws]
         rates = np.log(np.array(bounds[-2]) / np.array(bounds[-1])) / (TIMES[-1] - TIMES[-2])

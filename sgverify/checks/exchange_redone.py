@@ -51,6 +51,14 @@ class _Before:
 
 
 def _start_faults(transcript: Transcript, plan: Plan) -> Iterator[str]:
+    theta, told = transcript.start[0], plan.starts[:, None, :]
+    # A product and a sum in float64, on both sides: two roundings each of numbers of these sizes.
+    rounding = 4 * EPS * (np.abs(told).max() + np.abs(theta).max())
+    apart = np.abs(theta - told).max(axis=(1, 2))
+    for replica in np.flatnonzero(apart > rounding)[:1]:
+        yield (
+            f"replica {replica} starts at theta[0] = {theta[replica, 0, 0]:.6g}; expected {told[replica, 0, 0]:.6g}"
+        )
     first = 0.0 if plan.exact else np.inf
     if not (transcript.first_variance == first).all():
         yield f"before anything is measured the variances are {transcript.first_variance.flat[0]:.4g}; expected {first}"

@@ -83,7 +83,7 @@ class _Start:
                         target.spread_float64(configuration.temperature),
                     )
                 )
-            return (middle + number(_rational(configuration.start)) * spread) ** power
+            return (middle + number(_rational(configuration.start_of())) * spread) ** power
         if name == "xi":
             return number(_rational(configuration.friction)) ** power
         if name == "p" and configuration.start_momentum == "stationary" and power % 2 == 0:

@@ -186,7 +186,7 @@ def pauses(subject: Subject) -> list[str]:
 def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
     c = subject.configuration
     # Nothing of the two is the same: what one hands to the other is seen.
-    settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start + number / 2)
+    settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start_of() + number / 2)
     rows = fixed([subject.step / (1 + number)], [STEPS])
     run = Ensemble(subject.scheme, subject.target, rows, settings, block=AT_ONCE)
     for block in run.blocks():

@@ -21,6 +21,7 @@ from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.unused import refuse_unused, tell_unsampled
 from sgverify.claims import Claim, find_claim
 from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
@@ -192,7 +193,7 @@ def make_subject(
 
 
 def refuse_stray_tables(subject: Subject) -> None:
-    """Raise `ConfigurationError` for a table that speaks of another kind of composite than the subject is.
+    """Raise `ConfigurationError` for a table, or starts of replicas, that speak of another kind of composite than the subject is.
 
     What is asked for by a user is refused; stored evidence about the scheme of a composite holds the whole configuration.
     """
@@ -205,6 +206,25 @@ def refuse_stray_tables(subject: Subject) -> None:
             f"{table} with scheme={subject.reference!r}: {subject.reference} has no {lacks}; expected a composite that has "
             f"({able}, or one of your own by `from sgverify import {_MADE[whose]}`); use one, or leave {table} out"
         )
+    _refuse_starts(subject, kind == ReplicaExchange.kind)
+
+
+def _refuse_starts(subject: Subject, replicated: bool) -> None:
+    c = subject.configuration
+    if not isinstance(c.start, list):
+        return
+    ladder = (c.exchange or ExchangeTable()).ladder
+    if not replicated:
+        expected = f"one number, for {subject.reference} has no replicas"
+    elif len(c.start) != len(ladder):
+        expected = (
+            f"{len(ladder)} numbers, one for each of exchange.ladder={ladder}, or one number for all of them"
+        )
+    else:
+        return
+    raise ConfigurationError(
+        f"start={c.start} with scheme={subject.reference!r}: expected {expected}; mend start"
+    )
 
 
 _TABLES = {

@@ -98,7 +98,7 @@ def run_pilot(
 
 def _run(subject: Subject, step: float, length: int, functions: list[_Watched]) -> np.ndarray | Divergence:
     """Averages over each quarter of the run. Shape (2 starts, functions, 4, chains)."""
-    aside = subject.configuration.start or ASIDE
+    aside = subject.configuration.start_of() or ASIDE
     marks = tuple(length // 4 * k for k in (1, 2, 3, 4))
     sides = []
     for side, start in enumerate((aside, -aside)):

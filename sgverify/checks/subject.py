@@ -107,7 +107,7 @@ class Subject:
             noise=self.noise,
             temperature=_rational(c.temperature),
             friction=_rational(c.friction),
-            start=_rational(c.start),
+            start=_rational(c.start_of()),
             stationary_momentum=c.start_momentum == "stationary",
             judged=self.target,
         )

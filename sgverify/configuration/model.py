@@ -198,6 +198,8 @@ class PartitionTable(_Table):
 class Configuration(_Table):
     """Everything a check needs besides the scheme; frozen, and complete with defaults.
 
+    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, T the `temperature`. With
+    replica exchange a list has one number for each replica of the ladder, the coldest first: `--set start=[2.0,-2.0]`.
     `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose. `level` is
     the chance of any false sampled verdict in one call, which its verdicts share; left open it is 0.01.
     """
@@ -207,7 +209,7 @@ class Configuration(_Table):
     steps: Length = 10_000
     chains: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] = 256
     seed: Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)] = 0
-    start: Finite = 2.0
+    start: Finite | Annotated[list[Finite], Field(min_length=2)] = 2.0
     start_momentum: Literal["zero", "stationary"] = "zero"
     dtype: Literal["float64", "float32"] = "float64"
     device: Annotated[str, Field(min_length=1)] = "cpu"
@@ -223,6 +225,10 @@ class Configuration(_Table):
     sweep: SweepTable = SweepTable()
     exchange: ExchangeTable | None = None
     partition: PartitionTable | None = None
+
+    def start_of(self, replica: int = 0) -> float:
+        """`start` of one replica, the coldest by default; without replicas all chains have one."""
+        return self.start[replica] if isinstance(self.start, list) else self.start
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON-ready form without the keys that were left open."""

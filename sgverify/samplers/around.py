@@ -100,6 +100,26 @@ def around_of(composite: Any, settings: Settings) -> Around:
     )
 
 
+def starts_of(start: float | Sequence[float], rows: Sequence[Row], around: Around | None) -> np.ndarray:
+    """Where each row of the tensor starts, in standard deviations from the mean: that of its replica. Shape (S, 1).
+
+    Raises `ConfigurationError` for a list that has not one number for each replica.
+    """
+    replicas = 1 if around is None else around.replicas
+    given = np.atleast_1d(np.asarray(start, dtype=np.float64)).tolist()
+    given = given * replicas if np.ndim(start) == 0 else given
+    if len(given) != replicas:
+        mend = (
+            f"one number, or {replicas}, the coldest replica first"
+            if replicas > 1
+            else "one number: only replica exchange starts at several places"
+        )
+        raise ConfigurationError(
+            f"start={given}: expected {mend}; mend start, or the length of exchange.ladder"
+        )
+    return np.array([[given[row.replica]] for row in rows], dtype=np.float64)
+
+
 def check_settings(composite: Composite, settings: Settings) -> None:
     """Raise `ConfigurationError` for settings under which the rule around the steps would not be what it is."""
     for name in ("coupled", "compiled"):
@@ -110,4 +130,4 @@ def check_settings(composite: Composite, settings: Settings) -> None:
             )
 
 
-__all__ = ["Around", "Stage", "around_of", "check_settings"]
+__all__ = ["Around", "Stage", "around_of", "check_settings", "starts_of"]

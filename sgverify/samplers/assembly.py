@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
-from sgverify.samplers.around import Around, Stage, around_of, check_settings
+from sgverify.samplers.around import Around, Stage, around_of, check_settings, starts_of
 from sgverify.samplers.blocks import FAR, by_coordinate
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
@@ -87,10 +88,11 @@ class Assembly:
         # Made once here so that a choice which the target cannot have is refused before anything runs.
         self._estimator((0,), scheme.census)
         centre = target.location_float64(settings.temperature)
+        settings = replace(settings, start=starts_of(settings.start, self.rows, self.around))
         self._spread = target.spread_float64(settings.temperature)
         self._start = centre + settings.start * self._spread
         scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
-        self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start])))
+        self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
 
     def stage(self, alive: tuple[int, ...]) -> Stage:
         """What the rows `alive` are made of, for what happens around their steps."""
@@ -161,7 +163,8 @@ class Assembly:
         values: list[Tensor] = []
         for place, (name, kind) in enumerate(self.scheme.dynamics.shapes.items()):
             if place == 0:
-                value = torch.tensor(self._start, dtype=torch.float64, device=self.device).expand(*shape, -1)
+                start = torch.tensor(self._start[list(alive)], dtype=torch.float64, device=self.device)
+                value = start[:, None, :].expand(*shape, -1)
             elif kind == "scalar":
                 value = torch.full(
                     (*shape, 1), self.settings.friction, dtype=torch.float64, device=self.device

@@ -22,7 +22,8 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32}
 class Settings:
     """Settings of a run; names, meaning and defaults are the configuration's.
 
-    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean;
+    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, with replica exchange
+    a sequence may have one number for each replica;
     `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains are run, numbered from `first_chain`.
     By default each row has its own random streams, made of its schedule's bits. `coupled=True` gives all rows the same
     ones, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
@@ -42,7 +43,7 @@ class Settings:
     friction: float = 2.0
     chains: int = 256
     seed: int = 0
-    start: float = 2.0
+    start: Any = 2.0
     start_momentum: str = "zero"
     dtype: str = "float64"
     device: str = "cpu"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from sgverify.checks.exchange_run import check_exchange_run
 from sgverify.checks.minibatch_streams import BITS, bits_of, chains_needed
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
+from sgverify.samplers import assembly
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.strategies import configurations, exchanges
@@ -52,6 +54,25 @@ def test_chains_are_as_many_as_tell_minibatches_apart() -> None:
     assert chains_needed(2, 1, 4) * bits_of(2, 1) >= BITS
     # A subset of all data is always the same one.
     assert chains_needed(5, 5, 4) == 4
+
+
+@pytest.mark.parametrize("start", [[2.0, -1.5], 2.0])
+def test_replicas_that_start_elsewhere_than_they_are_told_are_seen(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subject = make_subject("vr-resgld", load_configuration(start=start, gradient={"kind": "iid"}))
+    assert check_exchange_run(subject, CARD).verdict == "conforms"
+    wrong = [[2.0], [2.0]] if isinstance(start, list) else [[2.0], [-2.0]]
+    monkeypatch.setattr(assembly, "starts_of", lambda start, rows, around: np.array(wrong))
+    found = check_exchange_run(subject, CARD)
+    assert found.verdict == "violates" and "replica 1 starts at" in found.reason
+
+
+def test_the_scheme_of_replicas_is_judged_where_the_coldest_starts() -> None:
+    subject = make_subject("vr-resgld", load_configuration(start=[1.5, -2.0]))
+    whole, alone = subject.parts
+    assert whole.configuration.start == [1.5, -2.0] and whole.model.start == alone.model.start == 1.5
+    assert alone.configuration.start == 1.5
 
 
 def test_weights_that_adapt_are_no_replicas() -> None:

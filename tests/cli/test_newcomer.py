@@ -28,6 +28,14 @@ swapped = ReplicaExchange("swapped", step)
     ("words", "said"),
     [
         (("verify", "sgld-euler", "--set", "exchange.every=5"), "has no replicas; expected a composite"),
+        (
+            ("verify", "sgld-euler", "--set", "start=[2,-2]"),
+            "expected one number, for sgld-euler has no replicas",
+        ),
+        (
+            ("sample", "resgld", "--set", "start=[2,-2,1]"),
+            "2 numbers, one for each of exchange.ladder=[1.0, 2.0]",
+        ),
         (("sample", "sgld-euler", "--set", "partition.bins=5"), "has no regions with weights"),
         (("sample", "resgld", "--set", "partition.bins=5"), "leave partition out"),
         (

@@ -133,6 +133,8 @@ def test_an_unknown_key_is_refused_with_the_nearest(setting: str, message: str) 
         ("temperature=hot", "temperature='hot': expected a number"),
         ("temperature='1'", "temperature='1': expected a number"),
         ("temperature=true", "temperature=True: expected a number"),
+        ("start=[1,nan]", r"start=\[1, nan\]: expected a finite number"),
+        ("start=[1]", r"start=\[1\]: expected"),
         ("friction=[1]", r"friction=\[1\]: expected a valid number"),
         ("steps=0", "steps=0: expected greater than or equal to 1"),
         ("steps=1.5", "steps=1.5: expected a valid integer"),

@@ -74,6 +74,28 @@ def test_replicas_that_never_swap_are_runs_of_the_scheme_at_their_temperature_an
     assert not np.array_equal(whole.values["theta"][1], alone.values["theta"][0])
 
 
+@pytest.mark.parametrize("name", ["vr-resgld", "vr-resghmc"])
+def test_each_replica_starts_at_its_own_place(name: str, posterior: Target) -> None:
+    never = ExchangeChoice(ladder=(1.0, 3.0, 5.0), every=100)
+    settings = Settings(chains=2, gradient=GradientChoice("iid", 4), exchange=never, start=(2.0, -1.5, 0.5))
+    rows = fixed([1e-12, 2e-12], [1])
+    found = sample_states(COMPOSITES[name], posterior, rows, at=[1], settings=settings).values["theta"]
+    mean, spread = posterior.location_float64(1.0), posterior.spread_float64(1.0)
+    # Steps of 1e-12 move a chain by some 1e-6 of a standard deviation.
+    for row, offset in enumerate((2.0, -1.5, 0.5) * 2):
+        np.testing.assert_allclose(
+            found[row, 0], np.broadcast_to(mean + offset * spread, found[row, 0].shape), atol=1e-4
+        )
+
+
+@pytest.mark.parametrize("start", [[1.0, 2.0, 3.0], (1.0, 2.0)])
+def test_starts_of_another_number_of_replicas_are_refused(start, posterior: Target) -> None:
+    settings = Settings(chains=2, start=start)
+    scheme = COMPOSITES["resgld"] if len(start) == 3 else find_scheme("sgld-euler")
+    with pytest.raises(ConfigurationError, match="the coldest replica first|only replica exchange"):
+        sample_states(scheme, posterior, fixed([0.01], [1]), at=[1], settings=settings)
+
+
 def test_replicas_share_their_minibatches_and_nothing_else(posterior: Target) -> None:
     never = ExchangeChoice(ladder=(1.0, 1.0 + 1e-12), every=100)
     settings = Settings(
