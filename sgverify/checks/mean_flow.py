@@ -18,7 +18,10 @@ FORMULAS = {"chen2015/theorem-14": printed, "corrected/theorem-14": corrected}
 
 
 def check_mean_flow(subject: Subject, claim: Claim) -> Evidence:
-    """The logarithm of a product of minibatch flows, over its time, through order h; the rest is O(h^2)."""
+    """The logarithm of a product of minibatch flows, over its time T, through order h, in the claim's order of the steps.
+
+    The rest is O(h^2) at a fixed number of minibatches and O(T^2) uniformly in it.
+    """
     formula = FORMULAS[claim.id]
     prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
     compared = compare(formula, subject.scheme.dynamics, PROOF_DIMENSION)

@@ -159,10 +159,13 @@ def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: i
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @JSON
 def errata(ids: tuple[str, ...], json_path: str | None) -> int:
-    """Formulas of the papers, as printed and as they hold, each with the computation that tells them apart."""
+    """Statements of the papers, as printed and as they hold, with the computation that tells them apart and what it weighs.
+
+    That a statement fails is computed; its severity, and which rows are one error, are judgements with a reason.
+    """
     from sgverify.checks.errata import check_errata
     from sgverify.evidence import encode_errata
-    from sgverify.report import counted, explain_erratum
+    from sgverify.report import explain_errata
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
@@ -171,10 +174,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     if json_path:
         output.show_json(encode_errata(found, watch.provenance()), json_path)
     if json_path != "-":
-        # What stands is told first and in short, so that the refuted ones end at the reader's prompt.
-        for formula in sorted(found, key=lambda formula: formula.refuted):
-            click.echo(explain_erratum(formula))
-        click.echo(counted(found))
+        click.echo(explain_errata(found))
     return 0
 
 

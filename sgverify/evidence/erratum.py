@@ -1,4 +1,4 @@
-"""An erratum: a formula of a paper as it is printed, as it holds, and the computation that tells them apart."""
+"""An erratum: a statement of a paper as printed, as it holds, the computation that tells them apart, and what it weighs."""
 
 from __future__ import annotations
 
@@ -15,34 +15,53 @@ from sgverify.evidence.storage import write_atomically
 
 Rung = Literal["proof", "exact"]
 
+SEVERITIES = ("consequence", "local", "typographical", "reading")
+"""An error that a result, a rate or an algorithm as printed does not survive; a slip or a gap on the way to results that stand; a
+misprint; a statement that holds in one reading and not in another. The heaviest first."""
+
+WEIGHT = ("severity", "root", "affects", "because")
+"""What is said of every failure, by judgement: how heavy, which error it shows, what becomes of the results, and the reason."""
+
 ERRATA = Published(
-    "sgverify/errata/1", "errata-1.json", "errata", "Write it again with `sgverify errata --json FILE`."
+    "sgverify/errata/2", "errata-2.json", "errata", "Write it again with `sgverify errata --json FILE`."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """A printed formula that was checked.
+    """A printed statement that was checked.
 
-    `refuted` is what the computation says of it; `holds` then is the formula that the same computation confirms, and it
-    is empty where the printed one stands. The certificate is copied to plain JSON values (`sgverify.evidence.plain`).
+    `printed` quotes the paper and `read_as` is what was computed with. `fails` is what the computation says of that; `holds`
+    then is what the same computation confirms, and `WEIGHT` and `elsewhere` (where the paper itself has the right form) are said
+    by judgement; all are empty where the printed one stands. The certificate is copied to plain JSON values
+    (`sgverify.evidence.plain`).
     """
 
     id: str
     where: str
     printed: str
-    holds: str
-    refuted: bool
+    read_as: str
+    holds: str = ""
+    severity: str = ""
+    root: str = ""
+    affects: str = ""
+    because: str = ""
+    elsewhere: str = ""
+    fails: bool
     method: Rung
     certificate: dict[str, Any]
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("id", "where", "printed", "certificate"):
+        for name in ("id", "where", "printed", "read_as", "certificate"):
             if not getattr(self, name):
                 raise ValueError(f"an erratum needs a {name}")
-        if self.refuted and not self.holds:
-            raise ValueError(f"{self.id} is refuted: say what holds instead")
+        if self.fails and not self.holds:
+            raise ValueError(f"{self.id} fails: say what holds instead")
+        if missing := [name for name in WEIGHT if self.fails and not getattr(self, name)]:
+            raise ValueError(f"{self.id} fails: say its {', '.join(missing)}")
+        if self.fails and self.severity not in SEVERITIES:
+            raise ValueError(f"severity={self.severity!r}; one of {', '.join(SEVERITIES)}")
         if self.method not in get_args(Rung):
             raise ValueError(f"method={self.method!r}; one of {', '.join(get_args(Rung))}")
         certificate, missing = plain(dict(self.certificate))
@@ -52,17 +71,20 @@ class Erratum:
 
 
 def encode_errata(formulas: Iterable[Erratum], provenance: Provenance) -> dict[str, Any]:
-    """The formulas in the form of the published schema: `errata` that were refuted, and the ones `standing`."""
-    refuted: list[dict[str, Any]] = []
+    """The formulas in the form of the published schema: `errata`, which fail, and the ones `standing`."""
+    failing: list[dict[str, Any]] = []
     standing: list[dict[str, Any]] = []
     for formula in formulas:
         item = asdict(formula)
-        (refuted if item.pop("refuted") else standing).append(item)
+        (failing if item.pop("fails") else standing).append(item)
     document = {
         "schema": ERRATA.name,
         "provenance": asdict(provenance),
-        "errata": refuted,
-        "standing": [{key: value for key, value in item.items() if key != "holds"} for item in standing],
+        "errata": failing,
+        "standing": [
+            {key: value for key, value in item.items() if key not in ("holds", "elsewhere", *WEIGHT)}
+            for item in standing
+        ],
     }
     ERRATA.check(document, "the errata to be written")
     return document
@@ -72,8 +94,8 @@ def decode_errata(document: Mapping[str, Any]) -> tuple[Erratum, ...]:
     """The inverse of `encode_errata`; raises UserError for a document of another kind or version."""
     ERRATA.check(document, "document")
     return (
-        *(Erratum(**item, refuted=True) for item in document["errata"]),
-        *(Erratum(**item, holds="", refuted=False) for item in document["standing"]),
+        *(Erratum(**item, fails=True) for item in document["errata"]),
+        *(Erratum(**item, fails=False) for item in document["standing"]),
     )
 
 

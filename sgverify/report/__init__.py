@@ -2,7 +2,7 @@
 
 from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.drawing import draw
-from sgverify.report.errata import counted, explain_erratum
+from sgverify.report.errata import counted, explain_errata, explain_erratum
 from sgverify.report.figures import Curve, Figure, Guide, figures
 from sgverify.report.junit import render_junit
 from sgverify.report.markdown import render_markdown
@@ -21,6 +21,7 @@ __all__ = [
     "counts",
     "draw",
     "explain",
+    "explain_errata",
     "explain_erratum",
     "figures",
     "groups",

@@ -1,27 +1,76 @@
-"""Errata for readers: as text on a terminal, as Markdown, and the lines of a certificate."""
+"""Errata for readers: what they are called, how many errors they are, as text on a terminal, and the lines of a certificate."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from textwrap import fill
 from typing import Any
 
 from sgverify.evidence import Erratum
+from sgverify.evidence.erratum import SEVERITIES
 from sgverify.report.wording import SYMBOLS
 
 WIDTH = 100
-REFUTED, STANDS = SYMBOLS["refuted"], SYMBOLS["conforms"]
+FAILS, STANDS = SYMBOLS["refuted"], SYMBOLS["conforms"]
+WORDS = {
+    "consequence": "error",
+    "local": "slip or gap in a proof",
+    "typographical": "misprint",
+    "reading": "ambiguous",
+}
+HEADINGS = {
+    "consequence": ("error of consequence", "errors of consequence"),
+    "local": ("slip or gap in a proof", "slips or gaps in proofs"),
+    "typographical": ("misprint", "misprints"),
+    "reading": ("ambiguous reading", "ambiguous readings"),
+}
+MEANINGS = {
+    "consequence": "a theorem, a rate or an algorithm does not hold as printed",
+    "local": "a step or a bound on the way does not hold; the results that rest on it stand",
+    "typographical": "a sign, a factor or an index, from which nothing follows",
+    "reading": "it holds in one reading, and the computation is about another one",
+}
 
 
-def refuted(formulas: Iterable[Erratum]) -> list[Erratum]:
-    """Those that the computation refuted."""
-    return [formula for formula in formulas if formula.refuted]
+def failing(formulas: Iterable[Erratum]) -> list[Erratum]:
+    """Those that the computation refuses as printed, the heaviest first."""
+    found = [formula for formula in formulas if formula.fails]
+    return sorted(found, key=lambda formula: SEVERITIES.index(formula.severity))
 
 
 def standing(formulas: Iterable[Erratum]) -> list[Erratum]:
     """Those that stand as they are printed."""
-    return [formula for formula in formulas if not formula.refuted]
+    return [formula for formula in formulas if not formula.fails]
+
+
+def by_severity(formulas: Iterable[Erratum]) -> dict[str, list[Erratum]]:
+    """The failing rows under each severity that occurs, the heaviest first."""
+    found: dict[str, list[Erratum]] = {}
+    for formula in failing(formulas):
+        found.setdefault(formula.severity, []).append(formula)
+    return found
+
+
+def roots(formulas: Iterable[Erratum]) -> dict[str, dict[str, int]]:
+    """For each severity the errors, and in how many rows each shows: an error counts once, as heavy as its heaviest row."""
+    rows: defaultdict[str, list[int]] = defaultdict(list)
+    for formula in failing(formulas):
+        rows[formula.root].append(SEVERITIES.index(formula.severity))
+    return {
+        name: {root: len(weights) for root, weights in rows.items() if min(weights) == place}
+        for place, name in enumerate(SEVERITIES)
+    }
+
+
+def word(formula: Erratum) -> str:
+    """What a row is called: `refuted` is for theorems, and a proof settles what a computation has only not refuted."""
+    if not formula.fails:
+        return "stands" if formula.method == "proof" else "not refuted where it was computed"
+    if formula.severity == "consequence" and formula.id.partition("/")[2].startswith("theorem"):
+        return "refuted"
+    return WORDS[formula.severity]
 
 
 def certificate_lines(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -30,24 +79,42 @@ def certificate_lines(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def explain_erratum(formula: Erratum) -> str:
-    """Where it stands, as printed, as it holds, and the certificate."""
-    sign, word = (REFUTED, "refuted") if formula.refuted else (STANDS, _standing(formula))
-    lines = [f"{sign} {word}: {formula.id}, {formula.where}", _field("printed", formula.printed)]
-    if formula.refuted:
-        lines.append(_field("holds", formula.holds))
+    """Where it stands, as printed and as read, as it holds, how much it weighs, and the certificate."""
+    lines = [f"{FAILS if formula.fails else STANDS} {word(formula)}: {formula.id}, {formula.where}"]
+    lines += [_field("printed", f"`{formula.printed}`"), _field("read as", formula.read_as)]
+    if formula.fails:
+        lines += [_field("holds", formula.holds), _field("affects", formula.affects)]
+        lines.append(_field("because", formula.because))
+        if formula.elsewhere:
+            lines.append(_field("right in", formula.elsewhere))
+        if formula.root != formula.id:
+            lines.append(_field("root", formula.root))
     lines += [_field(f"- {name}", text) for name, text in certificate_lines(formula.certificate)]
     return "\n".join(lines)
 
 
-def counted(formulas: Iterable[Erratum]) -> str:
-    """One sentence: how many were checked, refuted, standing."""
+def explain_errata(formulas: Iterable[Erratum]) -> str:
+    """All of them and the counts: what stands first, the heaviest last, so that they end at the reader's prompt."""
     formulas = list(formulas)
-    return f"{len(formulas)} printed formulas checked: {len(refuted(formulas))} refuted, {len(standing(formulas))} stand"
+    told = [explain_erratum(formula) for formula in (*standing(formulas), *reversed(failing(formulas)))]
+    papers = dict.fromkeys(formula.id.partition("/")[0] for formula in formulas)
+    counts = [
+        f"{paper}: {counted(formula for formula in formulas if formula.id.startswith(f'{paper}/'))}"
+        for paper in papers
+    ]
+    return "\n".join([*told, *counts])
 
 
-def _standing(formula: Erratum) -> str:
-    """A proof settles a formula; a computation has not refuted it where it was made."""
-    return "stands" if formula.method == "proof" else "not refuted where it was computed"
+def counted(formulas: Iterable[Erratum]) -> str:
+    """One sentence: how many rows were checked and stand, and how many errors the others are, each counted once."""
+    formulas = list(formulas)
+    parts = []
+    for severity, found in roots(formulas).items():
+        if found:
+            rows = sum(found.values())
+            shown = f" in {rows} rows" if rows != len(found) else ""
+            parts.append(f"{len(found)} {HEADINGS[severity][len(found) != 1]}{shown}")
+    return "; ".join([f"{len(formulas)} printed statements checked, {len(standing(formulas))} stand", *parts])
 
 
 def _spelled(value: Any) -> str:

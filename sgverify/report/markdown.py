@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from sgverify.claims import claims
 from sgverify.evidence import Document, Erratum, Evidence, Study
-from sgverify.report.errata import certificate_lines, counted, refuted
+from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, word
+from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.matrix import Group, groups
 from sgverify.report.studies import cell_text, remarks, sections
 from sgverify.report.text import counts, sampled_together
@@ -41,8 +42,15 @@ def render_markdown(
         blocks.append(f"## {title}")
         for study in shown:
             blocks += _study(study)
-    if refuted(formulas):
-        blocks += ["## Errata of the paper", f"{counted(formulas)}.", _errata(refuted(formulas))]
+    failing = by_severity(formulas)
+    if failing:
+        blocks += ["## Errata of the paper", f"{counted(formulas)}."]
+    for severity, rows in failing.items():
+        blocks += [
+            f"### {HEADINGS[severity][1].capitalize()}",
+            f"{WEIGHTS[severity].capitalize()}.",
+            _errata(rows),
+        ]
     blocks.append("## Claims and evidence")
     for claim in sorted({item.claim for item in evidence}, key=claim_order):
         blocks += _claim(claim, [item for item in evidence if item.claim == claim])
@@ -98,12 +106,15 @@ def _study(study: Study) -> list[str]:
 
 
 def _errata(formulas: Sequence[Erratum]) -> str:
-    rows = [["where", "printed", "holds", "what tells them apart"]]
+    rows = [["where", "printed", "read as", "holds", "affects", "what tells them apart"]]
     rows += [
         [
-            _text(item.where),
-            _text(item.printed),
-            _text(item.holds),
+            f"{_text(item.where)}<br>{_text(item.id)}: {word(item)}"
+            + (f"<br>one error with others: {_text(item.root)}" if item.root != item.id else ""),
+            f'"{_text(item.printed)}"',
+            _text(item.read_as),
+            _text(item.holds) + (f"<br>right elsewhere: {_text(item.elsewhere)}" if item.elsewhere else ""),
+            f"{_text(item.affects)}<br>{_text(item.because)}",
             _text(dict(certificate_lines(item.certificate))["difference"]),
         ]
         for item in formulas

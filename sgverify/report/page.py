@@ -12,7 +12,8 @@ from typing import Any
 from sgverify.claims import claims
 from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.drawing import COLOURS
-from sgverify.report.errata import certificate_lines, counted, refuted, standing
+from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, standing, word
+from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.figures import figures
 from sgverify.report.matrix import Group, groups
 from sgverify.report.panels import description_of, draw_panel, places_of
@@ -71,7 +72,9 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
             cards=claims(),
             studies=_studies(studies),
             errata={
-                "refuted": refuted(formulas),
+                "failing": by_severity(formulas),
+                "headings": HEADINGS,
+                "meanings": WEIGHTS,
                 "standing": standing(formulas),
                 "counted": counted(formulas),
             },
@@ -114,6 +117,7 @@ def _template() -> Any:
     )
     environment.filters.update(
         outcome=outcome,
+        erratum_word=word,
         symbol=symbol,
         variable=variable,
         predicted_text=predicted_text,

@@ -15,7 +15,7 @@ SYMBOLS = {"conforms": "✓", "violates": "✗", REFUTED: "⚑", "inconclusive":
 MEANINGS = {
     "conforms": "at least as fast as predicted",
     "violates": "slower than predicted",
-    REFUTED: "the claim as printed fails for every scheme it speaks of; the corrected card judges the scheme",
+    REFUTED: "the claim as printed fails for the scheme and setting shown; its corrected card judges the scheme",
     "inconclusive": "not settled by what was computed",
     "not-applicable": "a hypothesis of the claim does not hold",
 }

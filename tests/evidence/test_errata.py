@@ -16,8 +16,13 @@ WRONG = Erratum(
     id="chen2015/equation-8",
     where="(8)",
     printed="2D",
+    read_as="2D",
     holds="D",
-    refuted=True,
+    severity="typographical",
+    root="chen2015/second-derivatives",
+    affects="nothing",
+    because="a factor",
+    fails=True,
     method="proof",
     certificate={"difference": "D"},
 )
@@ -25,8 +30,8 @@ RIGHT = Erratum(
     id="chen2015/equation-40-lower",
     where="(40)",
     printed="<",
-    holds="",
-    refuted=False,
+    read_as="<",
+    fails=False,
     method="exact",
     certificate={"lengths": [1, 2]},
 )
@@ -36,7 +41,7 @@ MADE = Provenance.gather(command="sgverify errata", seconds=1.0)
 def test_the_schema_is_one_and_names_every_field() -> None:
     Draft202012Validator.check_schema(ERRATA.schema())
     properties = set(ERRATA.schema()["$defs"]["erratum"]["properties"])
-    assert properties == {field.name for field in fields(Erratum)} - {"refuted"}
+    assert properties == {field.name for field in fields(Erratum)} - {"fails"}
 
 
 def test_a_document_comes_back(tmp_path: Path) -> None:
@@ -52,9 +57,9 @@ def test_a_document_comes_back(tmp_path: Path) -> None:
     ("document", "message"),
     [
         ({}, 'has no "schema"'),
-        ({"schema": "sgverify/errata/2"}, "errata of another version"),
+        ({"schema": "sgverify/errata/1"}, "errata of another version"),
         ({"schema": "sgverify/evidence/1"}, "is not errata"),
-        ({"schema": "sgverify/errata/1"}, "'provenance' is a required property"),
+        ({"schema": "sgverify/errata/2"}, "'provenance' is a required property"),
     ],
 )
 def test_another_document_is_refused_by_name(document: dict[str, str], message: str) -> None:
@@ -66,6 +71,12 @@ def test_another_document_is_refused_by_name(document: dict[str, str], message: 
     ("change", "message"),
     [
         ({"holds": ""}, "say what holds instead"),
+        ({"read_as": ""}, "needs a read_as"),
+        ({"severity": ""}, "say its severity"),
+        ({"severity": "grave"}, "severity='grave'"),
+        ({"root": ""}, "say its root"),
+        ({"affects": ""}, "say its affects"),
+        ({"because": ""}, "say its because"),
         ({"certificate": {}}, "needs a certificate"),
         ({"method": "guess"}, "method='guess'"),
         ({"certificate": {"x": float("nan")}}, "is finite"),
@@ -75,3 +86,12 @@ def test_an_erratum_without_its_reasons_is_refused(change: dict[str, object], me
     given = {field.name: getattr(WRONG, field.name) for field in fields(Erratum)}
     with pytest.raises(ValueError, match=message):
         Erratum(**{**given, **change})
+
+
+def test_the_schema_refuses_a_failure_without_its_weight() -> None:
+    document = encode_errata([WRONG], MADE)
+    for name in ("severity", "root", "affects", "because", "read_as"):
+        (item,) = document["errata"]
+        without = {**document, "errata": [{key: value for key, value in item.items() if key != name}]}
+        with pytest.raises(UserError, match=name):
+            decode_errata(without)

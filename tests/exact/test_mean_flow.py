@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.linalg
 import sympy
 
 from sgverify.checks import verify
@@ -14,10 +15,12 @@ from sgverify.exact import mean_flow
 from sgverify.exact.mean_flow import (
     corrected,
     induction_defect,
+    noise_moves_at_third_order,
     noises_commute,
     printed,
     second_order,
     subtract,
+    third_order_of_halves,
     weight,
 )
 from sgverify.exact.series.operators import compose, difference
@@ -52,7 +55,7 @@ def commutator(name: str, matrices: dict[str, sympy.Matrix]) -> sympy.Matrix:
 def test_it_is_the_logarithm_of_a_product_of_matrix_exponentials(batches: int) -> None:
     matrices = {"L": nilpotent(0), **{f"dV{i}": nilpotent(i) for i in range(1, batches + 1)}}
     product = sympy.eye(4)
-    for i in range(batches, 0, -1):
+    for i in range(1, batches + 1):
         product = product * exponential(H * (matrices["L"] + matrices[f"dV{i}"]))
     found = logarithm(product.applyfunc(sympy.expand)).applyfunc(lambda x: sympy.expand(x).coeff(H, 2))
     ours = sum(
@@ -69,16 +72,36 @@ def test_it_is_the_logarithm_of_a_product_of_matrix_exponentials(batches: int) -
 
 @pytest.mark.parametrize("batches", range(2, 7))
 def test_the_corrected_formula_is_the_logarithm_and_the_printed_one_is_not(batches: int) -> None:
-    truth = second_order(batches, commuting=True)
+    truth, as_written = (second_order(batches, commuting=True, last_first=last) for last in (False, True))
     assert subtract(corrected(batches), truth) == {}
-    assert subtract(printed(batches), truth)
+    assert as_written == {name: -value for name, value in truth.items()}
+    assert subtract(printed(batches), truth) and subtract(printed(batches), as_written)
 
 
 def test_the_induction_is_complete_and_sees_a_wrong_weight(monkeypatch: pytest.MonkeyPatch) -> None:
     assert induction_defect() == {}
-    monkeypatch.setattr(mean_flow, "weight", lambda m, i: m + 2 - 2 * i)
-    assert set(mean_flow.induction_defect()) == {"w(m+1, m+1) + m", "w(1, 1)"}
+    monkeypatch.setattr(mean_flow, "weight", lambda m, i: 2 * i - m - 2)
+    assert set(mean_flow.induction_defect()) == {"w(m+1, m+1) - m", "w(1, 1)"}
     assert weight(5, 3) == 0
+
+
+@pytest.mark.parametrize("batches", [2, 8, 64])
+def test_the_remainder_of_opposite_halves_does_not_fall_with_the_number_of_steps(batches: int) -> None:
+    """Floating-point flows of one time T: what the logarithm has beyond h^2 is T^3/24 [[L, V], V] up to O(T^4)."""
+    flow, noise = np.array([[0.3, 1.0], [-1.0, 0.2]]), np.array([[0.0, 1.0], [0.5, 0.0]])
+    time = 0.01
+    h = time / batches
+    product = np.eye(2)
+    for i in range(1, batches + 1):
+        product = product @ scipy.linalg.expm(h * (flow + (noise if 2 * i <= batches else -noise)))
+    bracket = flow @ noise - noise @ flow
+    weights = sum((c if 2 * int(name[5:-1]) <= batches else -c) for name, c in corrected(batches).items())
+    left = scipy.linalg.logm(product) - time * flow - h**2 * float(weights) * bracket
+    third = {name: float(c) for name, c in third_order_of_halves().items()}
+    assert set(third) == {"[[L,V],V]"} and third["[[L,V],V]"] == pytest.approx(1 / 24)
+    expected = time**3 * third["[[L,V],V]"] * (bracket @ noise - noise @ bracket)
+    assert np.abs(left - expected).max() < 0.02 * np.abs(expected).max()
+    assert noise_moves_at_third_order(kinetic, 1)
 
 
 def test_noises_commute_where_they_move_the_momentum() -> None:

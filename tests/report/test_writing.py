@@ -67,8 +67,13 @@ def test_errata_are_on_the_page_and_kept_beside_it(tmp_path, document):
         id="chen2015/equation-8",
         where="equation (8)",
         printed="2D <I>",
+        read_as="2D I",
         holds="D I",
-        refuted=True,
+        severity="typographical",
+        root="chen2015/equation-8",
+        affects="nothing",
+        because="a factor",
+        fails=True,
         method="proof",
         certificate={"difference": "D d_p^2"},
     )
@@ -76,4 +81,7 @@ def test_errata_are_on_the_page_and_kept_beside_it(tmp_path, document):
     assert decode_errata(json.loads((tmp_path / "errata.json").read_text())) == (wrong,)
     text = page.read_text()
     assert "Errata of the paper" in text and "2D &lt;I&gt;" in text and "D d_p^2" in text
-    assert "| equation (8) | 2D \\<I\\> | D I |" in (tmp_path / "report.md").read_text()
+    assert "Misprints" in text and "1 misprint." in text
+    assert (
+        'misprint | "2D \\<I\\>" | 2D I | D I | nothing<br>a factor |' in (tmp_path / "report.md").read_text()
+    )

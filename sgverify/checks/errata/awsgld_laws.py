@@ -9,7 +9,7 @@ from typing import Any
 import flint
 from flint import arb, arb_series
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.checks.errata.generators import compare
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS, cumulated_weights
@@ -204,47 +204,10 @@ def _text(value: arb) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "awsgld/equation-21",
-        "equation (21), assumption A3",
-        "<grad L(x, theta), x> <= b - m |x|^2",
-        "<grad L(x, theta), x> >= m |x|^2 - b, for the drift is -grad L",
-        dissipativity,
-    ),
-    Formula(
-        "awsgld/equation-38",
-        "below equation (38)",
-        "the generator is <grad g, grad L> + tau Laplace g",
-        "-<grad g, grad L> + tau Laplace g, the generator of dX = -grad L dt + sqrt(2 tau) dW (tau is called T here)",
-        generator,
-    ),
-    Formula(
-        "awsgld/equation-19-potential",
-        "equation (19) with the law of (8), as the proof of lemma 1 has it",
-        "1 + (zeta tau/du) (log theta(J) - log theta((J-1) v 1)) = d/du (u + zeta tau log Psi_theta(u))",
-        "",
-        potential,
-    ),
-    Formula(
-        "awsgld/lemma-3",
-        "lemma 3, for every theta of assumption A1",
-        "int f (varpi_Psi - varpi_Psi~) = O(1/m) for any bounded f",
-        "at most (2/Z) sum_i p_i |theta(i-1)^-zeta - theta(i)^-zeta| sup |f|, which is O(1/m) where the increments of theta are; "
-        "Taylor's formula gives the increments no order, theta being free",
-        approximation,
-    ),
-    Formula(
-        "awsgld/lemma-3-last-region",
-        "lemma 3, its last region with u_(m-1) fixed",
-        "int f (varpi_Psi - varpi_Psi~) = O(1/m), whatever mass is above u_m",
-        "O(1/m + the mass above u_m): the multiplier (19) goes on there, so that Psi grows while theta(m) stays",
-        above_the_top,
-    ),
-    Formula(
-        "awsgld/lemma-6",
-        "lemma 6, its statement",
-        "|E sum f(x_i)/k - int f varpi_Psi~| = O(1/(k eps) + eps + sqrt(sum omega_i/k))",
-        "... + O(1/m), as the last line of its proof has it",
-        averages,
-    ),
+    formula("awsgld/equation-21", dissipativity),
+    formula("awsgld/equation-38", generator),
+    formula("awsgld/equation-19-potential", potential),
+    formula("awsgld/lemma-3", approximation),
+    formula("awsgld/lemma-3-last-region", above_the_top),
+    formula("awsgld/lemma-6", averages),
 )

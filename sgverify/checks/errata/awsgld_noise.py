@@ -9,7 +9,7 @@ from itertools import combinations
 import flint
 from flint import acb, arb
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS
 from sgverify.exact.partition.mean_field import random_field
@@ -162,33 +162,8 @@ def _text(value: arb) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "awsgld/lemma-4",
-        "lemma 4 and equation (24)",
-        "|E H~_i(theta, x) - H_i(theta, x)| = O(Var xi_n(x)) at every x",
-        "averaged over x with a smooth density of the energies; at an x whose energy is an edge the difference does not even "
-        "vanish with the noise, and it is of order 1 within its standard deviation of one",
-        minibatch_energies,
-    ),
-    Formula(
-        "awsgld/lemma-4-cauchy-schwarz",
-        "the proof of lemma 4, its last line",
-        "sqrt(E xi^2 E Phi'^2) + |Phi''/2| E xi^2 = O(Var xi)",
-        "the first term is of order sqrt(Var xi); it is E xi Phi'(U) = 0 that leaves O(Var xi), for a Phi with two derivatives",
-        cauchy_schwarz,
-    ),
-    Formula(
-        "awsgld/equation-19",
-        "equation (19) with assumption A4",
-        "grad L~ = (N/n) [multiplier] grad U~ with E grad U~ = grad U",
-        "grad L~ = [multiplier] grad U~: N/n once, in the estimate",
-        scaled_twice,
-    ),
-    Formula(
-        "awsgld/equation-dri1",
-        "(DRI1), the proof of lemma 2",
-        "P(x, y) = E exp(-|y - x + eps grad L~|^2/(4 eps))/(2 sqrt((4 pi eps)^(d/2)))",
-        "E exp(-|y - x + eps grad L~|^2/(4 eps tau))/(4 pi eps tau)^(d/2), the density of the step's N(0, 2 eps tau I)",
-        kernel,
-    ),
+    formula("awsgld/lemma-4", minibatch_energies),
+    formula("awsgld/lemma-4-cauchy-schwarz", cauchy_schwarz),
+    formula("awsgld/equation-19", scaled_twice),
+    formula("awsgld/equation-dri1", kernel),
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
 import flint
 import numpy as np
 from flint import arb
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS
 from sgverify.schemes.composites.weighting import omega_of
@@ -163,40 +163,10 @@ def _omega(k: int, alpha: Fraction) -> arb:
     return found
 
 
-def _proofs(names: Sequence[tuple[str, str, str]]) -> tuple[Formula, ...]:
-    return tuple(
-        Formula(
-            f"awsgld/equation-{place}",
-            f"equation ({place}), the term {term} in the proof of theorem 2",
-            f"{term} <= C (1/k) sqrt(sum_j E|theta_j - theta*|^2){rest}",
-            f"{term} <= C sqrt(sum_j E|theta_j - theta*|^2/k){rest}, which is what theorem 2 then has",
-            sum_of_errors,
-        )
-        for place, term, rest in names
-    )
-
-
 FORMULAS = (
-    Formula(
-        "awsgld/equation-31",
-        "equation (31) and below it",
-        "omega_k = A/(k^alpha + B) meets it for alpha in (1/2, 1] and suitable A, B",
-        "",
-        step_sizes,
-    ),
-    Formula(
-        "awsgld/equation-39",
-        "below equation (39), the proof of lemma 6",
-        "sum_i sqrt(omega_i)/k <= sqrt(sum_i omega_i/k)",
-        "",
-        sum_of_roots,
-    ),
-    *_proofs((("40", "J_4", ""), ("42", "J_2", ""))),
-    Formula(
-        "awsgld/equation-41",
-        "equation (41), the term J_5 in the proof of theorem 2",
-        "E|average - mean| = O(1/(k eps) + eps + sqrt(sum omega/k) + 1/m), by lemma 6",
-        "... + O(1/sqrt(k eps)), the standard deviation of the average; lemma 6 speaks of |E average - mean|",
-        mean_absolute_error,
-    ),
+    formula("awsgld/equation-31", step_sizes),
+    formula("awsgld/equation-39", sum_of_roots),
+    formula("awsgld/equation-40", sum_of_errors),
+    formula("awsgld/equation-42", sum_of_errors),
+    formula("awsgld/equation-41", mean_absolute_error),
 )

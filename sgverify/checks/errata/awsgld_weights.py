@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.partition.mean_field import mean_field
 
 THIRD = Fraction(1, 3)
@@ -155,35 +155,8 @@ def whole_mass() -> Examination:
 
 
 FORMULAS = (
-    Formula(
-        "awsgld/equation-22",
-        "equations (22) and (37), lemmas 1 and 5",
-        "theta*(i) = ((1 + o(1)) (p_1 + ... + p_i)/Z~)^(1/zeta), for p_i = o(p_1 + ... + p_i), i >= 2",
-        "theta*(i) - theta*(i-1) = p_i theta*(i)^(1 - zeta)/Z~, theta*(m) = 1, exactly; with the hypothesis "
-        "theta*(i)^zeta Z~ = zeta (p_1 + ... + p_i) - (zeta - 1) p_1 up to o(1), proportional only at zeta = 1 or where p_1 is "
-        "negligible; the o(1) of each step of the induction adds up over the regions",
-        solution,
-    ),
-    Formula(
-        "awsgld/equation-26",
-        "equation (26), the proof of lemma 1",
-        "h_i(theta) = (sum_(k <= i) p_k/theta(k)^(zeta - 1) - theta(i) Z~)/Z under the piecewise law",
-        "",
-        expectation,
-    ),
-    Formula(
-        "awsgld/equation-29",
-        "equations (29) and (30), the proof of lemma 1",
-        "h_i(theta) ~ (theta*(i) - theta(i))/Z up to the perturbation, near theta* for zeta other than 1",
-        "only at zeta = 1; else h_i(theta) = (sum_(k <= i) p_k theta(k)^(1 - zeta) - theta(i) Z~(theta))/Z(theta), which is 0 at "
-        "theta* and is no multiple of theta* - theta: stability is for its derivative there to show",
-        direction,
-    ),
-    Formula(
-        "awsgld/equation-43",
-        "equation (43), and above equation (41)",
-        "int f pi_tau = Z int sum_j theta(j)^zeta f 1{J = j} varpi, varpi the piecewise law",
-        "",
-        whole_mass,
-    ),
+    formula("awsgld/equation-22", solution),
+    formula("awsgld/equation-26", expectation),
+    formula("awsgld/equation-29", direction),
+    formula("awsgld/equation-43", whole_mass),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.exchange.minibatch_energy import (
     Quadratics,
     covariance_of,
@@ -228,46 +228,10 @@ def _mean_error(
 
 
 FORMULAS = (
-    Formula(
-        "vr-resgld/equation-3-optimum",
-        "below equation (3)",
-        "Var L~ is least, (1 - rho^2) Var L(B | beta), at c* = -Cov/Var L(B | control)",
-        "",
-        best_coefficient_of_3,
-    ),
-    Formula(
-        "vr-resgld/lemma-1-minimum",
-        "lemma 1 and below equation (21): the second entry of the minimum",
-        "Var L~ <= Var L(B | beta) + Var L(B | control)",
-        "Var L~ <= 2 (Var L(B | beta) + Var L(B | control)); without the 2 where the covariance is not negative",
-        minimum_of_lemma_1,
-    ),
-    Formula(
-        "vr-resgld/equation-20",
-        "equation (20), first inequality; with it (17) and (21)",
-        "E |beta_(j+1) - beta_j|^2 <= (2 eta^2 N^2/n^2) sum_(i in B) E |grad L(x_i | beta_j)|^2 + 4 eta tau d",
-        "n times the sum: E |beta_(j+1) - beta_j|^2 <= (2 eta^2 N^2/n) sum_(i in B) E |grad L(x_i | beta_j)|^2 + 4 eta tau d",
-        square_of_a_step,
-    ),
-    Formula(
-        "vr-resgld/algorithm-1-variance",
-        "Algorithms 1 and 2: `if k mod m = 0 then update the variance`",
-        "sigma_k^2, k mod m = 0, estimates Var(L~(1) - L~(2)) with the control beta_(m floor(k/m)) = beta_k",
-        "measure before the control is refreshed",
-        variance_when_refreshed,
-    ),
-    Formula(
-        "vr-resgld/algorithm-1-controls",
-        "Algorithm 1 with lemma 1: positions are swapped, the control of beta^(h) stays beta^(h)_(m floor(k/m))",
-        "Var L~(B | beta_k^(h)) = O(m^2 eta/n) for every k",
-        "with the controls swapped along with the positions; else only until the first swap after a refresh",
-        controls_after_a_swap,
-    ),
-    Formula(
-        "vr-resgld/algorithm-1-minibatch",
-        "equations (4) to (6): L~(B_k | beta_k) with the B_k that moved beta_(k-1) to beta_k",
-        "L~(B_k | beta_k) is an unbiased estimate of L(beta_k)",
-        "with a minibatch of its own; else E (L~ - L) = -eta Var(gradient estimate) + O(eta^2)",
-        same_minibatch,
-    ),
+    formula("vr-resgld/equation-3-optimum", best_coefficient_of_3),
+    formula("vr-resgld/lemma-1-minimum", minimum_of_lemma_1),
+    formula("vr-resgld/equation-20", square_of_a_step),
+    formula("vr-resgld/algorithm-1-variance", variance_when_refreshed),
+    formula("vr-resgld/algorithm-1-controls", controls_after_a_swap),
+    formula("vr-resgld/algorithm-1-minibatch", same_minibatch),
 )

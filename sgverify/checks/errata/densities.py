@@ -7,7 +7,7 @@ from sgverify.checks.errata.definitions import (
     thermostat_of_algorithm_3,
     update_of_algorithm_3,
 )
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.checks.stationarity import printed_density
 from sgverify.exact.series.operators import difference, generator_of, operator_text
 from sgverify.exact.series.ring import Ring
@@ -94,32 +94,8 @@ def _shown(name: str, found: list[Residual]) -> dict[str, str]:
 
 
 FORMULAS = (
-    Formula(
-        "chen2015/equation-10-density",
-        "after equation (10), appendix A.1",
-        "d theta = -(1/2) grad U dt + dW has the equilibrium density exp(-U)",
-        "",
-        density_of_10,
-    ),
-    Formula(
-        "chen2015/equation-11",
-        "after equation (11), appendix A.2",
-        "the equilibrium density of (11) is exp(-U + p.p/2)",
-        "exp(-U - p.p/2)",
-        density_of_11,
-    ),
-    Formula(
-        "chen2015/equation-12-clock",
-        "equation (12), appendix A.3",
-        "d xi = (p.p/n - 1)",
-        "d xi = (p.p/n - 1) dt",
-        clock_of_12,
-    ),
-    Formula(
-        "chen2015/equation-12",
-        "after equation (12), appendix A.3",
-        "the equilibrium density of (12) is exp(-U - p.p/2 + (xi - D)^2/2)",
-        "exp(-U - p.p/2 - n/2 (xi - D)^2), n the dimension; the sign alone mends it in one dimension only",
-        density_of_12,
-    ),
+    formula("chen2015/equation-10-density", density_of_10),
+    formula("chen2015/equation-11", density_of_11),
+    formula("chen2015/equation-12-clock", clock_of_12),
+    formula("chen2015/equation-12", density_of_12),
 )

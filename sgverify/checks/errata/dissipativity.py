@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 
 ALL_C = (Fraction(1), Fraction(3))
 ALL_MU = tuple(Fraction(k, 4) for k in (1, 2, 4, 12))
@@ -189,46 +189,10 @@ def _at(cases: list[tuple[Fraction, Fraction, Fraction]], what: str) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "vr-resgld/lemma-d2",
-        "lemma D2, equation (45), appendix D; with it lemma D1 and D_R",
-        "|grad L(x_i | beta)| <= (C/N) |beta| + Q/N, Q = max_i N |grad L(x_i | beta*)| + C b/a, by |beta*| <= b/a",
-        "Q = max_i N |grad L(x_i | beta*)| + C sqrt(b/a), by |beta*| <= sqrt(b/a)",
-        gradient_bound,
-    ),
-    Formula(
-        "vr-resgld/lemma-d3",
-        "lemma D3, appendix D",
-        "sup_k E |beta_k|^2 is finite for eta in (0, max(1, a/C^2))",
-        "for eta in (0, min(1, a/C^2))",
-        step_sizes,
-    ),
-    Formula(
-        "vr-resgld/lemma-d5",
-        "lemma D5, appendix D",
-        "E |(beta1, beta2)|^2 <= E exp(|(beta1, beta2)(0)|^2) + (b + 2 d tau2)/a",
-        "E |(beta1, beta2)|^2 <= E |(beta1, beta2)(0)|^2 + (2 b + d (tau1 + tau2))/a",
-        second_moment,
-    ),
-    Formula(
-        "vr-resgld/lemma-d6",
-        "lemma D6, appendix D",
-        "log E exp(|beta_t|^2) <= kappa_0 + 2 (b + 2 d tau2) t for every tau <= 2/a",
-        "log E exp(|beta_t|^2) <= kappa_0 + 2 (2 b + d (tau1 + tau2)) t for every tau <= a/2",
-        exponential_moment,
-    ),
-    Formula(
-        "vr-resgld/theorem-1-constant",
-        "theorem 1, equation (29), appendix B: D_0",
-        "W2(nu_t, pi) <= sqrt(2 c_LS D(nu_0 | pi)) exp(-t (1 + delta)/c_LS)",
-        "sqrt(2 c_LS tau2 D(nu_0 | pi)) exp(-t (1 + delta)/c_LS), where tau2 is the largest temperature",
-        constant_of_29,
-    ),
-    Formula(
-        "vr-resgld/theorem-2-time",
-        "below theorem 2, equation (9): `linearly dependent on time approximately`",
-        "the bound is linear in the time T = k eta",
-        "it grows as T^(3/2) at fixed eta, and at fixed T diverges as eta -> 0",
-        growth_with_time,
-    ),
+    formula("vr-resgld/lemma-d2", gradient_bound),
+    formula("vr-resgld/lemma-d3", step_sizes),
+    formula("vr-resgld/lemma-d5", second_moment),
+    formula("vr-resgld/lemma-d6", exponential_moment),
+    formula("vr-resgld/theorem-1-constant", constant_of_29),
+    formula("vr-resgld/theorem-2-time", growth_with_time),
 )

@@ -24,7 +24,7 @@ from sgverify.checks.errata.definitions import (
     noise_with_plus,
     update_of_algorithm_1,
 )
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.series.letters import prove_alphabet
 from sgverify.exact.series.operators import Operator, difference, generator_of, operator_text, ring_of
 from sgverify.exact.series.ring import Ring
@@ -110,72 +110,14 @@ def _text(operator: Operator, ring: Ring) -> str:
     return operator_text(kept, ring) if kept else ""
 
 
-SECOND_DERIVATIVES = (
-    "; by the paper's own L, below equation (1), the factor of the second derivatives is half of sigma^2"
-)
-
 FORMULAS = (
-    Formula(
-        "chen2015/equation-8",
-        "equation (8), section 4",
-        "L_O = -grad U~ . grad_p + 2D I : grad_p grad_p^T",
-        "L_O = -grad U~ . grad_p + D I : grad_p grad_p^T" + SECOND_DERIVATIVES,
-        kicks,
-    ),
-    Formula(
-        "chen2015/equation-41",
-        "equation (41), appendix I.1",
-        "L_1 = -grad U~ . grad + 2 I : grad grad^T",
-        "L_1 = -grad U~ . grad + I : grad grad^T" + SECOND_DERIVATIVES,
-        positions,
-    ),
-    Formula(
-        "chen2015/equation-42-generator",
-        "below equation (42), appendix I.1",
-        "L_3 = -D p . grad_p - grad U~ . grad_p + 2D I : grad_p grad_p^T",
-        "L_3 = -D p . grad_p - grad U~ . grad_p + D I : grad_p grad_p^T" + SECOND_DERIVATIVES,
-        momenta,
-    ),
-    Formula(
-        "chen2015/equation-44",
-        "below equation (44), the proof of Lemma 12",
-        "L~_1 = -grad U~ . grad + 2 I : grad grad^T",
-        "L~_1 = -grad U~ . grad + I : grad grad^T" + SECOND_DERIVATIVES,
-        positions,
-    ),
-    Formula(
-        "chen2015/lemma-12-friction",
-        "the proof of Lemma 12, appendix I.1",
-        "L~_3 = -D p h . grad_p - ...",
-        "L~_3 = -D p . grad_p - ..., without the step size: else L~_2 + L~_3 is not the generator",
-        friction,
-    ),
-    Formula(
-        "chen2015/appendix-i2-generator",
-        "appendix I.2, above Lemma 13",
-        "O_l = -grad U~ . grad_p + 2D : grad_p grad_p^T",
-        "O_l = -grad U~ . grad_p + D I : grad_p grad_p^T" + SECOND_DERIVATIVES,
-        kicks,
-    ),
-    Formula(
-        "chen2015/appendix-j-generator",
-        "appendix J, below equation (49)",
-        "B = -grad U . grad_p + 2D Laplace_p, for dp = -grad U dt + sqrt(2D) dW (U with (1/2) log det G)",
-        "B = -grad U . grad_p + D Laplace_p" + SECOND_DERIVATIVES,
-        kicks,
-    ),
-    Formula(
-        "chen2015/equation-10",
-        "equation (10) with Algorithm 1, appendix A.1",
-        "d theta = -(1/2) grad U dt + dW, discretised by theta - h grad U~ + sqrt(2h) N(0, I)",
-        "d theta = -grad U dt + sqrt(2) dW is what the update discretises",
-        equation_of_algorithm_1,
-    ),
-    Formula(
-        "chen2015/delta-v",
-        "Delta V_l, section 2 and appendix J",
-        "Delta V_l = (grad U~_l - grad U) . grad_p",
-        "Delta V_l = -(grad U~_l - grad U) . grad_p",
-        gradient_noise,
-    ),
+    formula("chen2015/equation-8", kicks),
+    formula("chen2015/equation-41", positions),
+    formula("chen2015/equation-42-generator", momenta),
+    formula("chen2015/equation-44", positions),
+    formula("chen2015/lemma-12-friction", friction),
+    formula("chen2015/appendix-i2-generator", kicks),
+    formula("chen2015/appendix-j-generator", kicks),
+    formula("chen2015/equation-10", equation_of_algorithm_1),
+    formula("chen2015/delta-v", gradient_noise),
 )

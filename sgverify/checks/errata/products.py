@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import factorial
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.bch import bch, bch_series
 from sgverify.exact.free_algebra import product_of_exponentials
 from sgverify.exact.lyndon import lyndon_coefficients
@@ -230,69 +230,13 @@ def _product(word: str, shares: Sequence[Fraction]) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "chen2015/equation-3",
-        "equation (3), section 2",
-        "E f(X_T) = P_L ... P_1 f(X_0), P_l the operator of the l-th step",
-        "E f(X_T) = P_1 ... P_L f(X_0): the step that is taken first acts on test functions last",
-        order_of_steps,
-    ),
-    Formula(
-        "chen2015/equation-24",
-        "between equations (24) and (25) and in (31), the proof of Theorem 3",
-        "sum_k h^(k-1)/(2L) sum_l L~_l^k psi, k = 2..K",
-        "sum_k h^(k-1)/(k! L) sum_l L~_l^k psi; the same at K = 2, the case that the paper uses",
-        coefficients_of_the_exponential,
-    ),
-    Formula(
-        "chen2015/equation-26",
-        "equation (26), the proof of Theorem 3, appendix E",
-        "X_lh = phi_AB(phi_O(phi_AB(X))), the scheme ABOAB, said to be one of the symmetric splittings of second order",
-        "ABOAB is of first order; the symmetric word is ABOBA, with phi_BA after phi_O",
-        scheme_of_the_proof,
-    ),
-    Formula(
-        "chen2015/equation-35",
-        "above equation (35), the proof of Theorem 5",
-        "E psi(X_lh) = (1 + h_l L~_l) psi + sum_k h_l^k/k! L~_l^2 psi + O(h_l^(K+1)), k = 2..K",
-        "sum_k h_l^k/k! L~_l^k psi; the same at K = 2",
-        powers_of_the_exponential,
-    ),
-    Formula(
-        "chen2015/equation-46",
-        "equation (46), the proof of Lemma 13",
-        "exp(h/2 A) exp(h/2 B) = exp(h/2 A + h/2 B + h^2/8 [A,B] + 1/96 ([A,[A,B]] + [B,[B,A]]) + ...)",
-        "... + h^3/96 ([A,[A,B]] + [B,[B,A]]) + ...",
-        baker_campbell_hausdorff,
-    ),
-    Formula(
-        "chen2015/lemma-13-second-line",
-        "the proof of Lemma 13, second line",
-        "exp(hO) exp(h/2 A) exp(h/2 B) = exp(hO + h/2 A + h/2 B + h^2/8 [A,B] + h^2/4 [O,A] + h^2/4 [O,B] + O(h^3))",
-        "",
-        lemma_13_second_line,
-    ),
-    Formula(
-        "chen2015/lemma-13-third-line",
-        "the proof of Lemma 13, third line",
-        "exp(h/2 A) exp(hO) exp(h/2 A) exp(h/2 B) = exp(hO + hA + h/2 B + h^2/4 [A,B] + h^2/2 [O,B] + O(h^3))",
-        "... + h^2/4 [A,B] + h^2/4 [O,B] + O(h^3)",
-        lemma_13_third_line,
-    ),
-    Formula(
-        "chen2015/lemma-13-last-line",
-        "the proof of Lemma 13, last product",
-        "... = exp(hO + hA + hB + h^2/4 [A,B] + h^2/2 [O,B] + h^2/4 [B,A] + h^2/4 [B,O] + h^2/8 [B,B] + O(h^3)) "
-        "= exp(h(B + A + O) + O(h^3))",
-        "with h^2/4 [O,B], as the third line should have it, the commutators cancel; as printed h^2/4 [O,B] is left",
-        lemma_13_last_line,
-    ),
-    Formula(
-        "chen2015/lemma-13-word",
-        "Lemma 13 and its proof, appendix I.2",
-        "the proof multiplies out exp(h/2 B) exp(h/2 A) exp(hO) exp(h/2 A) exp(h/2 B) for the stated "
-        "exp(h/2 A) exp(h/2 B) exp(hO) exp(h/2 B) exp(h/2 A)",
-        "BAOAB and ABOBA are two operators, apart at h^3; both are of order 2, so that the lemma stands, proved for another word",
-        lemma_13_word,
-    ),
+    formula("chen2015/equation-3", order_of_steps),
+    formula("chen2015/equation-24", coefficients_of_the_exponential),
+    formula("chen2015/equation-26", scheme_of_the_proof),
+    formula("chen2015/equation-35", powers_of_the_exponential),
+    formula("chen2015/equation-46", baker_campbell_hausdorff),
+    formula("chen2015/lemma-13-second-line", lemma_13_second_line),
+    formula("chen2015/lemma-13-third-line", lemma_13_third_line),
+    formula("chen2015/lemma-13-last-line", lemma_13_last_line),
+    formula("chen2015/lemma-13-word", lemma_13_word),
 )

@@ -7,7 +7,7 @@ from functools import cache
 
 from flint import arb, fmpq
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 
 EXPONENTS = (Fraction(1, 5), Fraction(1, 3), Fraction(1, 2), Fraction(7, 10))
 LONGEST = 2000
@@ -130,32 +130,8 @@ def _range(values: list[int]) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "chen2015/equation-40-lower",
-        "equation (40), lower bound, appendix H",
-        "(1 - L^(1 - alpha))/(alpha - 1) < sum_(l <= L) l^-alpha",
-        "",
-        lower_bound_of_40,
-    ),
-    Formula(
-        "chen2015/equation-40",
-        "equation (40), upper bound, appendix H",
-        "sum_(l <= L) l^-alpha < 1 + int_1^(L-1) x^-alpha dx = (alpha - (L - 1)^(1 - alpha))/(alpha - 1)",
-        "sum_(l <= L) l^-alpha < 1 + int_1^L x^-alpha dx = (alpha - L^(1 - alpha))/(alpha - 1) for L >= 2",
-        upper_bound_of_40,
-    ),
-    Formula(
-        "chen2015/corollary-6-ratio",
-        "below equation (40), the proof of Corollary 6",
-        "(alpha - 1)/(alpha_1 - 1) (...) bounds sum l^-alpha_1 / sum l^-alpha for every alpha_1 > alpha",
-        "at alpha_1 = 1, which is alpha_1 = (K + 1) alpha at the alpha that remark 7 calls best, the sum is log L + O(1)",
-        ratio_below_40,
-    ),
-    Formula(
-        "chen2015/remark-7-first-term",
-        "remark 7, the first term of equation (7)",
-        "sum_l h_l^2 / S_L^2 decreases as L^-1, independent of alpha",
-        "L^-1 for alpha < 1/2 only; L^-1 log L at 1/2 and L^-(2 - 2 alpha) beyond",
-        first_term_of_7,
-    ),
+    formula("chen2015/equation-40-lower", lower_bound_of_40),
+    formula("chen2015/equation-40", upper_bound_of_40),
+    formula("chen2015/corollary-6-ratio", ratio_below_40),
+    formula("chen2015/remark-7-first-term", first_term_of_7),
 )

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from flint import arb
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.ball import number
 from sgverify.exact.exchange.acceptance import GAP, TAUS, imbalance, swap_chance, unbalanced_terms
 from sgverify.exact.exchange.joint_law import distance_from_gibbs
@@ -191,46 +191,10 @@ def _mended(u: Fraction, variance: Fraction) -> arb:
 
 
 FORMULAS = (
-    Formula(
-        "vr-resgld/equation-13",
-        "equation (13), appendix B",
-        "S = exp((1/tau1 - 1/tau2)(L(beta1) - L(beta2))) is the ratio of the swapped to the present joint density",
-        "",
-        detailed_balance_of_13,
-    ),
-    Formula(
-        "vr-resgld/equation-6",
-        "equation (6) with F = 1, the preset of section 5.1 and appendix G",
-        "swaps with chance min(1, S~), F = 1, keep the joint Gibbs law",
-        "F = 2 with sigma^2 the variance of the difference of the energies: E min(1, S~) is then in detailed balance",
-        correction_factor,
-    ),
-    Formula(
-        "vr-resgld/equation-6-mean",
-        "below lemma 1 and equation (21): `an unbiased swapping-rate estimator`, with equation (6) at F = 1",
-        "E S~ = S",
-        "E S~ = S at F = 2 alone, for normal noise; the truncated rate min(1, S~) is biased at every F",
-        mean_of_the_rate,
-    ),
-    Formula(
-        "vr-resgld/equation-14-footnote",
-        "the footnote of equation (14), appendix B",
-        "equations (14) and (16) consider the case F = 1 of equation (6)",
-        "they have F = 2",
-        footnote_of_14,
-    ),
-    Formula(
-        "vr-resgld/lemma-2",
-        "lemma 2, equations (7) and (22)",
-        "E min(1, S~) = min(1, S (O(1/n^2) + exp(-O(m^2 eta/n + 1/n^2)))); here for normal energies, without the 1/n^2",
-        "min(1, S) - E min(1, S~) lies between 0 and sigma~/sqrt(2 pi): it is of the order m sqrt(eta/n), attained at S = 1",
-        swap_rate_near_one,
-    ),
-    Formula(
-        "vr-resgld/lemma-d4",
-        "lemma D4, appendix D, used in equation (24)",
-        "E min(1, S) = O(exp(u - sigma^2/8)) for every u, log S ~ N(u - sigma^2/2, sigma^2)",
-        "E min(1, S) <= exp(u/2 - sigma^2/8 - u^2/(2 sigma^2)) where |u| <= sigma^2/2, and <= exp(u/2 - sigma^2/8) for every u",
-        exponential_dependence,
-    ),
+    formula("vr-resgld/equation-13", detailed_balance_of_13),
+    formula("vr-resgld/equation-6", correction_factor),
+    formula("vr-resgld/equation-6-mean", mean_of_the_rate),
+    formula("vr-resgld/equation-14-footnote", footnote_of_14),
+    formula("vr-resgld/lemma-2", swap_rate_near_one),
+    formula("vr-resgld/lemma-d4", exponential_dependence),
 )

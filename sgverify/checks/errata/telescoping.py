@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 
 STEPS = 4
 """As many steps as the identities are written out for: each term's sign shows from two on."""
@@ -76,25 +76,7 @@ def _rest(t: Terms) -> Any:
 
 
 FORMULAS = (
-    Formula(
-        "chen2015/equation-21",
-        "equation (21), the proof of Theorem 2",
-        "E[(1/L) sum_l phi(X_lh) - mean] = (1/L) sum_l E[L psi(X_(l-1)h)], l = 1..L",
-        "the right side is the average over l = 0..L-1; (E phi(X_Lh) - phi(X_0))/L is to be added, O(1/L) and below 1/(Lh)",
-        index_of_21,
-    ),
-    Formula(
-        "chen2015/equation-24-signs",
-        "between equations (24) and (25), the proof of Theorem 3",
-        "phi_hat - mean = (E psi(X_Lh) - psi(X_0))/(Lh) - (1/(Lh)) sum_l (E psi(X_(l-1)h) - psi(X_(l-1)h)) - ...",
-        "... + (1/(Lh)) sum_l (E psi(X_(l-1)h) - psi(X_(l-1)h)) - ...; squared afterwards, so that the bound stands",
-        signs_between_24_and_25,
-    ),
-    Formula(
-        "chen2015/equation-38-signs",
-        "above equation (38), the proof of Theorem 5",
-        "phi_tilde - mean = ... + (1/S_L) sum_l (E psi(X_(l-1)h) + psi(X_(l-1)h)) + sum_l h_l/S_L dV_l psi + ...",
-        "... + (1/S_L) sum_l (E psi(X_(l-1)h) - psi(X_(l-1)h)) - sum_l h_l/S_L dV_l psi - ...",
-        signs_above_38,
-    ),
+    formula("chen2015/equation-21", index_of_21),
+    formula("chen2015/equation-24-signs", signs_between_24_and_25),
+    formula("chen2015/equation-38-signs", signs_above_38),
 )

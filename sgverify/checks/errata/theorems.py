@@ -6,10 +6,12 @@ The statement that is printed and the one that holds are the cards'; the checks 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, Formula, formula
+from sgverify.checks.errata.rows import row_of
 from sgverify.checks.judging import judge_pair
 from sgverify.checks.questions import make_subject
 from sgverify.claims import Claim, claims
@@ -70,41 +72,38 @@ def _read(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _of_card(id: str, quantity: str, settings: Mapping[str, Any], what: str, name: str = "") -> Formula:
+def _of_card(id: str, quantity: str, settings: Mapping[str, Any]) -> Formula:
+    """The statement that was judged and the one in its place are the cards'; the quotation and the weight are the row's."""
     card = claims()[id]
     mended = claims()[card.corrected] if card.corrected else card
+    row = row_of(f"{id}-{quantity}")
     return Formula(
-        name or f"{id}-{quantity}",
-        f"{card.source.section}; {what}",
-        " ".join(card.statement.split()),
-        " ".join(mended.statement.split()),
+        f"{id}-{quantity}",
         partial(judged, id, quantity, settings),
+        replace(
+            row,
+            where=f"{card.source.section}; {row.where}",
+            read_as=" ".join(card.statement.split()),
+            holds=" ".join(mended.statement.split()),
+        ),
     )
 
 
 def formulas() -> tuple[Formula, ...]:
     """The theorems and remarks about rates; with minibatches, and remark 7's logarithm with full gradients."""
-    noisy = "with iid minibatches"
-    power = {**MINIBATCHES, **SHORT}
-    asked: tuple[tuple[str, str, Mapping[str, Any], str], ...] = (
-        ("chen2015/theorem-2", "bias", {**MINIBATCHES, **SHORT}, noisy),
-        ("chen2015/theorem-3", "mse", {**MINIBATCHES, **SHORT}, noisy),
-        ("chen2015/theorem-4", "stationary-bias", MINIBATCHES, noisy),
-        ("chen2015/theorem-5", "bias", power, noisy),
-        ("chen2015/theorem-5", "mse", power, noisy),
-        ("chen2015/remark-9", "bias", {**MINIBATCHES, **SHORT}, noisy),
-        ("chen2015/remark-9", "mse", {**MINIBATCHES, **SHORT}, noisy),
-        ("chen2015/remark-10", "bias", power, noisy),
-        ("chen2015/remark-10", "mse", power, noisy),
-        ("chen2015/remark-7", "bias", SHORT, "with full gradients: log L in the bias"),
-        ("chen2015/corollary-6", "consistency", power, noisy),
-        ("chen2015/symmetric-words", "constant-equivalence", {}, "in order, but not in the leading error"),
+    noisy = {**MINIBATCHES, **SHORT}
+    asked: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+        ("chen2015/theorem-2", "bias", noisy),
+        ("chen2015/theorem-3", "mse", noisy),
+        ("chen2015/theorem-4", "stationary-bias", MINIBATCHES),
+        ("chen2015/theorem-5", "bias", noisy),
+        ("chen2015/theorem-5", "mse", noisy),
+        ("chen2015/remark-9", "bias", noisy),
+        ("chen2015/remark-9", "mse", noisy),
+        ("chen2015/remark-10", "bias", noisy),
+        ("chen2015/remark-10", "mse", noisy),
+        ("chen2015/remark-7", "bias", SHORT),
+        ("chen2015/corollary-6", "consistency", noisy),
+        ("chen2015/symmetric-words", "constant-equivalence", {}),
     )
-    step = Formula(
-        "chen2015/appendix-d-telescoping",
-        "the proof of Theorem 2, equation (22)",
-        "sum_l E[L~_l^K psi] = O(1/h + L h), from the expansion of psi with L~_l^(K-1) psi put in its place",
-        "(h^2/2) E (dV_l)^2 psi is left in every step: L~_l^(K-1) psi depends on the minibatch, and the sum does not telescope",
-        telescoping,
-    )
-    return (step, *(_of_card(*row) for row in asked))
+    return (formula("chen2015/appendix-d-telescoping", telescoping), *(_of_card(*row) for row in asked))

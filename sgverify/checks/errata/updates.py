@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sgverify.checks.errata.definitions import drift_then_kick
-from sgverify.checks.errata.formula import Examination, Formula
+from sgverify.checks.errata.formula import Examination, formula
 from sgverify.checks.questions import rate
 from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import difference, operator_text, ring_of
@@ -76,18 +76,6 @@ def _apart(left: Scheme, right: Scheme) -> str:
 
 
 FORMULAS = (
-    Formula(
-        "chen2015/algorithm-2",
-        "Algorithm 2 against appendix I.1",
-        "both are the Euler scheme of SGHMC: theta + h p_new in Algorithm 2, theta + h p_old in I.1",
-        "two schemes of local order 1 that differ at h^2, with invariant laws of different order in h",
-        algorithm_2_against_i1,
-    ),
-    Formula(
-        "chen2015/equation-42",
-        "equation (42), appendix I.1",
-        "the Euler update of I.1 has the operator exp(h L_2) exp(h L_3), L_2 = p . grad_theta",
-        "the product kicks at theta + h p: another scheme of local order 1",
-        product_42_against_i1,
-    ),
+    formula("chen2015/algorithm-2", algorithm_2_against_i1),
+    formula("chen2015/equation-42", product_42_against_i1),
 )

@@ -14,13 +14,19 @@ from sgverify.checks.errata.formula import Examination, Formula, UnconfirmedErro
 from sgverify.checks.errata.generators import compare as compare_generators
 from sgverify.checks.errata.products import FORMULAS as PRODUCTS
 from sgverify.checks.errata.products import compare, words_of
+from sgverify.checks.errata.rows import Row, rows
 from sgverify.errors import UnknownNameError
-from sgverify.evidence import Erratum
+from sgverify.evidence import Erratum, Provenance, encode_errata
+from sgverify.report.errata import roots
 from sgverify.schemes import dynamics
 
 HALF = Fraction(1, 2)
+HEAVY = Row(
+    where="here", printed="printed", read_as="read", holds="mended",
+    severity="local", root="chen2015/planted", affects="nothing", because="it is planted",
+)  # fmt: skip
 
-REFUTED = {
+FAILING = {
     "equation-10": "the equation of Algorithm 1",
     "equation-8": "2D for D",
     "equation-41": "2 for 1",
@@ -58,15 +64,15 @@ def found() -> dict[str, Erratum]:
     return {formula.id: formula for formula in check_errata(["chen2015"])}
 
 
-@pytest.mark.parametrize("name", REFUTED)
-def test_a_known_erratum_is_refuted_with_its_certificate(found: dict[str, Erratum], name: str) -> None:
+@pytest.mark.parametrize("name", FAILING)
+def test_a_known_erratum_fails_with_its_certificate(found: dict[str, Erratum], name: str) -> None:
     formula = found[f"chen2015/{name}"]
-    assert formula.refuted and formula.holds
+    assert formula.fails and formula.holds
     assert formula.certificate["difference"]
 
 
 def test_what_is_right_as_printed_stands(found: dict[str, Erratum]) -> None:
-    standing = {id for id, formula in found.items() if not formula.refuted}
+    standing = {id for id, formula in found.items() if not formula.fails}
     assert standing == {
         "chen2015/equation-10-density",
         "chen2015/lemma-13-second-line",
@@ -90,7 +96,7 @@ def test_a_wrong_correction_is_no_erratum() -> None:
         return compare("AB", (HALF, HALF), low, {**low, 2: {"[A,B]": Fraction(1, 4)}}, 2)
 
     with pytest.raises(UnconfirmedError, match=r"1/8 h\^2 \[A,B\]"):
-        check_formula(Formula("chen2015/planted", "here", "printed", "mended", wrong))
+        check_formula(Formula("chen2015/planted", wrong, HEAVY))
 
 
 def test_a_printed_formula_that_is_mended_stands() -> None:
@@ -99,7 +105,7 @@ def test_a_printed_formula_that_is_mended_stands() -> None:
     right = {**low, 2: {"[A,B]": Fraction(1, 4), "[O,B]": Fraction(1, 4)}}
     third = next(formula for formula in PRODUCTS if formula.id.endswith("third-line"))
     mended = replace(third, examine=lambda: compare("AOAB", (HALF, Fraction(1), HALF, HALF), right, right, 2))
-    assert check_formula(third).refuted and not check_formula(mended).refuted
+    assert check_formula(third).fails and not check_formula(mended).fails
 
     @dynamics(theta="vector")
     def brownian(theta, *, grad):
@@ -149,10 +155,49 @@ def test_a_formula_that_was_to_stand_and_falls_is_a_fault_of_ours() -> None:
     low = {1: {"A": HALF, "B": HALF}}
     right = {**low, 2: {"[A,B]": Fraction(1, 8)}}
     falls = Formula(
-        "chen2015/planted", "here", "printed", "", lambda: compare("AB", (HALF, HALF), low, right, 2)
+        "chen2015/planted", lambda: compare("AB", (HALF, HALF), low, right, 2), replace(HEAVY, holds="")
     )
     with pytest.raises(UnconfirmedError, match="nothing is put in its place"):
         check_formula(falls)
+
+
+def test_the_errata_follow_their_schema_and_an_error_counts_once(found: dict[str, Erratum]) -> None:
+    document = encode_errata(found.values(), Provenance.gather(command="sgverify errata", seconds=0.0))
+    assert len(document["errata"]) + len(document["standing"]) == len(found)
+    noise = [item["id"] for item in document["errata"] if item["root"] == "chen2015/fresh-gradient-noise"]
+    factors = [item["id"] for item in document["errata"] if item["root"] == "chen2015/second-derivatives"]
+    assert (len(noise), len(factors)) == (10, 6)
+    counts = roots(found.values())
+    assert counts["consequence"]["chen2015/fresh-gradient-noise"] == 10
+    assert counts["typographical"]["chen2015/second-derivatives"] == 6
+    assert sum(sum(shown.values()) for shown in counts.values()) == len(document["errata"])
+
+
+@pytest.mark.parametrize("left_out", ["severity", "root", "affects", "because"])
+def test_a_failure_of_unknown_weight_is_a_fault_of_ours(left_out: str) -> None:
+    def off() -> Examination:
+        low = {1: {"A": HALF, "B": HALF}}
+        return compare("AB", (HALF, HALF), low, {**low, 2: {"[A,B]": Fraction(1, 8)}}, 2)
+
+    assert check_formula(Formula("chen2015/planted", off, HEAVY)).severity == "local"
+    with pytest.raises(UnconfirmedError, match=f"not said: {left_out}"):
+        check_formula(Formula("chen2015/planted", off, replace(HEAVY, **{left_out: ""})))
+
+
+@pytest.mark.parametrize("paper", ["awsgld", "chen2015", "vr-resgld"])
+def test_every_row_has_its_computation_and_every_computation_its_row(paper: str) -> None:
+    assert {f"{paper}/{name}" for name in rows(paper)} == {formula.id for formula in formulas(paper)}
+
+
+def test_rows_of_one_error_name_one_root_and_a_root_of_one_paper() -> None:
+    roots = {row.root for paper in ("awsgld", "chen2015", "vr-resgld") for row in rows(paper).values()} - {""}
+    ids = {formula.id for formula in formulas()}
+    shared = roots - ids
+    assert shared == {
+        "awsgld/square-root-of-k", "chen2015/fresh-gradient-noise", "chen2015/lemma-13-commutator", "chen2015/logarithm",
+        "chen2015/mean-flow-commutators", "chen2015/remainder-in-time", "chen2015/second-derivatives",
+        "vr-resgld/correction-factor", "vr-resgld/two-replicas",
+    }  # fmt: skip
 
 
 def test_a_paper_names_all_its_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
