@@ -58,8 +58,8 @@ class Erratum:
                 raise ValueError(f"an erratum needs a {name}")
         if self.fails and not self.holds:
             raise ValueError(f"{self.id} fails: say what holds instead")
-        if missing := [name for name in WEIGHT if self.fails and not getattr(self, name)]:
-            raise ValueError(f"{self.id} fails: say its {', '.join(missing)}")
+        if unsaid := [name for name in WEIGHT if self.fails and not getattr(self, name)]:
+            raise ValueError(f"{self.id} fails: say its {', '.join(unsaid)}")
         if self.fails and self.severity not in SEVERITIES:
             raise ValueError(f"severity={self.severity!r}; one of {', '.join(SEVERITIES)}")
         if self.method not in get_args(Rung):

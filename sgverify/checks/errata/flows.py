@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 
 from sgverify.checks.errata.formula import Examination, formula
@@ -76,11 +76,11 @@ def remainder() -> Examination:
     """(Lh) O(h^2) in (50): the third order over T^3, T = L h, of two halves with opposite noises, for every even L."""
     third = third_order_of_halves()
     moves = noise_moves_at_third_order(kinetic, DIMENSION)
-    weights: Counter[str] = Counter()
+    weights: defaultdict[str, Fraction] = defaultdict(Fraction)
     for commutator, coefficient in bch_series("ABC", (Fraction(1),) * 3, 3)[3].items():
         for word, factor in words_of(commutator).items():
             weights[word] += Fraction(coefficient) * factor
-    largest = max(map(abs, weights.values()))
+    largest = max(abs(weight) for weight in weights.values())
     return Examination(
         printed=f"with the noise V in the first half of the steps and -V in the second the third order is T^3 ({text_of(third)}) "
         "for every even L: at a fixed T it does not fall with h"
