@@ -118,6 +118,7 @@ def test_a_report_can_be_replayed(call: Call, small: list[str]) -> None:
     assert "DIFFERENT" not in answer.err and answer.err.count("the same") == 4
 
 
+@pytest.mark.power  # a pool of processes
 def test_the_evidence_does_not_depend_on_the_number_of_workers(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,7 @@ def decreasing(references: tuple[str, ...] = POOL, **options: Any) -> st.SearchS
     )
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(
     subjects(dims=DIMS, sizes=(3, 4), kinds=("full", "additive", "iid", "without-replacement")).filter(
         lambda subject: longest(subject, MOST_PATHS) >= 1
@@ -57,7 +57,7 @@ def out_of_reach(subject: Subject) -> bool:
     return subject.noise.exchangeable and subject.target.dim > 1
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(decreasing(), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)
@@ -69,14 +69,14 @@ def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: s
             assert evidence.verdict == "conforms", evidence.reason
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(decreasing())
 def test_every_decreasing_schedule_is_consistent(subject: Subject) -> None:
     evidence = judged(subject, "chen2015/corollary-6", "consistency")
     assert evidence.verdict == ("inconclusive" if out_of_reach(subject) else "conforms"), evidence.reason
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(st.integers(1, 4), exponents(), st.sampled_from([None, 1, 2, 3, 4]))
 def test_the_rate_of_the_weighted_bias_is_that_of_its_sum(
     leading: int, alpha: float, simple: int | None

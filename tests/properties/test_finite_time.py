@@ -35,7 +35,7 @@ def short_runs(**options: object) -> SearchStrategy[Subject]:
     return drawn.filter(lambda subject: longest(subject, MOST_PATHS) >= 1)
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(short_runs(kinds=FRESH), st.integers(1, 4))
 def test_bias_and_mean_square_error_are_those_of_all_paths(subject: Subject, steps: int) -> None:
     note_replay(subject.reference, subject.configuration, "chen2015/theorem-3")
@@ -52,7 +52,7 @@ def test_bias_and_mean_square_error_are_those_of_all_paths(subject: Subject, ste
 
 # Most subjects have longer epochs than can be enumerated: that is known, and not slow.
 @settings(
-    max_examples=examples(40), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+    max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
 @given(short_runs(kinds=["reshuffle", "symmetric"]), st.integers(1, 4))
 def test_errors_under_reshuffling_are_those_of_all_permutations(subject: Subject, steps: int) -> None:
@@ -69,7 +69,7 @@ def test_errors_under_reshuffling_are_those_of_all_permutations(subject: Subject
         assert abs(square.value - due.mean_square) <= square.error_bound + due.mean_square_error
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(short_runs(), st.sampled_from([0.5, 0.9, 1.25]), st.integers(1, 3))
 def test_errors_under_a_scaled_likelihood_are_those_of_all_paths(
     subject: Subject, scale: float, steps: int
@@ -93,7 +93,7 @@ def test_errors_under_a_scaled_likelihood_are_those_of_all_paths(
         assert abs(square.value - due.mean_square) <= square.error_bound + due.mean_square_error
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(20))
 @given(short_runs(kinds=("full", "iid", "additive"), degree=4, lowest=3), st.integers(1, 3))
 def test_bias_to_degree_four_is_that_of_all_paths(subject: Subject, steps: int) -> None:
     assume(subject.target.dim == 1)
@@ -104,7 +104,7 @@ def test_bias_to_degree_four_is_that_of_all_paths(subject: Subject, steps: int) 
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(subjects(dims=DIMS), st.sampled_from([Fraction(1, 2), Fraction(1, 3)]))
 def test_bias_at_a_horizon_follows_its_law(subject: Subject, alpha: Fraction) -> None:
     """bias = sum_j b_j h^j + (1/L) sum_j tau_j h^(j-1) + O(h^5) at h = C L^-alpha, at L = 10^15 and 10^18.
@@ -127,7 +127,7 @@ def test_bias_at_a_horizon_follows_its_law(subject: Subject, alpha: Fraction) ->
     assert left[1].abs_lower() <= 2 * fall * left[0].abs_upper(), left
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(subjects(dims=[1], kinds=FRESH))
 def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> None:
     """L h Var(phi^) = sigma_0^2 + O(h) + O(1/(L h)): from h to h/256 the gap falls by 256 or more.
@@ -150,7 +150,7 @@ def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> Non
     assert gaps[1].abs_lower() <= gaps[0].abs_upper() * 2 / 256 + left + 2.0**-50, gaps
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(22))
 @given(subjects(POOL, dims=DIMS), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorems_2_and_3_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)

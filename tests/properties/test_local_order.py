@@ -48,7 +48,7 @@ def leading_operator(scheme: Scheme, proof: AlphabetProof) -> tuple[int, Operato
     return result.order, difference(total, {}, proof.ring)
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(35))
 @given(generated_words())
 def test_the_power_series_and_bch_leave_the_same_leading_operator(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "sgverify/stated-order")
@@ -66,7 +66,7 @@ def test_the_power_series_and_bch_leave_the_same_leading_operator(scheme: Scheme
     assert difference(moved, leading, proof.ring) == {}
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(35))
 @given(generated_words(palindromic=True))
 def test_palindromes_have_even_order(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "chen2015/lemma-8")
@@ -77,7 +77,7 @@ def test_palindromes_have_even_order(scheme: Scheme) -> None:
     assert order.averaged_order == 1
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(35))
 @given(generated_words(palindromic=False))
 def test_consistent_words_have_order_one_at_least(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "sgverify/stated-order")
@@ -92,7 +92,7 @@ def holds_lemma_8(subject: Subject) -> None:
     assert evidence.sharp == (subject.order.order == 2)
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(35))
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
         lambda one: words(alphabet=one, palindromic=True, most=9)
@@ -108,7 +108,7 @@ def test_lemma_8_conforms_for_the_shortest_palindromes_in_two_dimensions(prefix:
         holds_lemma_8(subject_of(f"{prefix}-{''.join((*order, *order[-2::-1])).lower()}", Configuration()))
 
 
-@settings(max_examples=examples(70))
+@settings(max_examples=examples(35))
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
         lambda one: words(alphabet=one, palindromic=False, most=4)

@@ -24,7 +24,7 @@ def questions(draw: Any) -> tuple[TargetTable, str, float]:
     return table, text, draw(temperatures())
 
 
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(40))
 @given(questions())
 def test_posterior_averages_are_gaussian_moments(question: tuple[TargetTable, str, float]) -> None:
     table, text, temperature = question

@@ -24,7 +24,7 @@ from sgverify.strategies.targets import NAMES
 from sgverify.targets import build_target
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.sampled_from([1.0, 1.5, 25.0, 1000.0]), st.data())
 def test_targets_have_the_prescribed_condition_exactly(condition: float, data: Any) -> None:
     table = data.draw(targets(dims=[2, 3, 4], condition=condition))
@@ -57,7 +57,7 @@ def test_every_target_is_drawn_valid_and_without_symmetry(name: str) -> None:
     valid()
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     schemes(dynamics=DYNAMICS, memory=True).flatmap(
         lambda s: st.tuples(st.just(s), configurations(scheme=s, dims=[1]))
@@ -76,7 +76,7 @@ def test_schemes_of_all_dynamics_load_by_their_reference_and_make_subjects(
     assert subject.step > 0
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(words(shares="composed"))
 def test_composed_words_have_irrational_shares_and_keep_their_order(scheme: Scheme) -> None:
     word = scheme.word
@@ -93,7 +93,7 @@ def test_schemes_with_memory_carry_what_they_say() -> None:
     assert [local_order(scheme, 2).order for scheme in REMEMBERING] == [1, 2]
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     targets(data=True, dims=[1, 2]).flatmap(lambda t: st.tuples(st.just(t), gradients(target=t, biased=True)))
 )
@@ -106,7 +106,7 @@ def test_what_hides_bugs_is_rare() -> None:
     """statistics.md: T != 1, dim >= 2, asymmetric data and a strong prior, or whole classes of bugs are invisible."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=100)
+    @settings(max_examples=50)
     @given(configurations(kinds=["iid", "svrg", "additive", "full"]))
     def count(c: Configuration) -> None:
         target = build_target(c.target)

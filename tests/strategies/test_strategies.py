@@ -44,7 +44,7 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(schemes().flatmap(lambda one: st.tuples(st.just(one), configurations(scheme=one))))
 def test_every_configuration_is_valid_and_survives_json_toml_and_the_command_line(
     drawn: tuple[Scheme, Configuration],
@@ -72,7 +72,7 @@ def _toml(value: str) -> str:
     return value
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(1, 5).flatmap(lambda dim: st.tuples(st.just(dim), st.data())))
 def test_precisions_have_the_drawn_spectrum_in_short_decimals(drawn: tuple[int, Any]) -> None:
     dim, data = drawn
@@ -87,7 +87,7 @@ def test_precisions_have_the_drawn_spectrum_in_short_decimals(drawn: tuple[int, 
 
 @pytest.mark.parametrize("shape", ["diagonal", "dense"])
 def test_a_prescribed_condition_number_is_met(shape: Any) -> None:
-    @settings(max_examples=50)
+    @settings(max_examples=25)
     @given(precisions(dim=4, condition=25.0, smallest=2.0, shape=shape))
     def check(value: Any) -> None:
         matrix = np.array(value) if shape == "dense" else np.diag(value)
@@ -103,7 +103,7 @@ def test_eigenvalues_hold_both_ends() -> None:
     assert min(values) == 2 and max(values) == 18
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(temperatures(), frictions(), decimals(low=-1.0, high=1.0, places=3))
 def test_numbers_are_decimals_and_not_one(temperature: float, friction: float, number: float) -> None:
     assert 1 not in (temperature, friction)
@@ -111,7 +111,7 @@ def test_numbers_are_decimals_and_not_one(temperature: float, friction: float, n
     assert 1000 % exact(number).denominator == 0 and abs(number) <= 1
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(targets())
 def test_targets_are_built_and_their_data_are_asymmetric(table: Any) -> None:
     target = build_target(table)
@@ -123,7 +123,7 @@ def test_targets_are_built_and_their_data_are_asymmetric(table: Any) -> None:
         assert max(np.diag(target.precision_float64())) > 0
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(targets(data=True).flatmap(lambda table: st.tuples(st.just(table), gradients(target=table))))
 def test_gradients_fit_their_targets(drawn: Any) -> None:
     table, gradient = drawn
@@ -144,7 +144,7 @@ def test_gradients_fit_their_targets(drawn: Any) -> None:
 def test_every_kind_of_everything_is_drawn() -> None:
     kinds, names, dims, data, shapes = set(), set(), set(), set(), set()
 
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     @given(configurations(), schemes())
     def collect(configuration: Configuration, scheme: Scheme) -> None:
         kinds.add(configuration.gradient.kind)
@@ -159,7 +159,7 @@ def test_every_kind_of_everything_is_drawn() -> None:
     assert names == {True, False} and shapes == {0, 1, 2}
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     st.integers(1, 3).flatmap(lambda dim: st.tuples(st.just(dim), observables(dim=dim, state=("theta", "p"))))
 )
@@ -178,7 +178,7 @@ def test_test_functions_reach_degree_four_in_one_dimension_only() -> None:
     )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(words(palindromic=True), words(palindromic=False))
 def test_words_are_what_was_asked_for_and_have_references(symmetric: Scheme, other: Scheme) -> None:
     assert symmetric.word.palindromic and not other.word.palindromic
@@ -208,7 +208,7 @@ def test_a_spelling_that_is_none_is_refused() -> None:
             load_scheme(f"sgverify.strategies.spelled:{spelling}")
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(schedules(limit=0.37))
 def test_schedules_stay_below_the_limit(table: Any) -> None:
     size = table.step if table.kind == "fixed" else table.scale
@@ -216,6 +216,7 @@ def test_schedules_stay_below_the_limit(table: Any) -> None:
     assert table.alpha is None or 0 < table.alpha < 1
 
 
+@pytest.mark.power  # some thousand configurations; test_shrinking has the parts
 def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
     smallest = find(
         configurations(scheme=NAMED["sghmc-aboba"], dims=[1]),

@@ -82,6 +82,7 @@ def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(suite: pyt
     assert "pieces of evidence" not in result.stdout.str()
 
 
+@pytest.mark.power  # three processes of pytest
 def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: pytest.Pytester) -> None:
     alone = run(suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "stated or property")
     rows = (suite.path / "sgverify-regressions.jsonl").read_text()
