@@ -8,6 +8,7 @@ from typing import Any
 
 from sgverify.checks.averaged_noise import averaged_noise_or_why
 from sgverify.checks.configured_steps import USUAL, differences
+from sgverify.checks.conjugate_words import conjugacy_certificate, in_words
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.memory_bias import order_of_memory
@@ -48,22 +49,21 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
     if claim.id == STATED:
         facts["K"] = subject.scheme.order or 1
     prediction = claim.predict(CHECK, facts)
+    judgement = _judge(
+        proved,
+        prediction.exponent,
+        subject.target.dim,
+        base=subject.proof_dimension,
+        stated=claim.id == STATED,
+        claimed=subject.scheme.order,
+    )
+    judgement = replace(judgement, reason=judgement.reason + in_words(subject))
     return make_evidence(
         subject,
         claim,
         CHECK,
         method="proof",
-        judgement=_as_a_function_of_h(
-            subject,
-            proved.order,
-            _judge(
-                proved,
-                prediction.exponent,
-                subject.target.dim,
-                stated=claim.id == STATED,
-                claimed=subject.scheme.order,
-            ),
-        ),
+        judgement=_as_a_function_of_h(subject, proved.order, judgement),
         prediction=prediction,
         found=proved.order.order,
         certificate=_certificate(subject, proved),
@@ -87,7 +87,9 @@ def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> 
     return unsettled(subject, claim, CHECK, reason)
 
 
-def _judge(proved: Proved, predicted: Fraction, dim: int, *, stated: bool, claimed: int | None) -> Judgement:
+def _judge(
+    proved: Proved, predicted: Fraction, dim: int, *, base: int, stated: bool, claimed: int | None
+) -> Judgement:
     order = proved.order
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
@@ -115,7 +117,7 @@ def _judge(proved: Proved, predicted: Fraction, dim: int, *, stated: bool, claim
         return Judgement(
             "violates",
             False,
-            f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved)}",
+            f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
         )
     if not proved.reaches(dim):
         missed = f"and target.dim={dim} is not among them"
@@ -173,10 +175,15 @@ def _where(order: LocalOrder) -> str:
     return f"P_h and exp(hL) differ at h^{given.power}{place}"
 
 
-def _where_wrong(proved: Proved) -> str:
-    """The dimension that a defect was found in, where there are others without it."""
-    others = [dim for dim in proved.dims if dim != proved.order.dim]
-    return f"; in dimension {proved.order.dim}, and not in {dimensions_text(others)}" if others else ""
+def _where_wrong(proved: Proved, base: int) -> str:
+    """The dimension that a defect was found in, where there are others without it.
+
+    Those agree to the order of the dimension `base`: only where another dimension has less is it without the defect.
+    """
+    others = [dim for dim in proved.dims if dim != proved.order.dim and proved.order.dim != base]
+    if not others:
+        return ""
+    return f"; in dimension {proved.order.dim}, and not in {dimensions_text(others)}"
 
 
 def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
@@ -212,6 +219,7 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
             "faults": list(subject.alphabet.faults),
         }
         certificate["bch"] = _bch(subject.scheme, word, subject.alphabet.proved, order.dim)
+        certificate["conjugacy"] = conjugacy_certificate(subject)
     return certificate
 
 

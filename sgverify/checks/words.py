@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
+from sgverify.checks.conjugate_words import OWN_GRADIENT, classes_of
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.subject import Subject
@@ -51,6 +53,12 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         }
     except NotExpandableError as error:
         return unsettled(subject, claim, quantity, f"a word has no power series: it uses {error}")
+    given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
+    conjugate = {"full gradients": classes_of(given)} | {
+        name: classes_of(given, kind)
+        for name, kind in (("fresh minibatches", "iid"), ("fresh gradient noise", OWN_GRADIENT))
+    }
+    averaged = {order.averaged.text if order.averaged else "0" for order in others.values()}
     orders = {text: order.order for text, order in others.items()}
     defects = {
         text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()
@@ -73,6 +81,9 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     else:
         others_of_it = ", ".join(text for text in orders if text != word.text)
         judgement = Judgement("conforms", True, f"{others_of_it} and {word.text} share {says}")
+    judgement = replace(
+        judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
+    )
     return make_evidence(
         subject,
         claim,
@@ -83,7 +94,29 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         found=found,
         certificate={
             "orders": orders,
+            "conjugate": conjugate,
             "leading_defects": {**defects, word.text: own},
             "proved_in_dimension": DIMENSION,
         },
     )
+
+
+def _classes_text(conjugate: dict[str, list[list[str]]], one_averaged_error: bool) -> str:
+    """Which words are one chain begun elsewhere in its step, and what fresh minibatches leave of it."""
+    full, fresh = conjugate["full gradients"], conjugate["fresh minibatches"]
+    text = f"with full gradients they are {_counted(full)} by a cut elsewhere in the step: {_listed(full)}"
+    if len(fresh) < sum(map(len, fresh)):
+        text += f"; with a fresh minibatch for each step {_counted(fresh)}: {_listed(fresh)}"
+    else:
+        text += "; with a fresh minibatch for each step no cut makes one of another"
+    return text + (
+        ", and all share one leading error averaged over minibatches" if one_averaged_error else ""
+    )
+
+
+def _counted(classes: list[list[str]]) -> str:
+    return f"{len(classes)} class{'es' * (len(classes) > 1)}"
+
+
+def _listed(classes: list[list[str]]) -> str:
+    return ", ".join(" ~ ".join(group) for group in classes)

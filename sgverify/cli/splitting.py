@@ -9,6 +9,7 @@ import click
 
 from sgverify.cli import output
 from sgverify.cli.commands import JSON
+from sgverify.errors import DefinitionError
 
 _LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
 
@@ -37,6 +38,15 @@ _LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
     type=click.Choice(["all", "symmetric"]),
     help="The equations that the coefficients of the word must satisfy, through --degree (3).",
 )
+@click.option(
+    "--conjugate-to",
+    "other",
+    metavar="WORD",
+    help="Whether WORD is the same chain begun elsewhere in its step: word = u v and WORD = v u.",
+)
+@click.option(
+    "--conjugate-coefficients", "other_coefficients", metavar="...", help="The shares of that WORD."
+)
 @JSON
 def bch(
     word: str,
@@ -45,6 +55,8 @@ def bch(
     degree: int | None,
     modified: bool,
     conditions: str | None,
+    other: str | None,
+    other_coefficients: str | None,
     json_path: str | None,
 ) -> int:
     """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...)."""
@@ -68,6 +80,11 @@ def bch(
     lines += [f"  {term}" for term in result.leading]
     if not result.rounded:
         document["first_even_degree"], line = _time_symmetry(result)
+        lines.append(line)
+        document["up_to_conjugacy"], more = _up_to_conjugacy(result, degree)
+        lines += more
+    if other is not None or other_coefficients is not None:
+        document["conjugate_to"], line = _conjugate(result, other, other_coefficients)
         lines.append(line)
     if decimals == "exact" and _LONG_DECIMAL.search(coefficients or ""):
         lines.append("  decimals were read exactly; for printed ones: --decimals rounded, or ~ before each")
@@ -99,6 +116,44 @@ def _time_symmetry(result: Any) -> tuple[int | None, str]:
     if first is None:
         return None, f"  Z is odd through degree {result.degree}"
     return first, f"  not time-symmetric: Z has a part of degree {first}"
+
+
+def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
+    """The order that a cut elsewhere in the step has, where it is higher."""
+    from sgverify.exact.conjugacy import effective_order
+
+    found = effective_order(result.word, result.coefficients, degree)
+    if not found.raised:
+        return None, []
+    slopes = {letter: str(share) for letter, share in (found.slopes or {}).items() if share != 0}
+    cuts = [str(cut) for cut in found.cuts]
+    off = " + ".join(f"({share}) {letter}" for letter, share in slopes.items())
+    lines = [
+        f"  order {found.order} up to conjugacy: averages of f are off by h E[Y f], Y = {off}, unless they are read after u"
+    ]
+    document = {"order": found.order, "cuts": cuts, "averages_off_by": slopes}
+    return document, [*lines, *(f"    {cut}" for cut in cuts)]
+
+
+def _conjugate(result: Any, other: str | None, coefficients: str | None) -> tuple[dict[str, Any], str]:
+    from sgverify.exact.conjugacy import conjugacy, product_text
+    from sgverify.exact.splitting import Splitting, read_splitting
+
+    if other is None:
+        raise DefinitionError(
+            f"conjugate-coefficients={coefficients!r}: expected the word that they are of; give --conjugate-to too"
+        )
+    two = read_splitting(other, coefficients)
+    if result.rounded or two.rounded:
+        raise DefinitionError(
+            f"conjugate-to={other!r}: conjugacy is equality of shares; expected exact numbers; leave out the ~ of decimals"
+        )
+    found = conjugacy(Splitting(result.word, result.coefficients), two)
+    if found is None:
+        says = f"no: bent to circles, {result.word} and {two.word} are not the same letters and shares"
+        return {"word": two.word, "conjugate": False}, f"  conjugate to {two.word}: {says}"
+    identity = {"u": product_text(found.u), "v": product_text(found.v), "proved": found.proved}
+    return {"word": two.word, "conjugate": True, **identity}, f"  conjugate to {two.word}: {found}"
 
 
 def _modified(word: str, coefficients: str | None, degree: int | None, decimals: str) -> list[dict[str, Any]]:

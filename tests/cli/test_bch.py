@@ -147,3 +147,26 @@ def test_what_bch_cannot_answer_is_one_message(call: Call, options: list[str], s
     answer = call("bch", "ABA", *options)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert says in answer.err
+
+
+def test_the_order_up_to_conjugacy(call: Call) -> None:
+    document = call("bch", "BAOA", "--json", "-").document["up_to_conjugacy"]
+    assert document["order"] == 2 and document["averages_off_by"] == {"B": "-1/2"}
+    assert "order 2 up to conjugacy" in call("bch", "BAOA").out
+    assert call("bch", "ABO", "--json", "-").document["up_to_conjugacy"] is None
+
+
+def test_whether_two_words_are_conjugate(call: Call) -> None:
+    document = call("bch", "ABOBA", "--conjugate-to", "OBABO", "--json", "-").document["conjugate_to"]
+    assert document["conjugate"] and document["proved"]
+    assert not call("bch", "ABO", "--conjugate-to", "OBA", "--json", "-").document["conjugate_to"][
+        "conjugate"
+    ]
+    shares = call("bch", "ABOBA", "--conjugate-to", "BOBA", "--conjugate-coefficients", "1/2,1,1/2,1")
+    assert "conjugate to BOBA: A/2 B/2 O B/2 A/2 = u v" in shares.out
+    for wrong in (
+        ["--conjugate-coefficients", "1,1"],
+        ["--conjugate-to", "ab"],
+        ["--conjugate-to", "AB", "--decimals", "rounded", "--coefficients", "0.5,1,1,1,0.5"],
+    ):
+        assert call("bch", "ABOBA", *wrong).code == 2

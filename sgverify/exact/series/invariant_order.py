@@ -8,6 +8,7 @@ needed: the method of Leimkuhler and Matthews has 1 at finite times and 2 here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -17,16 +18,18 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zero
 from sgverify.exact.series.conditions import WHERE
-from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
+from sgverify.exact.series.letters import AlphabetProof
+from sgverify.exact.series.operators import Operator, add_to, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Ring, TooShallowError
 from sgverify.exact.series.settled import SettledStep
 from sgverify.exact.series.symbols import derivative_along, operator_of
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import Dynamics, Scheme
+from sgverify.schemes.algebraic import Algebraic, basis_of, coordinates
 from sgverify.schemes.density import default_density
 
-__all__ = ["InvariantOrder", "invariant_order"]
+__all__ = ["InvariantOrder", "invariant_order", "leaves_density"]
 
 HIGHEST = 4
 
@@ -67,6 +70,28 @@ def invariant_order(scheme: Scheme, dim: int = 2, highest: int = 2) -> Invariant
         branch for _, branch in on_every_branch(lambda signs: _on_branch(scheme, dim, highest, signs, energy))
     ]
     return min(found, key=lambda branch: (branch.order, branch.mixes))
+
+
+def leaves_density(
+    alphabet: AlphabetProof, combination: Mapping[str, Fraction | Algebraic], dynamics: Dynamics
+) -> bool:
+    """Whether Y^* rho = 0 is proved, Y a combination of the letters' generators: rho Y f = 0 for every f."""
+    ring = alphabet.ring
+    try:
+        energy = _energy_slopes(dynamics)
+    except NotExpandableError:
+        return False
+    basis = basis_of(list(combination.values()))
+    # Shares are linear over the rationals in numbers that are independent: the sum is 0 where each part is.
+    for part in range(len(basis)):
+        operator: Operator = {}
+        for letter, share in combination.items():
+            times = coordinates(share, basis)[part]
+            for index, value in alphabet.operators[letter].items():
+                add_to(operator, index, value * ring.constant(times))
+        if told_from_zero(_adjoint_on_density(operator, dynamics, ring, energy), ring):
+            return False
+    return True
 
 
 def _on_branch(
