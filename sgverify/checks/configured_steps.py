@@ -60,7 +60,7 @@ def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:
 def _expanded(subject: Subject) -> ExpandedStep | None:
     if "expanded-step" not in subject.shared:
         try:
-            subject.shared["expanded-step"] = ExpandedStep(subject.scheme, subject.model_parameters)
+            subject.shared["expanded-step"] = ExpandedStep(subject.read_scheme, subject.model_parameters)
         except (NotAffineError, NotExpandableError):
             subject.shared["expanded-step"] = None
     known: ExpandedStep | None = subject.shared["expanded-step"]

@@ -18,9 +18,11 @@ from sgverify.schemes.torch_step import TorchStep
 
 
 def measurable(scheme: Scheme) -> bool:
-    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d."""
+    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
     dynamics = scheme.dynamics
-    return not (scheme.memory or dynamics.riemannian or dynamics.positive) and all(
+    asked = scheme.census
+    apart = asked.hessians or asked.parts
+    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
         law.normal for law in scheme.laws
     )
 

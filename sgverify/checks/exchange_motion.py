@@ -9,6 +9,7 @@ import numpy as np
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.exchange_plan import Plan
 from sgverify.checks.exchange_transcript import Step
+from sgverify.errors import DefinitionError
 from sgverify.exact.long_double import LongDouble, LongDoubleGradient, step_in_long_double
 
 STEP_ROUNDING = 1e-9
@@ -55,6 +56,18 @@ class _Felt(LongDoubleGradient):
     def fresh(self) -> _Felt:
         """See `LongDoubleGradient.fresh`."""
         return self
+
+    def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
+        """Refused, as the parts are: what a replica felt was written down of its gradients alone."""
+        raise DefinitionError(
+            "the motion of replicas that ask for Hessian-vector products, or for prior and likelihood apart, is not redone"
+        )
+
+    def prior(self, theta: LongDouble) -> LongDouble:
+        """See `hessian`."""
+        return self.hessian(theta, theta)
+
+    likelihood = prior
 
     def __call__(self, theta: LongDouble) -> LongDouble:
         """See `LongDoubleGradient.__call__`; NaN where the run asked fewer times, or elsewhere."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+from sgverify.checks.prior_part import prior_part
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import contracting_step, typical_step
 from sgverify.configuration import Configuration, load_configuration, settings_of
@@ -29,6 +30,7 @@ from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
 from sgverify.schemes import Scheme, exact
+from sgverify.schemes.parts import with_prior
 from sgverify.targets import Observable, Target, build_target, parse_observable
 from sgverify.targets.metric import CoordinateMetric, parse_metric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -96,11 +98,19 @@ class Subject:
         return gradient_noise(self.configuration.gradient, self.felt)
 
     @cached_property
+    def read_scheme(self) -> Scheme:
+        """The step as the exact engines read it: prior and likelihood by what they are on this target, where it is simple."""
+        if not (self.scheme.census.parts or self.scheme.starts.parts):
+            return self.scheme
+        prior = prior_part(self.felt, noisy=self.configuration.gradient.kind == "additive")
+        return self.scheme if prior is None else with_prior(self.scheme, prior)
+
+    @cached_property
     def model(self) -> Model:
         """The input of the exact engines."""
         c = self.configuration
         return Model(
-            scheme=self.scheme.cut(self.target.dim),
+            scheme=self.read_scheme.cut(self.target.dim),
             target=self.felt,
             observable=self.observable,
             truth=self.truth,
@@ -194,7 +204,7 @@ class Subject:
             if self.model.size + 2 * self.target.dim > LARGEST_WITH_SNAPSHOT:
                 return None
             found = SnapshotStability(
-                self.scheme, self.model.parameters, noise.minibatch, refresh=noise.refresh
+                self.read_scheme, self.model.parameters, noise.minibatch, refresh=noise.refresh
             )
         try:
             return found if found.reaches(SECOND) else None

@@ -40,7 +40,7 @@ def transfer_answers(subject: Subject) -> TransferAnswers:
         engine = ENGINES[subject.scheme.dynamics.state]
         try:
             subject.shared["transfer"] = engine(
-                subject.scheme,
+                subject.read_scheme,
                 subject.target,
                 subject.observable,
                 exact(c.temperature),

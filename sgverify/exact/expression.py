@@ -106,6 +106,8 @@ def text(node: Expression, names: dict[Expression, str]) -> tuple[str, int]:
     if node.operation == "call":
         function, *arguments = node.parts
         return f"{text(function, names)[0]}({', '.join(text(item, names)[0] for item in arguments)})", ATOM
+    if node.operation == "attribute":
+        return ".".join(text(part, names)[0] for part in node.parts), ATOM
     if node.operation == "fresh":
         return f"{text(node.parts[0], names)[0]}.fresh()", ATOM
     if node.operation == "neg":

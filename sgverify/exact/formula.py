@@ -163,6 +163,19 @@ class _Gradient:
         self._run.asked.append(call(self._node, theta))
         return self._run.asked[-1]
 
+    def hessian(self, theta: Expression, vector: Expression) -> Expression:
+        return self._part("hessian", theta, vector)
+
+    def prior(self, theta: Expression) -> Expression:
+        return self._part("prior", theta)
+
+    def likelihood(self, theta: Expression) -> Expression:
+        return self._part("likelihood", theta)
+
+    def _part(self, asked: str, *arguments: Expression) -> Expression:
+        self._run.asked.append(call(Expression("attribute", self._node, name(asked)), *arguments))
+        return self._run.asked[-1]
+
     def fresh(self) -> _Gradient:
         node = Expression("fresh", self._node)
         return _Gradient(self._run, self._run.note(node, "grad"))

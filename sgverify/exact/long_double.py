@@ -100,14 +100,46 @@ class LongDoubleGradient:
 
     def __call__(self, theta: LongDouble) -> LongDouble:
         """Shape (n, d) -> (n, d). Raises `DefinitionError` where the potential is none that Taylor polynomials read."""
-        if self._number < 0:
-            self._number = self._named[0]
-            self._named[0] += 1
+        self._take_number()
         value = self._at(theta.value, self._chosen)
         if self._centre is not None:
             there = np.asarray(self._centre, dtype=EXTENDED)[None]
             value = value + (self._at(there, None) - self._at(there, self._chosen))
         return type(theta)(value)
+
+    def prior(self, theta: LongDouble) -> LongDouble:
+        """The part of the prior. Shape (n, d) -> (n, d)."""
+        return type(theta)(_slopes(self._target.prior, theta.value))
+
+    def likelihood(self, theta: LongDouble) -> LongDouble:
+        """The rest of the gradient. Shape (n, d) -> (n, d)."""
+        return self(theta) - self.prior(theta)
+
+    def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
+        """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
+        if self._clip is not None:
+            raise DefinitionError("a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out")
+        self._take_number()
+        place, along = np.broadcast_arrays(theta.value, vector.value)
+        target = self._target
+        total = _bends(target.prior, place, along)
+        if target.data is not None and target.likelihood is not None:
+            chosen, likelihood = self._chosen, target.likelihood
+            data = target.data if chosen is None else target.data[chosen]
+            factor = EXTENDED(self._scale) * len(target.data) / len(data)
+            for first in range(0, len(data), _PIECE):
+                piece = data[first : first + _PIECE]
+
+                def summed(start: Jet, piece: np.ndarray = piece) -> Any:
+                    return Jet(likelihood(start[:, None, :], piece).c.sum(-1))
+
+                total = total + factor * _bends(summed, place, along)
+        return type(theta)(total)
+
+    def _take_number(self) -> None:
+        if self._number < 0:
+            self._number = self._named[0]
+            self._named[0] += 1
 
     @property
     def _chosen(self) -> list[int] | None:
@@ -133,7 +165,7 @@ class LongDoubleGradient:
     def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
         target = self._target
         starts = [_along(theta, i) for i in range(theta.shape[-1])]
-        total = np.stack([_slope(target.prior(start)) for start in starts], axis=-1)
+        total = _slopes(target.prior, theta)
         if target.data is None or target.likelihood is None:
             return total
         data, factor = target.data, EXTENDED(self._scale)
@@ -257,6 +289,32 @@ def _along(theta: np.ndarray, i: int) -> Jet:
     c[0] = theta
     c[1, ..., i] = 1
     return Jet(c)
+
+
+def _slopes(function: Callable[[Jet], Any], theta: np.ndarray) -> np.ndarray:
+    return np.stack([_slope(function(_along(theta, i))) for i in range(theta.shape[-1])], axis=-1)
+
+
+def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The Hessian times a vector: (H v)_i = |v| (e_i.H u + u.H e_i)/2, u = v/|v|, from (e_i + u).H (e_i + u) and its parts.
+
+    Vectors of one length, so that the differences lose no more than a few bits of |H|.
+    """
+    size = np.sqrt((vector**2).sum(-1, keepdims=True))
+    unit = vector / np.where(size > 0, size, 1)
+
+    def square(direction: np.ndarray) -> np.ndarray:
+        value = function(Jet(np.stack([theta, direction, np.zeros_like(direction)])))
+        _slope(value)
+        return np.asarray(2 * value.c[2])
+
+    own = square(unit)
+    rows = []
+    for i in range(theta.shape[-1]):
+        axis = np.zeros_like(unit)
+        axis[..., i] = 1
+        rows.append((square(axis + unit) - own - square(axis)) / 2)
+    return np.stack(rows, axis=-1) * size
 
 
 def _slope(value: Any) -> np.ndarray:

@@ -137,7 +137,7 @@ class _Reading:
             values = self._scheme.step(
                 (LongDouble(self._nodes), *(LongDouble(value) for value in memory)),
                 h=LongDouble(EXTENDED(h)),
-                grad=_Gradient(self.grad),
+                grad=_Gradient(self.grad, self._full),
                 noise=Noise(lambda law: LongDouble(np.full(shape, EXTENDED(next(drawn))))),
                 dim=1,
                 T=LongDouble(EXTENDED(self._temperature)),
@@ -197,11 +197,15 @@ class _Reading:
 
 
 class _Gradient:
-    def __init__(self, function: Callable[[LongDouble], LongDouble]) -> None:
+    def __init__(self, function: Callable[[LongDouble], LongDouble], full: LongDoubleGradient) -> None:
         self._function = function
+        self.hessian, self.prior = full.hessian, full.prior
 
     def __call__(self, theta: LongDouble) -> LongDouble:
         return self._function(theta)
+
+    def likelihood(self, theta: LongDouble) -> LongDouble:
+        return self(theta) - self.prior(theta)
 
     def fresh(self) -> _Gradient:
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from sgverify.errors import ConfigurationError
 from sgverify.samplers.adapted import AdaptedWeights
 from sgverify.samplers.gradients import Estimator
 
@@ -46,3 +47,17 @@ class AdaptedEstimator(Estimator):
         slope = self._inner.evaluate(theta, step, minibatch, evaluation)
         energy = self._inner.energy(theta, step, minibatch)
         return slope * self._weights.multiplier(energy).to(slope.dtype)
+
+    def prior(self, theta: Tensor) -> Tensor:
+        """Refused: the multiplier is that of the whole energy."""
+        raise _whole("the gradients of prior and likelihood apart")
+
+    def hessian(self, theta: Tensor, vector: Tensor, step: int, minibatch: int) -> Tensor:
+        """Refused: the multiplier jumps where the region changes."""
+        raise _whole("Hessian-vector products")
+
+
+def _whole(what: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"a step that asks for {what} under adapted weights: expected one of grad(theta), which the weights bend as a whole"
+    )

@@ -54,6 +54,19 @@ def value_and_gradient(function: Callable[[Chains], Any], points: Tensor) -> tup
     return value.detach()[..., 0], gradient
 
 
+def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
+    """The Hessian at each point times the vector there. Shapes (*batch, d), (*batch, d) -> (*batch, d)."""
+    with torch.enable_grad():
+        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+        value: Tensor = function(Chains(at)).tensor
+        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
+        if not gradient.requires_grad:
+            return torch.zeros_like(points)
+        # Points do not meet: the sum over them keeps each one's own.
+        (found,) = torch.autograd.grad((gradient * vectors.detach()).sum(), at, materialize_grads=True)
+    return found
+
+
 def value_of(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
     """The value at each point, in float64. Shape (*batch, d) -> (*batch)."""
     with torch.no_grad():

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgverify.samplers.autograd import inner, linearise, of_batch, of_pair, value_and_gradient, value_of
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.autograd import (
+    hessian_product,
+    inner,
+    linearise,
+    of_batch,
+    of_pair,
+    value_and_gradient,
+    value_of,
+)
 from sgverify.samplers.carrier import product
 from sgverify.samplers.summation import RUN, add_up, in_order
 from sgverify.targets import Target
@@ -138,6 +147,29 @@ class Potential:
         scale = len(self.data) / len(chosen)
         return energy + scale * heights, slope + scale * slopes
 
+    def hessian(self, theta: Tensor, vector: Tensor, chosen: Tensor | None = None) -> Tensor:
+        """The Hessian of U at theta times a vector, or of its estimate on a minibatch. Shapes (*batch, d) -> (*batch, d).
+
+        prior'' v + N/n sum_i likelihood''(x_i) v; `chosen` as in `energy_over`. Raises `ConfigurationError` where gradients
+        are clipped datum by datum, and so are those of no potential.
+        """
+        if type(self)._felt is not Potential._felt:
+            raise ConfigurationError(
+                "gradient.clip with a step that asks for grad.hessian: a clipped gradient has no Hessian of a potential; leave "
+                "gradient.clip out"
+            )
+        if self.affine is not None and (chosen is None or self.affine.deviations is not None):
+            return self.affine.times(vector)
+        total = hessian_product(self.target.prior, theta, vector)
+        if self.data is None:
+            return total
+        added = torch.zeros_like(total)
+        for data, weights in self._pieces(theta, chosen):
+            wide = (len(data), *theta.shape)
+            each = hessian_product(of_pair(self.target, data), theta.expand(wide), vector.expand(wide))
+            added = add_up(added, each if weights is None else each * weights[..., None])
+        return total + added if chosen is None else total + (len(self.data) / len(chosen)) * added
+
     def _felt(self, gradients: Tensor) -> Tensor:
         """What is made of each datum's gradient before they are summed. Shape (n, *batch, d)."""
         return gradients
@@ -214,8 +246,11 @@ class Affine:
 
     def linear(self, theta: Tensor) -> Tensor:
         """H (theta - centre). Shape (*batch, d) -> (*batch, d)."""
-        delta = theta - self.centre
-        return delta * self.transposed if self.transposed.ndim == 1 else product(delta, self.transposed)
+        return self.times(theta - self.centre)
+
+    def times(self, vector: Tensor) -> Tensor:
+        """H v. Shape (*batch, d) -> (*batch, d)."""
+        return vector * self.transposed if self.transposed.ndim == 1 else product(vector, self.transposed)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> Affine:
         """The same in a dtype and on a device; the deviations and heights stay in float64, in which they are summed."""

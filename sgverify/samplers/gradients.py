@@ -63,6 +63,17 @@ class Estimator:
         """The gradient at theta in the given step of the block. Shape (S, C, d) -> (S, C, d)."""
         return self.potential.full(theta)
 
+    def prior(self, theta: Tensor) -> Tensor:
+        """The part of the gradient at theta that is the prior's. Shape (S, C, d) -> (S, C, d)."""
+        return self.potential.prior(theta)
+
+    def hessian(self, theta: Tensor, vector: Tensor, step: int, minibatch: int) -> Tensor:
+        """The Hessian at theta of the estimate on this minibatch, times a vector. Shapes (S, C, d) -> (S, C, d).
+
+        What an estimator adds that does not depend on theta (noise, what was known at a snapshot) has no Hessian.
+        """
+        return self.potential.hessian(theta, vector, self.chosen(step, minibatch))
+
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
         """U at theta, estimated on a minibatch of the step where there are any. Shape (S, C, d) -> (S, C)."""
         return self.potential.energy(theta)
@@ -209,14 +220,30 @@ class Gradient:
 
     def __call__(self, theta: Chains) -> Chains:
         """The gradient estimate at theta. Shape (S, C, d) -> (S, C, d)."""
-        asked = self._asked
+        asked, minibatch = self._asked, self._number()
+        asked.evaluations += 1
+        value = asked.estimator.evaluate(theta.tensor, asked.step, minibatch, asked.evaluations - 1)
+        return Chains(value)
+
+    def prior(self, theta: Chains) -> Chains:
+        """The prior's part of the gradient. Shape (S, C, d) -> (S, C, d)."""
+        return Chains(self._asked.estimator.prior(theta.tensor))
+
+    def likelihood(self, theta: Chains) -> Chains:
+        """The rest of the gradient estimate: the likelihood's, with all noise. Shape (S, C, d) -> (S, C, d)."""
+        return self(theta) - self.prior(theta)
+
+    def hessian(self, theta: Chains, vector: Chains) -> Chains:
+        """The Hessian on the minibatch, times a vector. Shapes (S, C, d), (S, C, d) -> (S, C, d)."""
+        place, along = torch.broadcast_tensors(theta.tensor, vector.tensor)
+        return Chains(self._asked.estimator.hessian(place, along, self._asked.step, self._number()))
+
+    def _number(self) -> int:
         # Numbered when first asked, so that a minibatch that is named and never used is not drawn.
         if self._minibatch < 0:
-            self._minibatch = asked.minibatches
-            asked.minibatches += 1
-        asked.evaluations += 1
-        value = asked.estimator.evaluate(theta.tensor, asked.step, self._minibatch, asked.evaluations - 1)
-        return Chains(value)
+            self._minibatch = self._asked.minibatches
+            self._asked.minibatches += 1
+        return self._minibatch
 
     def fresh(self) -> Gradient:
         """The gradient on another minibatch of the same step."""

@@ -27,12 +27,15 @@ class Census:
     """What one run of a definition asked for: the laws of its draws in order, numbers of gradients and minibatches.
 
     `longest`: the coordinates after which its constants repeat, at most; 1 where they tell no coordinates apart.
+    `hessians` counts Hessian-vector products; `parts`: the gradient of the prior, or of the likelihood, is asked for apart.
     """
 
     laws: tuple[NoiseLaw, ...]
     gradients: int
     minibatches: int
     longest: int = 1
+    hessians: int = 0
+    parts: bool = False
 
     @property
     def draws(self) -> int:
@@ -45,6 +48,8 @@ class Census:
             self.gradients + other.gradients,
             self.minibatches + other.minibatches,
             max(self.longest, other.longest),
+            self.hessians + other.hessians,
+            self.parts or other.parts,
         )
 
 
@@ -56,11 +61,31 @@ class _Gradient:
         self._minibatch = minibatch
 
     def __call__(self, theta: Any) -> Abstract:
-        if not isinstance(theta, Abstract) or theta.kind != VECTOR:
-            raise Refused("grad() of something that is not a vector; pass the position, e.g. grad(theta)")
+        return self._evaluated("grad", theta)
+
+    def likelihood(self, theta: Any) -> Abstract:
+        self._run.parts = True
+        return self._evaluated("grad.likelihood", theta)
+
+    def prior(self, theta: Any) -> Abstract:
+        _check_position("grad.prior", theta)
+        self._run.parts = True
+        return Abstract(VECTOR, theta.noisy, ("grad.prior", theta.mark))
+
+    def hessian(self, theta: Any, vector: Any) -> Abstract:
+        _check_position("grad.hessian", theta)
+        if not isinstance(vector, Abstract) or vector.kind != VECTOR:
+            raise Refused("grad.hessian() of something that is not a vector; pass (theta, v), H(theta) v is returned")
+        self._run.hessians += 1
+        self._run.asked.add(self._minibatch)
+        noisy = theta.noisy or vector.noisy
+        return Abstract(VECTOR, noisy, ("grad.hessian", self._minibatch, theta.mark, vector.mark))
+
+    def _evaluated(self, name: str, theta: Any) -> Abstract:
+        _check_position(name, theta)
         self._run.gradients += 1
         self._run.asked.add(self._minibatch)
-        return Abstract(VECTOR, theta.noisy, ("grad", self._minibatch, theta.mark))
+        return Abstract(VECTOR, theta.noisy, (name, self._minibatch, theta.mark))
 
     def fresh(self) -> _Gradient:
         self._run.fresh += 1
@@ -70,9 +95,15 @@ class _Gradient:
         if name.startswith("__"):
             raise AttributeError(name)
         raise Refused(
-            f"grad.{name}; known are grad(theta), the gradient of the whole potential on this step's minibatch, and grad.fresh(), "
-            "that of another minibatch; what else there is no definition for, `sgverify list face` tells with the way on"
+            f"grad.{name}; known are grad(theta), the gradient of the whole potential on this step's minibatch, its parts "
+            "grad.prior(theta) and grad.likelihood(theta), grad.hessian(theta, v), the Hessian there times v, and grad.fresh(), "
+            "the same of another minibatch; what else there is no definition for, `sgverify list face` tells with the way on"
         )
+
+
+def _check_position(name: str, theta: Any) -> None:
+    if not isinstance(theta, Abstract) or theta.kind != VECTOR:
+        raise Refused(f"{name}() of something that is not a vector; pass the position, e.g. {name}(theta)")
 
 
 class _Potential:
@@ -132,7 +163,8 @@ class AbstractMetric:
 class _Run:
     def __init__(self) -> None:
         self.laws: list[NoiseLaw] = []
-        self.gradients = 0
+        self.gradients = self.hessians = 0
+        self.parts = False
         self.fresh = 0
         self.asked: set[int] = set()
 
@@ -186,7 +218,10 @@ def _run_once(
             f"{where(function, error)}: `{function.__name__}` raised {type(error).__name__}: {error}; "
             "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
         ) from None
-    return value, Census(tuple(run.laws), run.gradients, len(run.asked), max(lengths, default=1))
+    longest = max(lengths, default=1)
+    return value, Census(
+        tuple(run.laws), run.gradients, len(run.asked), longest, run.hessians, run.parts
+    )
 
 
 def _marks(value: Any) -> Any:

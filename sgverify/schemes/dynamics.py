@@ -95,6 +95,11 @@ def dynamics(
                     f"{where(function)}: dynamics `{function.__name__}` may not ask for `{ingredient}`"
                 )
         value, census = run_abstractly(function, shapes, declaration.ingredients)
+        if census.hessians or census.parts:
+            raise DefinitionError(
+                f"{where(function)}: dynamics `{function.__name__}` asks for Hessian-vector products, or for prior and likelihood "
+                "apart; expected a drift of grad(theta), as generators and invariant laws are read; a step may ask for them"
+            )
         if not (isinstance(value, tuple) and len(value) == 2):
             raise DefinitionError(
                 f"{where(function)}: dynamics `{function.__name__}` must return the pair (drift, diffusion), "

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sgverify.errors import DefinitionError, UnknownNameError
-from sgverify.schemes.abstract import check_returned, run_abstractly
+from sgverify.schemes.abstract import Census, check_returned, run_abstractly
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.coefficients import read_coefficients
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
@@ -31,6 +31,7 @@ class Letter:
     name: str
     function: Callable[..., Any] = field(repr=False)
     declaration: Declaration = field(repr=False)
+    census: Census = field(repr=False)
 
     def flow(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
         """The state after time `t`; `t` and the other ingredients by keyword."""
@@ -165,7 +166,7 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
         letter.flow(
             (1.0,) * len(dynamics.state),
             t=-0.5,
-            grad=lambda theta: theta,
+            grad=_Itself(),
             noise=Noise(lambda law: 1.0),
             dim=1,
             **given,
@@ -175,6 +176,21 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     except Exception:  # a letter that plain numbers cannot run: its readings will say what they meet
         return True
     return True
+
+
+class _Itself:
+    """A gradient for plain numbers: that of theta^2/2."""
+
+    def __call__(self, theta: Any) -> Any:
+        return theta
+
+    prior = likelihood = __call__
+
+    def hessian(self, theta: Any, vector: Any) -> Any:
+        return vector
+
+    def fresh(self) -> _Itself:
+        return self
 
 
 def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:
@@ -201,9 +217,9 @@ def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) 
     declaration = read_signature(function, f"letter {symbol}")
     check_state(function, declaration.state, dynamics.state, dynamics.name)
     check_ingredients(function, declaration.ingredients, ("t", *dynamics.offered), "t")
-    value, _ = run_abstractly(function, dynamics.shapes, declaration.ingredients)
+    value, census = run_abstractly(function, dynamics.shapes, declaration.ingredients)
     check_returned(function, value, dynamics.shapes)
-    return Letter(symbol, function, declaration)
+    return Letter(symbol, function, declaration, census)
 
 
 def _compose(word: Word) -> Callable[..., Any]:

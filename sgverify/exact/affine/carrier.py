@@ -167,6 +167,19 @@ class Gradient:
         number = self._run.next_gradient() if self._run.each_evaluation else self._run.use(self._minibatch)
         return self.evaluate(position, number)
 
+    def hessian(self, position: Affine, vector: Any) -> Affine:
+        """P v: the same everywhere, and noise that is added has no part in it."""
+        number = self._run.use(self._minibatch) if not self._run.each_evaluation else 0
+        return self.bend(vector if isinstance(vector, Affine) else 0 * position + vector, number)
+
+    def prior(self, position: Affine) -> Affine:
+        """Refused: what it is the target says (`sgverify.schemes.parts`)."""
+        raise NotAffineError(
+            "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
+        )
+
+    likelihood = prior
+
     def fresh(self) -> Gradient:
         """The gradient on another minibatch of the same step."""
         self._run.opened += 1
@@ -176,6 +189,17 @@ class Gradient:
         """The gradient at `position` with the noise of this number."""
         centred = position - Affine({("mean", 0): (1,)})
         return centred.times_precision() + Affine({("gradient", number): (1,)})
+
+    def bend(self, vector: Affine, number: int) -> Affine:
+        """The Hessian of the minibatch of this number, times a vector."""
+        return vector.times_precision()
+
+
+class _FullGradient(Gradient):
+    """P (v - mu)."""
+
+    def evaluate(self, position: Affine, number: int) -> Affine:
+        return (position - Affine({("mean", 0): (1,)})).times_precision()
 
 
 class _Run:
@@ -240,14 +264,11 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
     run = _Run(False)
     state = tuple(Affine({("state", name): (1,)}) for name in scheme.dynamics.state)
 
-    def gradient(position: Affine) -> Affine:
-        return (position - Affine({("mean", 0): (1,)})).times_precision()
-
     if "h" not in ingredients and "h" in start_ingredients(scheme):
         raise NotAffineError(
             f"the memory of `{scheme.name}` starts from `h`, and where steps differ there is no one h"
         )
-    values = scheme.start_memory(state, **ingredients, grad=gradient, noise=Noise(run.draw))
+    values = scheme.start_memory(state, **ingredients, grad=_FullGradient(run, 0), noise=Noise(run.draw))
     rows = {
         name: {
             base: tuple(_plain(c) for c in polynomial)

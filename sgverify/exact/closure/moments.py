@@ -7,7 +7,7 @@ the degree grows with every step, and then no finite set of moments is enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mpoly
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.closure.carrier import NotClosedError, Number, Ring, Row, in_ring
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, dot
 from sgverify.schemes.noise import Noise, NoiseLaw
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
@@ -174,10 +174,25 @@ class _Gradient:
     """grad U of all data, for a polynomial U; a fresh minibatch of all data is the same one."""
 
     def __init__(self, target: Target) -> None:
-        self._slopes = _slopes(target)
+        self._target, self._slopes = target, _slopes(target)
 
     def __call__(self, place: Row) -> Row:
         return Row([_evaluated(slope, place.entries) for slope in self._slopes])
+
+    def hessian(self, place: Row, vector: Row) -> Row:
+        """H(theta) v, from the derivatives of the slopes."""
+        rows = [[_derivative(slope, j) for j in range(len(self._slopes))] for slope in self._slopes]
+        bends = [Row([_evaluated(bend, place.entries) for bend in row]) for row in rows]
+        return Row([dot(row, vector) for row in bends])
+
+    def prior(self, place: Row) -> Row:
+        """The part of the prior."""
+        alone = replace(self._target, likelihood=None, data=None)
+        return Row([_evaluated(slope, place.entries) for slope in _slopes(alone)])
+
+    def likelihood(self, place: Row) -> Row:
+        """The rest."""
+        return self(place) - self.prior(place)
 
     def fresh(self) -> _Gradient:
         return self
@@ -200,7 +215,12 @@ def _slopes(target: Target) -> list[Form]:
         form = read_form(target.prior, dim)
     except DefinitionError:
         raise NotClosedError(f"the potential of target.name={target.name!r} is no polynomial") from None
-    return [{(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]} for i in range(dim)]
+    return [_derivative(form, i) for i in range(dim)]
+
+
+def _derivative(form: Form, i: int) -> Form:
+    """The derivative by the i-th coordinate."""
+    return {(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]}
 
 
 def _evaluated(slope: Form, place: list[Number]) -> Number:

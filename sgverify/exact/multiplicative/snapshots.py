@@ -11,10 +11,10 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from sgverify.exact.affine.carrier import Affine, Base, Gradient, read_affine
+from sgverify.exact.affine.carrier import Affine, Gradient, read_affine
 from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.words import WordStep, symbol
+from sgverify.exact.multiplicative.words import WordStep, bent, symbol
 from sgverify.schemes import Scheme
 
 SNAPSHOT, SLOPE = "the snapshot", "its gradient"
@@ -83,11 +83,10 @@ class _FromSnapshot(Gradient):
 
     def evaluate(self, position: Affine, number: int) -> Affine:
         away = position - Affine({("state", SNAPSHOT): (1,)})
-        moved: dict[Base, Any] = {}
-        for base, polynomial in away.blocks.items():
-            kind, which, word = symbol(base)
-            moved[kind, which, (number, *word)] = polynomial  # type: ignore[index]
-        return Affine(moved) + Affine({("state", SLOPE): (1,)})
+        return self.bend(away, number) + Affine({("state", SLOPE): (1,)})
+
+    def bend(self, vector: Affine, number: int) -> Affine:
+        return bent(vector, number)
 
 
 def _unit(size: int, place: int) -> MultiIndex:

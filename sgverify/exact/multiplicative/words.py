@@ -43,11 +43,19 @@ class _OnMinibatch(Gradient):
     """grad(v) = H_B v + g_B."""
 
     def evaluate(self, position: Affine, number: int) -> Affine:
-        moved: dict[Base, Any] = {}
-        for base, polynomial in position.blocks.items():
-            kind, which, word = symbol(base)
-            moved[kind, which, (number, *word)] = polynomial  # type: ignore[index]
-        return Affine(moved) + Affine({("gradient", number): (1,)})
+        return self.bend(position, number) + Affine({("gradient", number): (1,)})
+
+    def bend(self, vector: Affine, number: int) -> Affine:
+        return bent(vector, number)
+
+
+def bent(vector: Affine, number: int) -> Affine:
+    """H_B v."""
+    moved: dict[Base, Any] = {}
+    for base, polynomial in vector.blocks.items():
+        kind, which, word = symbol(base)
+        moved[kind, which, (number, *word)] = polynomial  # type: ignore[index]
+    return Affine(moved)
 
 
 def symbol(base: Any) -> Symbol:

@@ -252,6 +252,14 @@ class _Given:
             raise OutOfReachError("the step asks for the gradient elsewhere than where it starts")
         return Jet(np.asarray(self._slope, dtype=EXTENDED).reshape(1, -1, 1))
 
+    def hessian(self, position: Jet, vector: Jet) -> Jet:
+        raise OutOfReachError("the step asks for Hessian-vector products, and the weights bend the gradient alone")
+
+    def prior(self, position: Jet) -> Jet:
+        raise OutOfReachError("the step asks for prior and likelihood apart, and the weights bend the whole gradient")
+
+    likelihood = prior
+
 
 def invariant(kernel: np.ndarray) -> np.ndarray:
     """a P = a, sum a = 1. Shape (n, n) -> (n,)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -80,13 +81,37 @@ class Gradient:
 
     def __call__(self, position: Vector) -> Vector:
         """grad U(position) to the cap of the ring, or to as many orders as the ring's derivatives of U reach."""
-        ring = self._reading.ring
         minibatch = self._reading.use(self._minibatch)
-        shifts = shifts_of(position.entries, ring, "the gradient")
+        return self._slopes(position, partial(self._reading.ring.derivative_of_potential, minibatch))
+
+    def prior(self, position: Vector) -> Vector:
+        """The gradient of the prior's part of U, one function for all minibatches."""
+        return self._slopes(position, self._reading.ring.derivative_of_prior)
+
+    def likelihood(self, position: Vector) -> Vector:
+        """grad U less that of the prior."""
+        return self(position) - self.prior(position)
+
+    def hessian(self, position: Vector, vector: Vector) -> Vector:
+        """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
+        ring = self._reading.ring
+        shifts = shifts_of(position.entries, ring, "the Hessian")
+        minibatch = self._reading.use(self._minibatch)
+
+        def bend(i: int, j: int, index: Index) -> Polynomial:
+            return ring.derivative_of_potential(minibatch, raised(raised(index, i), j))
+
+        pairs = [partial(bend, i, j) for i in range(ring.dim) for j in range(ring.dim)]
+        flat = taylor(shifts, pairs, ring, order=2)
+        return times([flat[i * ring.dim : (i + 1) * ring.dim] for i in range(ring.dim)], vector)
+
+    def _slopes(self, position: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
+        ring = self._reading.ring
 
         def slope(i: int, index: Index) -> Polynomial:
-            return ring.derivative_of_potential(minibatch, raised(index, i))
+            return derivative(raised(index, i))
 
+        shifts = shifts_of(position.entries, ring, "the gradient")
         return Vector(taylor(shifts, [partial(slope, i) for i in range(ring.dim)], ring))
 
 

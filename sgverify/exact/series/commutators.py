@@ -73,6 +73,7 @@ def compare_with_commutators(scheme: Scheme, dim: int = 1, result: BCHResult | N
         depth=degree + 2,
         draws=scheme.draws,
         minibatches=scheme.minibatches,
+        parts=scheme.census.parts,
         cap=degree + 2,
     )
     step = merge_minibatches({(): transition_of(scheme, ring, degree).symbol(degree)}, ring).get(

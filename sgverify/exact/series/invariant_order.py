@@ -157,6 +157,7 @@ def _symbols(
         depth=depth,
         draws=scheme.draws,
         minibatches=scheme.minibatches,
+        parts=scheme.census.parts,
         cap=degree + 4,
         signs=signs,
     )

@@ -71,6 +71,7 @@ def _proof(alphabet: Alphabet, dim: int, degree: int, cap: int) -> AlphabetProof
         depth=2 * degree,
         draws=DRAWS_PER_LETTER,
         cap=cap,
+        parts=any(letter.census.parts for letter in alphabet.letters.values()),
     )
     operators: dict[str, Operator] = {}
     faults: list[str] = []

@@ -259,7 +259,9 @@ def _expand(
     """P_h and exp(hL) through s^degree on the branch of these signs, in the leanest ring that holds both."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
     if each_evaluation:
-        asked, started = scheme.gradients, scheme.starts.gradients
+        # A Hessian is that of all data then: it takes a symbol of its own, whose noise nothing asks for.
+        asked = scheme.gradients + scheme.census.hessians
+        started = scheme.starts.gradients + scheme.starts.hessians
     lean = 1 + (degree - 2) // _reach(scheme.dynamics, dim)
     most = degree + 8
     for cap, depth in ((degree + 2, lean), (degree + 4, lean + 2), (most, lean + 4), (most, most)):
@@ -272,6 +274,7 @@ def _expand(
             cap=cap,
             signs=signs,
             symbolic=symbolic,
+            parts=scheme.census.parts or scheme.starts.parts,
         )
         try:
             generator = symbol_of(generator_of(scheme.dynamics, ring), ring)

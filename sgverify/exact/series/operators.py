@@ -44,8 +44,9 @@ def ring_of(
     minibatches: int = 1,
     signs: Mapping[str, int] | None = None,
     symbolic: bool = False,
+    parts: bool = False,
 ) -> Ring:
-    """The ring of a dynamics: its state, its parameters and, where it has one, its metric.
+    """The ring of a dynamics: its state, its parameters and, where it has one, its metric; `parts` as for `Ring`.
 
     `symbolic`: the `dim` that definitions ask for is a parameter more, whatever the number of coordinates.
     """
@@ -58,6 +59,7 @@ def ring_of(
         minibatches=minibatches,
         cap=cap,
         metric=dynamics.riemannian,
+        parts=parts,
         signs=signs,
     )
 

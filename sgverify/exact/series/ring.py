@@ -37,7 +37,8 @@ class Ring:
     per minibatch, so that an identity in this ring holds for *every* smooth potential. Parameters enter by
     their square roots, because noise amplitudes are square roots; what has no root in the ring (sqrt(3),
     exp(-D) without a step size) takes one of a few opaque slots, a root with its square remembered. With
-    `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`.
+    `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`; with
+    `parts` for the derivatives of the prior's part of U, which all minibatches share.
     The dual variable xi_k stands for d/dx_k in the symbols of operators. Series over the ring are cut at
     s^cap, s = sqrt(h). Every generator widens every monomial: `depth` should be what can occur and no more.
 
@@ -59,6 +60,7 @@ class Ring:
         minibatches: int,
         cap: int,
         metric: bool = False,
+        parts: bool = False,
         signs: Mapping[str, int] | None = None,
     ) -> None:
         self.dim = dim
@@ -85,6 +87,8 @@ class Ring:
             for m in range(self.minibatches)
             for a in self.derivatives
         ]
+        if parts:
+            jets += [(("prior", 0, a), f"prior_{'_'.join(map(str, a))}") for a in self.derivatives]
         if metric:
             jets += [
                 (("B", member, a), f"B{member}_{'_'.join(map(str, a))}")
@@ -138,6 +142,10 @@ class Ring:
     def derivative_of_potential(self, minibatch: int, index: Index) -> Polynomial:
         """The symbol U_index. Raises `TooShallowError` for a derivative beyond `depth`."""
         return self._jet("U", minibatch, index)
+
+    def derivative_of_prior(self, index: Index) -> Polynomial:
+        """The symbol of d^index of the prior's part of U. Raises `TooShallowError` beyond `depth`."""
+        return self._jet("prior", 0, index)
 
     def derivative_of_root(self, i: int, j: int, index: Index) -> Polynomial:
         """The symbol of d^index B_ij, B the root of the metric. Raises `TooShallowError` beyond `depth`."""
@@ -365,6 +373,8 @@ class Ring:
             return (self.opaque[position].text if position in self.opaque else f"slot{key[1]}"), 1
         if key[0] == "U":
             return potential_label(key[2], self.dim) + ("" if self.minibatches == 1 else f"[{key[1]}]"), 1
+        if key[0] == "prior":
+            return potential_label(key[2], self.dim).replace("U", "U_prior"), 1
         if key[0] == "B":
             i, j = divmod(key[1], self.dim)
             return root_label(i, j, key[2], self.dim), 1

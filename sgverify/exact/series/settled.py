@@ -67,6 +67,7 @@ class SettledStep:
             cap=degree + 4,
             signs=signs,
             symbolic=symbolic,
+            parts=scheme.census.parts or scheme.starts.parts,
         )
         self._degree = degree
         self._dynamics = scheme.dynamics

@@ -24,15 +24,15 @@ def shifts_of(position: Sequence[Series], ring: Ring, what: str) -> list[Series]
 
 
 def taylor(
-    shifts: list[Series], functions: Sequence[Callable[[Index], Polynomial]], ring: Ring
+    shifts: list[Series], functions: Sequence[Callable[[Index], Polynomial]], ring: Ring, order: int = 1
 ) -> list[Series]:
-    """sum_a d^a f shift^a / a! for each f of `functions`, which give d^a f as a symbol.
+    """sum_a d^a f shift^a / a! for each f of `functions`, which give d^a f as a symbol, f a derivative of this order.
 
     To the cap of the ring, or to as many orders as its derivatives reach.
     """
     totals = [Series(ring, {}, EXACT) for _ in functions]
     for index, power in _powers(shifts, ring):
-        if not power.terms or sum(index) == ring.depth:
+        if not power.terms or sum(index) + order > ring.depth:
             # Unknown from here on, or without a symbol in the ring: O(s^n) stands for it.
             totals = [total + Series(ring, {}, power.valuation) for total in totals]
             continue

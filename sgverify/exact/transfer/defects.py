@@ -205,6 +205,7 @@ def _expand(scheme: Scheme, highest: int, signs: Signs) -> tuple[Ring, Transitio
             depth=cap + 1 + degree,
             draws=scheme.draws,
             minibatches=scheme.minibatches,
+            parts=scheme.census.parts,
             cap=cap,
             signs=signs,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -91,8 +91,25 @@ class _Slope:
         return self
 
     def __call__(self, position: Vector) -> Vector:
+        return Vector([self._derivative(self._target, position, 1)])
+
+    def hessian(self, position: Vector, vector: Vector) -> Vector:
+        """U'' v."""
+        return Vector([self._derivative(self._target, position, 2) * 2 * vector.entries[0]])
+
+    def prior(self, position: Vector) -> Vector:
+        """The part of the prior."""
+        return Vector([self._derivative(replace(self._target, likelihood=None, data=None), position, 1)])
+
+    def likelihood(self, position: Vector) -> Vector:
+        """The rest."""
+        return self(position) - self.prior(position)
+
+    @staticmethod
+    def _derivative(target: Target, position: Vector, order: int) -> Jet:
+        """U^(order)/order!."""
         points = position.entries[0].c[0]
-        return Vector([Jet(taylor_of(self._target, points.ravel(), 1)[1].reshape(1, *points.shape))])
+        return Jet(taylor_of(target, points.ravel(), order)[order].reshape(1, *points.shape))
 
 
 def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -243,6 +243,7 @@ def _expand(scheme: Scheme, highest: int) -> tuple[Ring, list[Operator]]:
             depth=cap + 1,
             draws=scheme.draws,
             minibatches=scheme.minibatches,
+            parts=scheme.census.parts,
             cap=cap,
         )
         try:

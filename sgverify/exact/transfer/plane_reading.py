@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,22 @@ class _Gradient:
         return self
 
     def __call__(self, position: Noisy) -> Noisy:
+        return self._derivative(self._reading.target, position, 1)
+
+    def hessian(self, position: Noisy, vector: Noisy) -> Noisy:
+        """U'' v, where v may carry noise."""
+        return self._derivative(self._reading.target, position, 2) * vector
+
+    def prior(self, position: Noisy) -> Noisy:
+        """The part of the prior."""
+        return self._derivative(replace(self._reading.target, likelihood=None, data=None), position, 1)
+
+    def likelihood(self, position: Noisy) -> Noisy:
+        """The rest."""
+        return self(position) - self.prior(position)
+
+    @staticmethod
+    def _derivative(target: Target, position: Noisy, order: int) -> Noisy:
         if position.draws:
             raise OutOfReachError(
                 "the step evaluates the gradient at a point that carries noise of the same step; only words, letter by letter, "
@@ -164,8 +180,8 @@ class _Gradient:
         mean = np.asarray(position.mean)
         # Points of a grid repeat each theta once for every p.
         unique, places = np.unique(mean, return_inverse=True)
-        slope = derivatives_of(self._reading.target, unique, 1)[1]
-        return Noisy(slope[places].reshape(mean.shape))
+        found = derivatives_of(target, unique, order)[order]
+        return Noisy(found[places].reshape(mean.shape))
 
 
 def _lift(value: Any) -> Noisy:

@@ -57,6 +57,8 @@ class Kernel:
             raise NotTranslatable(f"gradients by {type(estimator).__name__}")
         if isinstance(estimator, MinibatchEstimator) and type(estimator._source) is not Iid:
             raise NotTranslatable(f"minibatches by {type(estimator._source).__name__}")
+        if scheme.census.hessians or scheme.census.parts:
+            raise NotTranslatable("Hessian-vector products, or prior and likelihood apart")
         if not all(law.normal for law in scheme.laws):
             raise NotTranslatable("draws of another law than the normal one")
         self._scheme, self._parameters, self._clock = scheme, parameters, clock
