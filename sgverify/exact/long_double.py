@@ -118,7 +118,9 @@ class LongDoubleGradient:
     def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
         """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
         if self._clip is not None:
-            raise DefinitionError("a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out")
+            raise DefinitionError(
+                "a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out"
+            )
         self._take_number()
         place, along = np.broadcast_arrays(theta.value, vector.value)
         target = self._target

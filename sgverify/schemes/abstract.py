@@ -75,7 +75,9 @@ class _Gradient:
     def hessian(self, theta: Any, vector: Any) -> Abstract:
         _check_position("grad.hessian", theta)
         if not isinstance(vector, Abstract) or vector.kind != VECTOR:
-            raise Refused("grad.hessian() of something that is not a vector; pass (theta, v), H(theta) v is returned")
+            raise Refused(
+                "grad.hessian() of something that is not a vector; pass (theta, v), H(theta) v is returned"
+            )
         self._run.hessians += 1
         self._run.asked.add(self._minibatch)
         noisy = theta.noisy or vector.noisy
@@ -219,9 +221,7 @@ def _run_once(
             "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
         ) from None
     longest = max(lengths, default=1)
-    return value, Census(
-        tuple(run.laws), run.gradients, len(run.asked), longest, run.hessians, run.parts
-    )
+    return value, Census(tuple(run.laws), run.gradients, len(run.asked), longest, run.hessians, run.parts)
 
 
 def _marks(value: Any) -> Any:

@@ -42,9 +42,7 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
 class _Gradient:
     """Notes where which gradient is asked for; `opened` counts further minibatches, None where all data are used."""
 
-    def __init__(
-        self, asked: set[tuple[Any, ...]], opened: list[int] | None, minibatch: int = 0
-    ) -> None:
+    def __init__(self, asked: set[tuple[Any, ...]], opened: list[int] | None, minibatch: int = 0) -> None:
         self._asked, self._opened, self._minibatch = asked, opened, minibatch
 
     def __call__(self, place: Abstract) -> Abstract:

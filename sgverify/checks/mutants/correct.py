@@ -53,3 +53,18 @@ def tamed(theta, *, h, grad, noise, T):
     """The coordinate-wise tamed Euler scheme: h g/(1 + h |g|) stays bounded where the gradient does not."""
     g = grad(theta)
     return theta - h * g / (1 + h * sqrt(g * g)) + sqrt(2 * T * h) * noise()
+
+
+@scheme(langevin, order=2)
+def taylor_step(theta, *, h, grad, noise, T):
+    """A Taylor step of weak order 2: one gradient at half of two draws, the drift's curvature by the Hessian."""
+    size, one, two = sqrt(2 * T * h), noise(), noise()
+    slope = grad(theta + size / 2 * (one + two)) - h / 2 * grad.hessian(theta, grad(theta))
+    return theta - h * slope + size * one
+
+
+@scheme(langevin, order=1)
+def prior_then_likelihood(theta, *, h, grad, noise, T):
+    """A step by the prior's gradient, then one by the likelihood's with the noise."""
+    theta = theta - h * grad.prior(theta)
+    return theta - h * grad.likelihood(theta) + sqrt(2 * T * h) * noise()

@@ -253,10 +253,14 @@ class _Given:
         return Jet(np.asarray(self._slope, dtype=EXTENDED).reshape(1, -1, 1))
 
     def hessian(self, position: Jet, vector: Jet) -> Jet:
-        raise OutOfReachError("the step asks for Hessian-vector products, and the weights bend the gradient alone")
+        raise OutOfReachError(
+            "the step asks for Hessian-vector products, and the weights bend the gradient alone"
+        )
 
     def prior(self, position: Jet) -> Jet:
-        raise OutOfReachError("the step asks for prior and likelihood apart, and the weights bend the whole gradient")
+        raise OutOfReachError(
+            "the step asks for prior and likelihood apart, and the weights bend the whole gradient"
+        )
 
     likelihood = prior
 

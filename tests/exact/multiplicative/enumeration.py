@@ -115,11 +115,17 @@ class _Gradient:
         self._number: int | None = None
 
     def __call__(self, theta: Any) -> Any:
+        chosen = self._chosen()
+        return np.einsum("pij,pj->pi", self._hessians[chosen], theta) + self._gradients[chosen]
+
+    def hessian(self, theta: Any, vector: Any) -> Any:
+        return np.einsum("pij,pj->pi", self._hessians[self._chosen()], vector)
+
+    def _chosen(self) -> Any:
         if self._number is None:
             self._number = len(self._used)
             self._used.append(self._number)
-        chosen = self._batches[:, self._number]
-        return np.einsum("pij,pj->pi", self._hessians[chosen], theta) + self._gradients[chosen]
+        return self._batches[:, self._number]
 
     def fresh(self) -> _Gradient:
         return _Gradient(self._hessians, self._gradients, self._batches, self._used)

@@ -36,9 +36,16 @@ def fresh_heun(theta, *, h, grad, noise, T):
     return theta - h / 2 * (grad(theta) + other(guess)) + kick
 
 
+@scheme(langevin)
+def bent(theta, *, h, grad, noise, T):
+    """The Hessian of the step's own minibatch, applied to the gradient of another one."""
+    slope = grad.fresh()(theta)
+    return theta - h * grad(theta) - h**2 * grad.hessian(theta, slope) + sqrt(2 * T * h) * noise()
+
+
 def find(name: str) -> Scheme:
     """A scheme of this file or of the catalogue."""
-    return {"heun": heun, "fresh-heun": fresh_heun}.get(name) or load_scheme(name)
+    return {"heun": heun, "fresh-heun": fresh_heun, "bent": bent}.get(name) or load_scheme(name)
 
 
 def draw(size: int, dim: int, seed: int) -> list[list[float]]:

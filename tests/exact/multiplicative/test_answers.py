@@ -36,6 +36,7 @@ CASES = [
     ("heun", 1, 3, 2),
     ("heun", 2, 2, 1),
     ("fresh-heun", 1, 2, 2),
+    ("bent", 1, 3, 2),
     ("fresh-heun", 2, 2, 1),
     ("sghmc-euler", 1, 3, 2),
     ("sghmc-euler-explicit", 1, 3, 2),

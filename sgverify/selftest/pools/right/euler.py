@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from sgverify.checks.mutants import correct as _correct
 from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.mathematics import exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
@@ -162,3 +163,27 @@ def decoupled_decay(theta, p, *, h, grad, noise, D, T):
     """SGHMC with the exact decay of the momentum and Euler's noise; Chen, Ding and Carin 2015, Algorithm 2 with exp(-Dh)."""
     p = exp(-D * h) * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
     return theta + h * p, p
+
+
+@scheme(langevin, order=1)
+def local_linearisation(theta, *, h, grad, noise, T):
+    """Ozaki's local linearisation, exponentials of the Hessian to second powers; Ozaki 1992; Roberts and Tweedie 1996."""
+    g, z = grad(theta), noise()
+    bent = grad.hessian(theta, g)
+    drift = g - h / 2 * bent + h**2 / 6 * grad.hessian(theta, bent)
+    turned = grad.hessian(theta, z)
+    kick = z - h / 2 * turned + 5 * h**2 / 24 * grad.hessian(theta, turned)
+    return theta - h * drift + sqrt(2 * T * h) * kick
+
+
+prior_then_likelihood = _correct.prior_then_likelihood.named(
+    "prior_then_likelihood",
+    summary="The prior's gradient step, then the likelihood's with noise; Durmus, Majewski and Miasojedow 2019.",
+)
+
+
+@scheme(langevin, order=1)
+def likelihood_of_two_minibatches(theta, *, h, grad, noise, T):
+    """SGLD whose likelihood is averaged over two minibatches, the prior taken once; Welling and Teh 2011."""
+    g = grad.prior(theta) + (grad.likelihood(theta) + grad.fresh().likelihood(theta)) / 2
+    return theta - h * g + sqrt(2 * T * h) * noise()

@@ -172,3 +172,18 @@ def stratified_time(theta, p, *, h, grad, noise, D, T):
     g = grad(theta + time * p)
     theta, p = theta + h * p - h**2 / 2 * g, p - h * g
     return theta, exp(-D * h) * p + sqrt(-T * expm1(-2 * D * h)) * noise()
+
+
+@scheme(kinetic, order=2)
+def takahashi_imada(theta, p, *, h, grad, noise, D, T):
+    """BAOAB whose force is corrected by a Hessian-vector product; Takahashi and Imada 1984; Lopez-Marcos et al. 1997."""
+
+    def force(x):
+        g = grad(x)
+        return -(g - h**2 / 12 * grad.hessian(x, g))
+
+    p = p + h / 2 * force(theta)
+    theta = theta + h / 2 * p
+    p = exp(-D * h) * p + sqrt(-T * expm1(-2 * D * h)) * noise()
+    theta = theta + h / 2 * p
+    return theta, p + h / 2 * force(theta)

@@ -136,3 +136,9 @@ def ornstein_uhlenbeck_between(theta, *, h, grad, noise, T):
     theta = flow(theta, h / 2)
     theta = exp(-rate * h) * theta + sqrt(-T * expm1(-2 * rate * h) / rate) * noise()
     return flow(theta, h / 2)
+
+
+taylor_about_shifted_noise = _correct.taylor_step.named(
+    "taylor_about_shifted_noise",
+    summary="One gradient at half of two draws, and a Hessian-vector product; Milstein and Tretyakov 2004, section 2.2.",
+)

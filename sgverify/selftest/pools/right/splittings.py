@@ -5,6 +5,9 @@ kick with its noise. U is the exact flow of all but the kick.
 """
 
 from sgverify.schemes.catalogue import chen, molecular, ubu
+from sgverify.schemes.dynamics import kinetic
+from sgverify.schemes.mathematics import exp, expm1, sqrt
+from sgverify.schemes.words import Alphabet
 
 
 def _molecular(text, order, reference, **given):
@@ -66,3 +69,27 @@ free_bub = _free("BUB", 2, "Skeel and Izaguirre 2002, the Langevin impulse metho
 free_ub = _free("UB", 1, "Monmarche 2021, without the symmetry")
 free_bu = _free("BU", 1, "Chada, Leimkuhler, Paulin and Whalley 2024, without the symmetry")
 free_ububu = _free("UBUBU", 2, "two kicks a step; Paulin, Whalley, Chada and Leimkuhler 2025")
+
+
+def _move(theta, p, *, t):
+    return theta + t * p, p
+
+
+def _prior_kick(theta, p, *, t, grad):
+    return theta, p - t * grad.prior(theta)
+
+
+def _likelihood_kick(theta, p, *, t, grad):
+    return theta, p - t * grad.likelihood(theta)
+
+
+def _bath(theta, p, *, t, noise, D, T):
+    return theta, exp(-D * t) * p + sqrt(-T * expm1(-2 * D * t)) * noise()
+
+
+_PARTS = Alphabet("prior and likelihood", kinetic, A=_move, P=_prior_kick, L=_likelihood_kick, O=_bath)
+
+prior_in_short_steps = _PARTS.word("LPAPOPAPL", order=2).named(
+    "prior_in_short_steps",
+    summary="Reversible multiple time steps, the likelihood outside, the prior within; Tuckerman, Berne and Martyna 1992.",
+)
