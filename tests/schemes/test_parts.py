@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -10,14 +11,18 @@ import pytest
 import torch
 
 from sgverify.checks import verify
+from sgverify.checks.mutants.correct import taylor_step
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
 from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.closure.moments import _read_step
 from sgverify.exact.formula import formula, plant
 from sgverify.exact.long_double import LongDouble, LongDoubleGradient, step_in_long_double
-from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.local_order import compare_through, local_order
+from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.plane_reading import PlaneReading
 from sgverify.samplers import differentiation
 from sgverify.samplers.biased import Clipped
 from sgverify.samplers.differentiation import Potential
@@ -181,6 +186,39 @@ def test_the_line_takes_the_step_that_is_written() -> None:
     motion = Motion(bent, target, {"T": 1.0})
     found = float(motion.without_noise(np.array([0.7], dtype=np.longdouble), 0.02)[0])
     assert abs(found - in_long_double(bent, 0.7, 0.02, 1.0, target)) < ROUNDING
+
+
+def test_polynomials_take_the_step_that_is_written() -> None:
+    target = build_target(load_configuration({"target": {"name": "double-well"}}).target)
+    ring, _, after = _read_step(bent, target, ["theta"], {"T": Fraction(1)})
+    with flint.ctx.workprec(128):
+        given = ring.numbers(flint.arb(1) / 50)
+        given += [flint.arb(0)] * (ring.first_state - len(given)) + [flint.arb("0.7"), flint.arb(0)]
+        found = float(ring.value(after[0], given).mid())
+    assert abs(found - in_long_double(bent, 0.7, 0.02, 1.0, target)) < ROUNDING
+
+
+def test_the_plane_takes_the_kick_that_is_written() -> None:
+    target = build_target(load_configuration({"target": {"name": "double-well"}}).target)
+
+    @scheme(kinetic)
+    def kick(theta, p, *, h, grad, noise, D, T):
+        noisy = sqrt(2 * D * T * h) * noise()
+        slope = grad.prior(theta) + grad.likelihood(theta) - h * grad.hessian(theta, noisy + p)
+        return theta, p - h * slope + noisy
+
+    reading = PlaneReading(kick, target, temperature=1.0, friction=2.0)
+    theta, p, h = np.array([0.7]), np.array([-0.3]), 0.02
+    image = reading.moves(h)[0](theta, p)
+    slope, bend = derivatives_of(target, theta, 2)[1:]
+    assert abs(float(image.p[0]) - (p - h * (slope - h * bend * p))[0]) < ROUNDING
+    ((_, amplitude),) = image.draws
+    assert abs(float(amplitude[0]) - (np.sqrt(4 * h) * (1 + h * h * bend[0]))) < ROUNDING
+
+
+def test_the_order_is_proved_in_two_dimensions() -> None:
+    # Where H is no number, what it does to a vector counts.
+    assert compare_through(taylor_step, 2, 2).given_minibatch is None
 
 
 def test_a_hessian_is_that_of_its_minibatch() -> None:
