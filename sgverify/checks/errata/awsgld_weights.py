@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from sgverify.checks.errata.formula import Examination, formula
-from sgverify.exact.partition.mean_field import mean_field
+from sgverify.exact.partition.mean_field import jacobian, mean_field, slowest_decay
 
 THIRD = Fraction(1, 3)
 HALF = Fraction(1, 2)
@@ -73,6 +73,10 @@ def solution() -> Examination:
         flat = powers_over_cumulated(p, list(accumulate(p)), 1)
         if any(r != 1 for r in flat) or any(mean_field(list(accumulate(p)), p, 1)):
             defects.append("zeta = 1")
+    # For a fixed number of regions the hypothesis leaves all mass in the first of them, and the printed form is right.
+    few = {a: powers_over_cumulated(*staircase(a, 3), 2)[-1] for a in (10, 100, 1000)}
+    if not abs(few[1000] - 1) < abs(few[100] - 1) / 5 < abs(few[10] - 1) / 25:
+        defects.append("m = 3")
     printed = abs(last - 1) > 10 * rows["m = 1001"]["max p_i/(p_1 + ... + p_i), i >= 2"]
     return Examination(
         printed=f"at zeta = 2 theta*(m)^2 Z tends to {last:.4g} times the whole mass, not to 1, while every "
@@ -83,6 +87,9 @@ def solution() -> Examination:
         certificate={
             "p_1 = a^2, p_i = a + i - 1, theta* ~ a, a + 1, ..., 2a": rows,
             "p = (1/3, 2/3), theta* = (1/2, 1): theta*^2 Z over the cumulated mass": [str(r) for r in small],
+            "the same with m = 3 throughout: theta*(m)^2 Z/1": {
+                f"a = {a}": float(ratio) for a, ratio in few.items()
+            },
             "zeta = 1": "theta* is the cumulated mass, exactly",
         },
     )
@@ -116,18 +123,22 @@ def direction() -> Examination:
     cumulated = list(accumulate(masses))
     z = sum((p / w for p, w in zip(masses, weights, strict=True)), Fraction(0))
     straight = [(c - w) / z for c, w in zip(cumulated, weights, strict=True)]
+    slowest, stable = slowest_decay(jacobian(star, masses, 2))
     wrong = [i for i, (h, w, s) in enumerate(zip(field, weights, star, strict=True), 1) if w == s and h]
     return Examination(
         printed=f"at zeta = 2, p = (1/6, 1/3, 1/2), theta = (1/2, 2/3, 1): theta({wrong[0]}) = theta*({wrong[0]}) and "
         f"h_{wrong[0]} = {field[wrong[0] - 1]}"
         if wrong
         else "",
-        holds="" if not any(at_star) and flat == straight else f"h(theta*) = {at_star}, at zeta = 1 {flat}",
+        holds=""
+        if not any(at_star) and flat == straight and stable
+        else f"h(theta*) = {at_star}, at zeta = 1 {flat}, largest real part {slowest}",
         certificate={
             "theta*": [str(w) for w in star],
             "h(theta)": [str(h) for h in field],
             "theta* - theta": [str(s - w) for s, w in zip(star, weights, strict=True)],
             "zeta = 1, h(theta) - (theta* - theta)/Z": "0",
+            "eigenvalues of the derivative of h at theta*": f"real parts at most {slowest:.6g}: theta* is stable at zeta = 2",
         },
     )
 

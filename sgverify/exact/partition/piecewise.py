@@ -26,6 +26,11 @@ from sgverify.schemes.composites import weighting
 _ROUNDS, _STILL = 2000, 1e-12
 
 
+def one_jump(bins: int, at: Fraction, low: Fraction = Fraction(1, 2)) -> list[Fraction]:
+    """`low` up to the share `at` of the regions, 1 from there on: monotone, and of no slow change."""
+    return [low if i <= bins * at else Fraction(1) for i in range(1, bins + 1)]
+
+
 @dataclass(frozen=True)
 class PlaneEnergies:
     """U = |x|^2/2 in the plane under exp(-U/tau), with m regions: (0, first], and equal ones on (first, top].
@@ -111,6 +116,22 @@ class PlaneEnergies:
             p / weighting.importance(number(w), zeta=zeta)
             for p, w in zip(self.masses(), weights, strict=True)
         ]
+
+    def increments(self, weights: Sequence[Any], zeta: Any) -> arb:
+        """(2/Z) sum_i p_i |theta(i-1)^-zeta - theta(i)^-zeta|: the distance is at most this where no energy is beyond."""
+        inverse = [1 / weighting.importance(number(w), zeta=zeta) for w in weights]
+        steps = (
+            abs(a - b) * p for (a, b), p in zip(itertools.pairwise(inverse), self.masses()[1:], strict=True)
+        )
+        return 2 * sum(steps, arb(0)) / sum(self.flat_parts(weights, zeta), arb(0))
+
+    def monotone_bound(self, weights: Sequence[Any], zeta: Any) -> arb:
+        """(2/Z) max_(i > 1) p_i |theta(1)^-zeta - theta(m)^-zeta|: no less than `increments` where theta is monotone."""
+        first, last = (weighting.importance(number(w), zeta=zeta) for w in (weights[0], weights[-1]))
+        largest = number(0)
+        for mass in self.masses()[1:]:
+            largest = arb.max(largest, mass)
+        return 2 * largest * abs(1 / first - 1 / last) / sum(self.flat_parts(weights, zeta), arb(0))
 
     def _ends(self, weights: Sequence[Any], i: int) -> tuple[arb, arb]:
         below = weighting.region_below(i)

@@ -143,3 +143,24 @@ def test_the_verdicts_are_computed() -> None:
     swapped = replace(generator, examine=lambda: compare(langevin, langevin, awsgld_laws.langevin_uphill))
     with pytest.raises(UnconfirmedError, match="equation-38"):
         check_formula(swapped)
+
+
+def test_the_bias_of_a_ratio_is_that_of_all_paths_and_within_its_bound() -> None:
+    eps, steps = 0.25, 8
+    first, second = awsgld_rates.WEIGHTS
+    total = 0.0
+    for path in range(2**steps):
+        states = [path >> j & 1 for j in range(steps)]
+        chance = 0.5
+        for a, b in itertools.pairwise(states):
+            chance *= eps if a != b else 1 - eps
+        weights = [first if state else second for state in states]
+        signs = [1 if state else -1 for state in states]
+        total += chance * sum(w * f for w, f in zip(weights, signs, strict=True)) / sum(weights)
+    found = awsgld_rates._ratio(eps, steps)
+    truth = (first - second) / (first + second)
+    assert found["bias of the ratio"] == pytest.approx(total - truth, rel=1e-10)
+    assert abs(found["bias of the ratio"]) <= found["bound"]
+    fine = awsgld_rates._ratio(1 / 32, 4096)
+    assert fine["second-order term"] == pytest.approx(fine["bias of the ratio"], rel=0.05)
+    assert awsgld_rates._identity() == ""
