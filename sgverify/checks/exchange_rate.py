@@ -94,7 +94,7 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
         judgement,
         certificate={
             "Gamma_S - vanilla - (r S/2)(f(x2, x1) - f(x1, x2))^2, for every smooth f and U": identity
-            or "0 (proof)",
+            or "0 (proof: in one dimension, and each side is a sum over coordinates)",
             "unit of rates, the curvature of U": line.curvature,
             "spectral gap by r": {f"r = {r:g}": gap for r, gap in zip(INTENSITIES, gaps.fine, strict=False)},
             "without swaps, each replica alone on a fine line": gaps.alone,

@@ -214,7 +214,7 @@ def _certificate(
             f"h^{term.order}": "0" if term.proved_zero else f"{term.value:.16g} +- {term.error_bound:.1g}"
             for term in leading.terms
         },
-        "zeros_are": "proved for every smooth potential",
+        "zeros_are": "proved for every smooth potential, in the dimension of the grid",
         "law": "quasi-stationary" if escapes else "stationary",
         "prediction": dict(leading.facts),
         "agreement_with_the_grids": agreement,

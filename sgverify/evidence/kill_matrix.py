@@ -32,7 +32,7 @@ class Trial:
     """One check of one claim on one subject: what came out, on which rung, in how many milliseconds of processor time.
 
     `kill`: the subject is wrong and this says so, which it does not say of the correct one. `refuted`: a printed claim that
-    falls for every scheme; it speaks against the paper alone.
+    falls for every scheme of its order; it speaks against the paper alone.
     """
 
     check: str

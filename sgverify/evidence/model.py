@@ -29,8 +29,10 @@ class Point:
     """One value behind a verdict: signed, estimate minus truth (for the MSE, the mean square).
 
     `step` is h, in units of time; `length` is L, a number of steps; at least one is given. `standard_error` is the
-    between-chain one of a sampled point; `error_bound` bounds the rounding and truncation of an exact one.
-    A value that is not finite is stored as None, and `note` names it.
+    between-chain one of a sampled point; `error_bound` bounds the rounding and truncation of an exact one, at the decimal
+    number that `step` prints as: a program that runs the nearest double is off by what half an ulp of h changes in the value.
+    Where the certificate has `error_bounds_are`, as on grids, it is an estimate and no enclosure. A value that is not finite is
+    stored as None, and `note` names it.
     """
 
     step: float | None = None
@@ -96,10 +98,10 @@ class Predicted:
 class Evidence:
     """One question put to one scheme under one configuration, and the answer with everything behind it.
 
-    `refuted` marks a claim as printed in a paper that is refuted for every scheme it speaks of: a result about the
-    paper, which does not count against the scheme. `sharp` says that equality with the prediction was shown too.
-    `configuration` and `certificate` are copied to plain JSON values (`sgverify.evidence.plain`); a number in the
-    certificate that is not finite is stored as None and listed under its key "not_finite".
+    `refuted` marks a claim as printed in a paper that is refuted for every scheme of the order it speaks of, under the setting
+    shown: a result about the paper, which does not count against the scheme. `sharp` says that equality with the prediction
+    was shown too. `configuration` and `certificate` are copied to plain JSON values (`sgverify.evidence.plain`); a number in
+    the certificate that is not finite is stored as None and listed under its key "not_finite".
     """
 
     scheme: str

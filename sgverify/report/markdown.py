@@ -11,7 +11,7 @@ from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, cou
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.matrix import Group, groups
 from sgverify.report.studies import cell_text, remarks, sections
-from sgverify.report.text import counts, sampled_together
+from sgverify.report.text import counts, limits_of_refutations, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     REFUTED,
@@ -35,7 +35,12 @@ def render_markdown(
     for title, name in (("Refuted as printed", REFUTED), ("Violations", "violates")):
         found = [item for item in evidence if outcome(item) == name]
         if found:
-            blocks += [f"## {title}", _listed(found)]
+            limits = limits_of_refutations(evidence) if name == REFUTED else []
+            blocks += [
+                f"## {title}",
+                *("\n".join(f"- {_text(line)}" for line in limits),) * bool(limits),
+                _listed(found),
+            ]
     for group in groups(evidence):
         blocks += [f"## {_text(group.title)}", _matrix(group)]
     for title, shown in sections(studies).items():

@@ -13,7 +13,7 @@ from sgverify.report.wording import claim_order, gradient_text
 # What a question is asked with, but not what it is about: the claim itself sets the schedule and the sweep.
 _ASIDE = ("schedule", "sweep", "steps", "seed", "chains", "dtype", "device")
 _NAMED = ("gradient", "test_function")
-PROOFS = "Proved: every smooth potential, every step size"
+PROOFS = "Proved: every smooth potential, every step size, in the dimensions that each answer names"
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ from sgverify.report.matrix import Group, groups
 from sgverify.report.panels import description_of, draw_panel, places_of
 from sgverify.report.studies import cell_text, numeric, remarks, sections, study_anchor
 from sgverify.report.svg import embedded, inline_svg
-from sgverify.report.text import counts, sampled_together
+from sgverify.report.text import counts, limits_of_refutations, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     ORDER,
     REFUTED,
     SYMBOLS,
     claim_order,
+    error_name,
     exponent_text,
     found_text,
     kind_text,
@@ -61,6 +62,7 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
             meanings=MEANINGS,
             symbols=SYMBOLS,
             refuted=_together((item for item in evidence if outcome(item) == REFUTED), titles),
+            limits=limits_of_refutations(evidence),
             violated=_together((item for item in evidence if outcome(item) == "violates"), titles),
             groups=[_group(part, anchors[part.title]) for part in parts],
             anchors=anchors,
@@ -117,6 +119,7 @@ def _template() -> Any:
     )
     environment.filters.update(
         outcome=outcome,
+        error_name=error_name,
         erratum_word=word,
         symbol=symbol,
         variable=variable,

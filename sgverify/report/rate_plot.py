@@ -13,7 +13,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point, write_atomically
 from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
 from sgverify.report.figures import Curve, Figure
-from sgverify.report.wording import found_text, outcome, predicted_text, variable
+from sgverify.report.wording import error_name, found_text, outcome, predicted_text, variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +183,7 @@ def _ratio(a: float, b: float) -> float:
 
 
 def _said(evidence: Evidence) -> str:
-    heard = [evidence.reason, *_legend(evidence.points, AXES[variable(evidence)])]
+    heard = [evidence.reason, *_legend(evidence, AXES[variable(evidence)])]
     if evidence.method == "monte-carlo" and evidence.found.exponent is not None:
         heard.append(
             "The slope found describes the points; the verdict is that of the test which the reason names."
@@ -191,8 +191,9 @@ def _said(evidence: Evidence) -> str:
     return "\n".join(fill(text, WIDTH) for text in heard)
 
 
-def _legend(points: tuple[Point, ...], x: str) -> list[str]:
+def _legend(evidence: Evidence, x: str) -> list[str]:
     """What the marks mean, as far as they occur."""
+    points = evidence.points
     dips = sum(p.value == 0 for p in _without_dips(points, x)) - sum(p.value == 0 for p in points)
     values = [point.value for point in points if point.value is not None and not point.diverged]
     said = []
@@ -211,7 +212,10 @@ def _legend(points: tuple[Point, ...], x: str) -> list[str]:
         said.append("bars: two standard errors")
     else:
         bound = max((p.error_bound or 0.0) / abs(p.value) for p in points if p.value)
-        said.append(f"exact, relative error at most {bound:.0e}" if bound else "exact")
+        if error_name(evidence) == "error estimate":
+            said.append(f"on grids, relative error estimated at {bound:.0e}")
+        else:
+            said.append(f"exact, relative error at most {bound:.0e}" if bound else "exact")
     falls = "h falls" if x == "step" else "L grows"
     return [
         f"{'; '.join(said)}. Where the claim holds, points stay on the dashed line or below it as {falls}."

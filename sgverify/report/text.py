@@ -10,16 +10,47 @@ from textwrap import fill, indent
 from sgverify.claims import claims
 from sgverify.evidence import VERDICTS, Evidence
 from sgverify.rates.level import chance_of_any
-from sgverify.report.wording import REFUTED, found_text, outcome, predicted_text, symbol
+from sgverify.report.wording import (
+    REFUTED,
+    claim_order,
+    found_text,
+    gradient_text,
+    outcome,
+    predicted_text,
+    symbol,
+)
 
 WIDTH = 100
 LONGEST_CERTIFICATE = 4000
+FEW = 4
 
 
 def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
     """How often each outcome occurs, all of them named: the four verdicts and "refuted" (printed claims)."""
     found = Counter(outcome(item) for item in evidence)
     return {name: found[name] for name in (*VERDICTS[:2], REFUTED, *VERDICTS[2:])}
+
+
+def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
+    """For each printed claim that is refuted somewhere: in how many answers, and with which gradients and schemes it conforms."""
+    refuted = Counter(item.claim for item in evidence if item.refuted)
+    lines = []
+    for claim in sorted(refuted, key=claim_order):
+        settings: dict[str, dict[str, None]] = {}
+        conforms = [item for item in evidence if item.claim == claim and item.verdict == "conforms"]
+        for item in conforms:
+            settings.setdefault(gradient_text(item.configuration), {})[item.scheme] = None
+        where = "; ".join(f"{gradient} ({_few(list(schemes))})" for gradient, schemes in settings.items())
+        lines.append(
+            f"{claim}: refuted in {refuted[claim]}, conforms in {len(conforms)}{f' with {where}' if where else ''}"
+        )
+    return lines
+
+
+def _few(names: Sequence[str]) -> str:
+    """All of a few names, else the first and how many more."""
+    shown = ", ".join(names[:FEW])
+    return f"{shown} and {len(names) - FEW} more" if len(names) > FEW else shown
 
 
 def sampled_together(evidence: Sequence[Evidence]) -> str:

@@ -42,6 +42,12 @@ def outcome(evidence: Evidence) -> str:
     return REFUTED if evidence.refuted else evidence.verdict
 
 
+def error_name(evidence: Evidence) -> str:
+    """What the errors of exact points are: bounds, or estimates where the check says so, as on grids."""
+    said = str(evidence.certificate.get("error_bounds_are", ""))
+    return "error estimate" if said.startswith("estimate") else "error bound"
+
+
 def symbol(evidence: Evidence) -> str:
     """One sign per outcome; always shown together with the word."""
     return SYMBOLS[outcome(evidence)]

@@ -11,8 +11,16 @@ from sgverify.evidence import Document, Found, Predicted
 from sgverify.report import counts, explain, summarise
 from sgverify.report.markdown import render_markdown
 from sgverify.report.page import render_page
-from sgverify.report.text import sampled_together
-from sgverify.report.wording import SYMBOLS, exponent_text, found_text, predicted_text, rate_text
+from sgverify.report.text import limits_of_refutations, sampled_together
+from sgverify.report.wording import (
+    SYMBOLS,
+    claim_order,
+    error_name,
+    exponent_text,
+    found_text,
+    predicted_text,
+    rate_text,
+)
 from tests.report.conftest import PROVENANCE
 
 
@@ -107,3 +115,25 @@ def test_sampled_answers_say_how_sure_they_are_together(evidence):
     assert "at most 0.0014" in sampled_together(sampled)
     document = Document(tuple(sampled), PROVENANCE)
     assert "3 sampled answers" in render_markdown(document) and "3 sampled answers" in render_page(document)
+
+
+def test_a_refuted_claim_is_told_with_where_it_conforms(evidence):
+    lines = limits_of_refutations(evidence)
+    refuted = {item.claim for item in evidence if item.refuted}
+    assert len(lines) == len(refuted) and refuted
+    for claim, line in zip(sorted(refuted, key=claim_order), lines, strict=True):
+        conforming = [item for item in evidence if item.claim == claim and item.verdict == "conforms"]
+        assert line.startswith(f"{claim}: refuted in ") and f"conforms in {len(conforming)}" in line
+        assert all(item.scheme in line or " more" in line for item in conforming)
+        assert "full gradients" in line or all(
+            item.configuration.get("gradient", {}).get("kind", "full") != "full" for item in conforming
+        )
+
+
+def test_errors_of_grids_are_called_estimates(evidence):
+    assert error_name(evidence[0]) == "error bound"
+    on_a_grid = dataclasses.replace(
+        evidence[0],
+        certificate={**evidence[0].certificate, "error_bounds_are": "estimates, and no enclosures"},
+    )
+    assert error_name(on_a_grid) == "error estimate"

@@ -137,9 +137,9 @@ def mean_absolute_error() -> Examination:
             "chain": "two states, f = 1 and -1, flips with chance eps, starts in equilibrium: |E average - mean| = 0",
             "exactly": rows,
             "why": "lemma 6 bounds the bias of an average, (41) its mean absolute error, of the order of its standard deviation",
-            "the gap closed": "with averages A = a + x, B = b + y and r = a/b, A/B - r = (x - r y)/b - (x - r y) y/(b B), an identity: "
-            "|E A/B - r| <= |E (x - r y)|/b + sqrt(E (x - r y)^2 E y^2)/(b min B), biases and mean squares, and mean squares are "
-            "variances O(1/(k eps)) and squared biases; theta is bounded below by A1, so that min B is",
+            "the gap closed": "with averages A = a + x, B = b + y and r = a/b, A/B - r = (x - r y)/b - (x - r y) y/(b B), an "
+            "identity: |E A/B - r| <= |E (x - r y)|/b + sqrt(E (x - r y)^2 E y^2)/(b min B), biases and mean squares; mean "
+            "squares are variances O(1/(k eps)) and squared biases, and min B is above 0 as theta is by A1",
             f"the ratio on this chain, weights theta^zeta = {WEIGHTS[0]} and {WEIGHTS[1]}": {
                 name: {key: f"{value:.6g}" for key, value in row.items()} for name, row in ratio.items()
             },
