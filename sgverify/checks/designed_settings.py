@@ -71,19 +71,26 @@ def configured_design(subject: TorchSubject) -> Design | None:
 
 
 def designs() -> list[Design]:
-    """T from 1/16 to 100 and D from 1/16 to 32, each on both sides of 1; dimensions 1 to 21; spreads of theta from 1/36 to 200, of
-    p from 1/4 to 10, gradients from 1/80 to 20; slow targets come with large steps, fast ones with small.
+    """T from 2^-12 to 2^14 and D from 2^-8 to 2^8, on both sides of 1; dimensions 1 to 64; slow targets come with large steps,
+    fast ones with small.
 
-    Friction lies between half and 7 times the target's frequency, so that an explicit step contracts early.
+    The spreads are, of theta, sqrt(T/precision), from 1/36 to 2,560, of p, sqrt(T), from 1/64 to 128, of gradients,
+    sqrt(T precision), from 1/1,280 to 2,048: whatever is clipped, or thought to be 0, within 6 of the largest or above the
+    smallest of them is another step there. Friction lies between half and 7 times the target's frequency, so that an explicit
+    step contracts early, but in one setting, where it is 64 times that: there a step that takes friction exactly contracts to
+    D h = 12.
     """
     return [
         _design(4.0, 0.5, [1.25, 1.0], 0.5, [1.0, -2.0]),
         _design(0.25, 8.0, [1.0, 2.0, 4.0], 0.0, [0.0, 3.0, -1.0]),
-        _design(100.0, 1 / 16, [1 / 400], 0.0, [5.0]),
-        _design(1 / 16, 1 / 4, [1 / 400] * 2, 0.0, [0.0, 0.0]),
+        _design(2.0, 64.0, [1.0], 0.0, [1.0]),
+        _design(2.0**14, 1 / 16, [1 / 400] * 4, 0.0, [5.0] * 4),
+        _design(2.0**-12, 1 / 4, [1 / 400] * 6, 0.0, [0.0] * 6),
         _design(1 / 16, 16.0, [81.0] * 5, 0.0, [0.5] * 5),
         _design(1.0, 2.0, [1.5] * 21, 0.0, [-0.5] * 21),
         _design(16.0, 32.0, [25.0] * 8, 0.0, [1.0] * 8),
+        _design(1 / 8, 2.0**-8, [2.0**-14] * 7, 0.0, [0.0] * 7),
+        _design(1024.0, 256.0, [4096.0] * 64, 0.0, [2.0] * 64),
     ]
 
 

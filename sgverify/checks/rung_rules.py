@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,10 @@ AGREE, SHOWN = 0.1, 0.01
 """A lower power counts where polynomials through the larger and through the smaller steps agree on it so far, and where it is so
 much of the error at the smallest step."""
 
+LEAP, WITHIN = 3.0, 0.2
+"""A jump has a slope that is larger by LEAP than the one below it, so that a high power is none, and an error of (h rate)^q at
+least, or of WITHIN^q where h rate is more: code may take other substeps from some size on, and have another constant there."""
+
 FEWEST = 3
 """Step sizes at which the bound lies below (h rate)^q: two slopes."""
 
@@ -36,31 +40,39 @@ FEWEST = 3
 class Rungs:
     """Verdict `fine`, `slow` (a lower power than q), `jump` (an error that smaller steps do not announce) or `open`.
 
-    `rung` and `entry` are where it shows most, `slope` the power that is seen there.
+    `rung` and `entry` are where it shows most, `slope` the power that is seen there, `turn` by how much it differs from that at
+    larger steps.
     """
 
     verdict: str
     rung: int = 0
     entry: int = 0
     slope: float = 0.0
+    turn: float = 0.0
 
 
-def judge_rungs(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> Rungs:
-    """Hold |error| <= C h^q against errors, shape (rungs, entries), at h rate = `times`, which fall; bounds of shape (rungs,)."""
+def judge_rungs(
+    times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float, *, large: int = 0
+) -> Rungs:
+    """Hold |error| <= C h^q against errors, shape (rungs, entries), at h rate = `times`, which fall; bounds of shape (rungs,).
+
+    The first `large` ones are too large for powers of h to show: they are held against what smaller ones announce.
+    """
     scale = times**q
     size = np.abs(errors)
     share = size / scale[:, None]
     clear = size > CLEAR * bounds[:, None]
-    slow = _slow(times, size, share, clear, q) or _hidden(times, errors, bounds, int(q))
+    low = slice(large, None)
+    slow = _slow(times[low], size[low], share[low], clear[low], q) or _hidden(
+        times[low], errors[low], bounds[low], int(q)
+    )
     if slow is not None:
-        return slow
-    largest = np.where(clear, share, 0.0)
-    upper = ((size + bounds[:, None]) / scale[:, None]).max(axis=1)
+        return replace(slow, rung=slow.rung + large)
     for k in range(len(times) - 2):
-        entry = int(np.argmax(largest[k]))
-        if largest[k, entry] > JUMP * max(1.0, float(upper[k + 1 :].max())):
+        entry = _leaps(times, size, bounds, q, k)
+        if entry is not None:
             return Rungs("jump", k, entry)
-    if int((bounds < scale / CLEAR).sum()) < FEWEST:
+    if int((bounds < scale / CLEAR)[low].sum()) < FEWEST:
         return Rungs("open", int(np.argmax(bounds / scale)))
     return Rungs("fine")
 
@@ -73,7 +85,22 @@ def unsettled_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: 
     slope = np.log(np.maximum(size[-2], 1e-300) / np.maximum(size[-1], 1e-300)) / np.log(
         times[-2] / times[-1]
     )
+    if _leaps(times, size, bounds, q, len(times) - 2) is not None:
+        return True
     return bool((clear & (large | (slope < q - SHORT))).any())
+
+
+def _leaps(times: np.ndarray, size: np.ndarray, bounds: np.ndarray, q: float, k: int) -> int | None:
+    """The entry whose error at rung k is largest, where those below do not announce it."""
+    share = (size + bounds[:, None]) / times[:, None] ** q
+    here = np.where(size[k] > CLEAR * bounds[k], size[k], 0.0)
+    entry = int(np.argmax(here))
+    if not here[entry] > max(min(times[k], WITHIN) ** q, JUMP * float(share[k + 1 :].max()) * times[k] ** q):
+        return None
+    # What is hidden by its bound may fall faster, not slower.
+    seen = np.maximum(size[k : k + 3, entry], bounds[k : k + 3])
+    slopes = np.diff(np.log(np.maximum(seen, 1e-300))) / np.diff(np.log(times[k : k + 3]))
+    return entry if len(slopes) < 2 or slopes[0] > slopes[1] + LEAP else None
 
 
 def _slow(
@@ -94,7 +121,7 @@ def _slow(
         steady = abs(first - last) < STEADY and max(first, last) < q - SHORT
         if steady and share[k, entry] > max(SEEN, largest):
             largest = float(share[k, entry])
-            worst = Rungs("slow", int(k), entry, last)
+            worst = Rungs("slow", int(k), entry, last, abs(first - last))
     return worst
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sgverify.checks.accept_reject import accepts_and_rejects
 from sgverify.checks.designed_settings import Design, configured_design, designs
 from sgverify.checks.exact_invariance import judge_invariance
-from sgverify.checks.gaussian_setting import FIRST_SHARE, NoGaussianLawError
+from sgverify.checks.gaussian_setting import NoGaussianLawError
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH
 from sgverify.checks.subject import Subject
@@ -173,12 +173,13 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     ]
     dims = ", ".join(str(d) for d in sorted({t.setting.dim for t in tried}))
     high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
+    share = max(max(t.steps) * t.setting.rate for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
     flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and subject.held_to_flow else ""
     text = (
         f"{flow}the stationary law to h^{subject.predicted_order}, in every coordinate and pair; tried on Gaussian targets at "
-        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {FIRST_SHARE:g} of the fastest "
+        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
         f"time), states out to {max(REACH):g} spreads "
         f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"
     )

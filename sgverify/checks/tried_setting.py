@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
@@ -10,17 +10,23 @@ from scipy.linalg import solve_discrete_lyapunov
 from sgverify.checks.gaussian_setting import FIRST_SHARE, GaussianSetting
 from sgverify.checks.law_defect import law_defect
 from sgverify.checks.one_step_map import OneStepMap, read_one_step
-from sgverify.checks.rung_rules import Rungs, judge_rungs, unsettled_end
+from sgverify.checks.rung_rules import FEWEST, SHORT, Rungs, judge_rungs, unsettled_end
 from sgverify.checks.step_rows import StepRows
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.black_box import Slope
 from sgverify.schemes.torch_step import TorchStep
 
 RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
-"""Halvings of the first step; in many dimensions; those that are added where the smallest step leaves it open; how often."""
+"""Halvings of the first step; in many dimensions; quarters that are added where the smallest step leaves it open; how often."""
 
 MANY = 4
 """Dimensions from which a ladder is short."""
+
+ABOVE = 6
+"""Doublings of the first step that are tried, in few dimensions: an exact friction, or an implicit step, goes so far."""
+
+BEFORE = 2
+"""An error is judged where the chain contracts at 2^BEFORE times the step size too."""
 
 WIDER = 1.5
 """The chain's own law is tried where it is wider than the stationary one by this."""
@@ -28,6 +34,9 @@ WIDER = 1.5
 DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
 """Step sizes at which a step that is not affine is integrated over the law, those that are added where these leave it open, or
 speak against it, how often, and by what they fall."""
+
+TURN = 0.1
+"""A power is one that is still seen at the smallest step, or whose slope has changed by no more from the larger steps on."""
 
 FAR = 3.0
 """A step that bends only from so many spreads on does so too seldom for an integral over the law to show it."""
@@ -69,8 +78,7 @@ def try_setting(
     """
     first = top or FIRST_SHARE / setting.rate
     rows = StepRows(step, setting, first, slope)
-    # Two more above the ladder show how far its steps are from where the chain stops contracting.
-    above = [_contracts(rows, first * factor) for factor in (4.0, 2.0)]
+    above = _above(rows, first)
     steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
     maps = [read_one_step(rows, h) for h in steps]
     for _ in range(ROUNDS):
@@ -80,16 +88,19 @@ def try_setting(
         if wide:
             return _not_affine(rows, first, order, maps)
         parts = _parts(setting, steps, maps, above, order, flow)
-        judged = [(part, judge_rungs(part.times, part.errors, part.bounds, part.power)) for part in parts]
+        judged = [
+            (part, judge_rungs(part.times, part.errors, part.bounds, part.power, large=part.large))
+            for part in parts
+        ]
         # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
         slow = any(found.verdict == "slow" for _, found in judged)
         ends = any(unsettled_end(part.times, part.errors, part.bounds, part.power) for part in parts)
         wanders = all(part.kind != "law" for part in parts)
         if not (slow or ends or wanders):
             break
-        more = [steps[-1] * 2.0**-k for k in range(1, MORE_RUNGS + 1)]
+        more = [steps[-1] * 4.0**-k for k in range(1, MORE_RUNGS + 1)]
         steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
-    shown = tuple(steps)
+    shown = tuple(sorted({*steps, *(h for part in parts for h in part.steps)}, reverse=True))
     # The law before the flow: it is what a user sees.
     for part, found in reversed(judged):
         for verdict in ("slow", "jump"):
@@ -124,6 +135,7 @@ class _Part:
     bounds: np.ndarray
     power: int
     due: np.ndarray
+    large: int
 
     def words(self, found: Rungs) -> tuple[str, float, float]:
         """What is off most, as a user sees it: the sentence, the value and what it should be."""
@@ -160,12 +172,21 @@ class _Part:
         return f"{what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}", value, right
 
 
-def _contracts(rows: StepRows, h: float) -> bool:
-    """Whether the chain contracts at a step size above the ladder, where a right step may fail."""
-    try:
-        return read_one_step(rows, h).radius < 1
-    except SgverifyError:
-        return False
+def _above(rows: StepRows, first: float) -> list[OneStepMap]:
+    """The maps at 2, 4, ... times the first step, as far as the chain contracts and is affine there; a right step may fail."""
+    found: list[OneStepMap] = []
+    for k in range(1, 1 + (ABOVE if rows.setting.dim < MANY else BEFORE)):
+        try:
+            seen = read_one_step(rows, first * 2.0**k)
+        except SgverifyError:
+            break
+        if not seen.radius < 1:
+            break
+        found.append(seen)
+        # Draws that enter nonlinearly cost an integral each time.
+        if seen.noise_bend is not None and k >= BEFORE:
+            break
+    return found
 
 
 def _in_its_own_law(
@@ -189,61 +210,51 @@ def _parts(
     setting: GaussianSetting,
     steps: list[float],
     maps: list[OneStepMap],
-    above: list[bool],
+    above: list[OneStepMap],
     order: int,
     flow: bool,
 ) -> list[_Part]:
-    n, h = len(setting.spreads), np.array(steps)
+    n, higher = len(setting.spreads), len(above)
+    steps = [*(steps[0] * 2.0**k for k in range(higher, 0, -1)), *steps]
+    maps = [*reversed(above), *maps]
+    contracts = [seen.radius < 1 for seen in maps]
+    stable = [k >= BEFORE and all(contracts[k - BEFORE : k + 1]) for k in range(len(maps))]
+    # Far above, a right step may be no affine one any more.
+    first = next((k for k in range(higher) if all(seen.bend is None for seen in maps[k:])), higher)
     stationary = setting.law[1] / np.outer(setting.spreads, setting.spreads)
     found = []
-    if flow and setting.flow is not None:
-        due, errors, bounds = [], [], []
-        for size, seen in zip(steps, maps, strict=True):
-            exact = setting.after(size)
-            assert exact is not None
-            due.append(np.concatenate([np.zeros(n), exact[1].ravel(), exact[0].ravel()]))
-            got = np.concatenate([seen.still, seen.covariance.ravel(), seen.matrix.ravel()])
-            errors.append(got - due[-1])
-            bounds.append(max(seen.rounding, seen.blur))
+
+    def add(
+        kind: str, kept: list[int], due: list[np.ndarray], got: list[np.ndarray], off: list[float], power: int
+    ) -> None:
+        h = np.array([steps[k] for k in kept])
+        errors = np.array(got) - np.array(due)
+        large = sum(k < higher for k in kept)
         found.append(
-            _Part(
-                "flow",
-                setting,
-                h,
-                setting.rate * h,
-                np.array(errors),
-                np.array(bounds),
-                order + 1,
-                np.array(due),
-            )
+            _Part(kind, setting, h, setting.rate * h, errors, np.array(off), power, np.array(due), large)
         )
-    # A law is judged where the chain contracts at four times the step size too.
-    contracts = [*above, *(found.radius < 1 for found in maps)]
-    kept = [k for k in range(len(steps)) if all(contracts[k : k + 3])]
-    if len(kept) >= 3:
-        errors, bounds = [], []
-        for k in kept:
-            seen = maps[k]
+
+    kept = [k for k in range(first, len(steps)) if stable[k] or k >= higher]
+    if flow and setting.flow is not None:
+        exact = [setting.after(steps[k]) for k in kept]
+        due = [np.concatenate([np.zeros(n), part[1].ravel(), part[0].ravel()]) for part in exact if part]
+        got = [
+            np.concatenate([maps[k].still, maps[k].covariance.ravel(), maps[k].matrix.ravel()]) for k in kept
+        ]
+        add("flow", kept, due, got, [max(maps[k].rounding, maps[k].blur) for k in kept], order + 1)
+    kept = [k for k in kept if stable[k]]
+    if sum(k >= higher for k in kept) >= FEWEST:
+        laws, off = [], []
+        for seen in (maps[k] for k in kept):
             mean = np.linalg.solve(np.eye(n) - seen.matrix, seen.still)
             law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
-            errors.append(np.concatenate([mean, (law - stationary).ravel()]))
+            laws.append(np.concatenate([mean, law.ravel()]))
             gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(n)), 2))
-            bounds.append(
+            off.append(
                 gain * (seen.blur + 4 * seen.rounding * max(1.0, float(np.abs(law).sum(axis=1).max())))
             )
-        due_law = np.tile(np.concatenate([np.zeros(n), stationary.ravel()]), (len(kept), 1))
-        found.append(
-            _Part(
-                "law",
-                setting,
-                h[kept],
-                setting.rate * h[kept],
-                np.array(errors),
-                np.array(bounds),
-                order,
-                due_law,
-            )
-        )
+        law_due = np.concatenate([np.zeros(n), stationary.ravel()])
+        add("law", kept, [law_due] * len(kept), laws, off, order)
     return found
 
 
@@ -264,17 +275,23 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         left, blur = (float((part[best] / times[best]).max()) for part in (np.abs(errors) + widest, widest))
         if judged is None and left <= RESOLVED:
             break
-        if judged is not None and len(steps) > DEFECT_RUNGS:
+        # A step may bend by its own constants: at smaller steps less, where the method is right.
+        turns = judged is not None and judged.turn > TURN and judged.slope > 1 + SHORT
+        hidden = judged is not None and judged.rung < len(steps) - 1
+        if judged is not None and len(steps) > DEFECT_RUNGS and not (turns or hidden):
             break
-        if judged is None and 2 * blur > RESOLVED:
-            if fine or not rows.together or setting.dim >= MANY:
-                break
+        if (hidden or 2 * blur > RESOLVED) and not fine and rows.together and setting.dim < MANY:
             fine = True
             read = [law_defect(rows, h, fine=True) for h in steps]
             continue
-        # A step may bend by its own constants: at smaller steps less, where the method is right.
+        if judged is None and best < len(steps) - 1:
+            break
         more = [steps[-1] * DEFECT_FALL**-k for k in range(1, DEFECT_MORE + 1)]
         steps, read = [*steps, *more], [*read, *(law_defect(rows, h, fine=fine) for h in more)]
+    errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
+    if judged is not None and judged.turn > TURN and judged.rung < len(steps) - 1:
+        # The next slope, which is hidden, may be a higher one.
+        judged = None
     names = read[0][2]
     at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
     if judged is not None:
@@ -306,7 +323,7 @@ def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) 
     if not slow:
         return None
     _, k, rungs = max(slow, key=lambda item: item[0])
-    return Rungs("slow", rungs.rung, k, rungs.slope)
+    return replace(rungs, entry=k)
 
 
 __all__ = ["FAR", "MANY", "Tried", "try_setting"]

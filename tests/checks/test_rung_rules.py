@@ -52,6 +52,18 @@ def test_errors_that_smaller_steps_do_not_announce_are_a_jump():
     assert (found.verdict, found.rung) == ("jump", 3)
 
 
+def test_a_high_power_is_no_jump_and_what_an_exact_step_does_far_up_is_one():
+    up = np.concatenate([0.2 * 2.0 ** np.arange(4, 0, -1.0), TIMES])
+    bounds = np.full(len(up), 1e-13)
+
+    def far_up(errors):
+        return judge_rungs(up, errors[:, None], bounds, 2, large=4)
+
+    assert far_up(up**7).verdict == far_up(1 - np.exp(-(up**2))).verdict == "fine"
+    found = far_up(np.where(up > 0.7, 0.36, 1e-5 * up**2))
+    assert (found.verdict, found.rung) == ("jump", 2)
+
+
 def test_bounds_that_hide_the_errors_leave_it_open():
     assert judged(np.zeros(7), 2, np.full(7, 1e-2)).verdict == "open"
 
@@ -61,4 +73,5 @@ def test_the_end_is_unsettled_where_errors_are_large_or_stand_still():
         return unsettled_end(TIMES, np.asarray(errors)[:, None], BOUNDS, 1)
 
     assert open_end(100 * TIMES) and open_end(0.001 + TIMES * 0)
+    assert open_end(np.where(TIMES > TIMES[-1], 1.0, 0.0))
     assert not open_end(TIMES) and not open_end(TIMES**2)

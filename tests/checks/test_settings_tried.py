@@ -8,7 +8,11 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
+from sgverify.checks.designed_settings import designs
 from sgverify.checks.mutants import torch_code
+from sgverify.checks.one_step_map import read_one_step
+from sgverify.checks.step_rows import StepRows
+from sgverify.checks.tried_setting import try_setting
 from sgverify.schemes import kinetic, langevin
 
 R = torch.randn_like
@@ -149,15 +153,87 @@ SLOW = (tamed, obabo, torch_code.sgld, torch_code.baoab, torch_code.sgnht)
 def test_right_code_conforms_and_says_what_was_tried(step):
     found = settings_of(step)
     assert found.verdict == "conforms", found.reason
-    assert "T in {0.0625, 0.25, 1, 4, 16, 100}" in found.reason and "nothing is said beyond" in found.reason
-    assert "dimension in {1, 2, 3, 5, 8" in found.reason
+    temperatures = sorted({1.0, *(design.temperature for design in designs())})
+    assert f"T in {{{', '.join(f'{T:g}' for T in temperatures)}}}" in found.reason
+    assert (
+        "dimension in {1, 2, 3, 4, 5, 6, 7, 8, 21, 64}" in found.reason
+        and "nothing is said beyond" in found.reason
+    )
     assert ("not affine" in found.reason) == (step in (tamed, torch_code.sgnht))
 
 
 def test_code_for_one_dimension_is_tried_in_that_one():
     found = settings_of(made_for_two_dimensions, target={"name": "gaussian", "dim": 2})
     assert found.verdict == "conforms" and "not judged in dimension 3" in found.reason
-    assert "T in {0.0625, 0.25, 1, 4, 16, 100}, dimension in {2}" in found.reason
+    assert ", dimension in {2}, h from" in found.reason
+
+
+@torch_step(kinetic, order=2)
+def less_noise_of_large_friction(theta, p, *, h, grad, D, T):
+    c = math.exp(-D * h)
+    p = p - h / 2 * grad(theta)
+    theta = theta + h / 2 * p
+    p = c * p + math.sqrt(T * (1 - c * c) * (1 if D * h < 0.7 else 0.64)) * R(p)
+    theta = theta + h / 2 * p
+    return theta, p - h / 2 * grad(theta)
+
+
+@torch_step(langevin, order=1)
+def large_gradient_clipped(theta, *, h, grad, T):
+    return euler(theta, h, lambda x: grad(x).clamp(-1000, 1000), T, R(theta))
+
+
+@torch_step(langevin, order=1)
+def noise_of_at_most_20(theta, *, h, grad, T):
+    return theta - h * grad(theta) + math.sqrt(2 * T * min(h, 20.0)) * R(theta)
+
+
+def with_most(name):
+    """The design that goes farthest in one respect."""
+    return max(designs(), key=name)
+
+
+@pytest.mark.parametrize(
+    "step, design, named",
+    [
+        (less_noise_of_large_friction, with_most(lambda d: d.friction**2 / d.precision.max()), "announce"),
+        (large_gradient_clipped, with_most(lambda d: d.temperature * d.precision.max()), "not affine"),
+        (noise_of_at_most_20, with_most(lambda d: 1 / d.precision.max()), "variance"),
+    ],
+)
+def test_one_design_goes_as_far_as_the_code_is_wrong(step, design, named):
+    found = try_setting(step, design.setting(step.dynamics), step.order, flow=True)
+    assert found.verdict == "violates" and named in found.finding, found.finding
+
+
+@torch_step(langevin, order=1)
+def tamed_by_its_move(theta, *, h, grad, T):
+    return euler(theta, h, lambda x: grad(x) / (1 + h * grad(x).abs()), T, R(theta))
+
+
+def test_a_step_that_bends_by_its_own_constants_is_followed_to_smaller_steps():
+    design = with_most(lambda d: d.temperature / d.precision.max())
+    found = try_setting(tamed_by_its_move, design.setting(langevin), 1, flow=True)
+    assert found.verdict == "conforms" and found.bend == 0.5, found.finding
+
+
+@torch_step(langevin, order=1)
+def quantile_of_a_uniform(theta, *, h, grad, T):
+    return euler(theta, h, grad, T, torch.special.ndtri(torch.rand_like(theta)))
+
+
+@torch_step(langevin, order=1)
+def three_points_of_a_uniform(theta, *, h, grad, T):
+    u, three = torch.rand_like(theta), torch.full_like(theta, 3).sqrt()
+    return euler(theta, h, grad, T, torch.where(u < 1 / 6, -three, torch.where(u < 1 / 3, three, 0 * three)))
+
+
+@pytest.mark.parametrize("step, linear", [(quantile_of_a_uniform, True), (three_points_of_a_uniform, False)])
+def test_draws_made_of_uniform_ones_are_not_taken_for_cut_off(step, linear):
+    setting = designs()[2].setting(langevin)
+    found = read_one_step(StepRows(step, setting, 0.1), 0.1)
+    assert not found.cut and (found.noise_bend is None) == linear
+    assert found.covariance[0, 0] == pytest.approx(0.2, abs=max(1e-6, found.blur))
 
 
 def test_definitions_are_not_asked():
