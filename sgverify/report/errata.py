@@ -86,7 +86,7 @@ def explain_erratum(formula: Erratum) -> str:
         lines += [_field("holds", formula.holds), _field("affects", formula.affects)]
         lines.append(_field("because", formula.because))
         if formula.elsewhere:
-            lines.append(_field("right in", formula.elsewhere))
+            lines.append(_field("elsewhere", formula.elsewhere))
         if formula.root != formula.id:
             lines.append(_field("root", formula.root))
     lines += [_field(f"- {name}", text) for name, text in certificate_lines(formula.certificate)]
@@ -96,7 +96,8 @@ def explain_erratum(formula: Erratum) -> str:
 def explain_errata(formulas: Iterable[Erratum]) -> str:
     """All of them and the counts: what stands first, the heaviest last, so that they end at the reader's prompt."""
     formulas = list(formulas)
-    told = [explain_erratum(formula) for formula in (*standing(formulas), *reversed(failing(formulas)))]
+    lightest_first = sorted(failing(formulas), key=lambda formula: -SEVERITIES.index(formula.severity))
+    told = [explain_erratum(formula) for formula in (*standing(formulas), *lightest_first)]
     papers = dict.fromkeys(formula.id.partition("/")[0] for formula in formulas)
     counts = [
         f"{paper}: {counted(formula for formula in formulas if formula.id.startswith(f'{paper}/'))}"
@@ -130,10 +131,10 @@ def _field(name: str, text: str) -> str:
         # A command is copied: it stays on its line.
         return f"  {name}: {text}"
     return fill(
-        f"{name}: {text}" if name.startswith("-") else f"{name:<8} {text}",
+        f"{name}: {text}" if name.startswith("-") else f"{name:<9} {text}",
         WIDTH,
         initial_indent="  ",
-        subsequent_indent=" " * 11 if not name.startswith("-") else "      ",
+        subsequent_indent=" " * 12 if not name.startswith("-") else "      ",
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -213,7 +213,7 @@ def _legend(evidence: Evidence, x: str) -> list[str]:
     else:
         bound = max((p.error_bound or 0.0) / abs(p.value) for p in points if p.value)
         if error_name(evidence) == "error estimate":
-            said.append(f"on grids, relative error estimated at {bound:.0e}")
+            said.append(f"on grids or by quadrature, relative error estimated at {bound:.0e}")
         else:
             said.append(f"exact, relative error at most {bound:.0e}" if bound else "exact")
     falls = "h falls" if x == "step" else "L grows"

@@ -43,9 +43,14 @@ def outcome(evidence: Evidence) -> str:
 
 
 def error_name(evidence: Evidence) -> str:
-    """What the errors of exact points are: bounds, or estimates where the check says so, as on grids."""
+    """What the errors of points that are not sampled are: bounds, or estimates.
+
+    They are estimates where the check says so, as on grids, and by quadrature: two rules that agree enclose nothing.
+    """
     said = str(evidence.certificate.get("error_bounds_are", ""))
-    return "error estimate" if said.startswith("estimate") else "error bound"
+    return (
+        "error estimate" if evidence.method == "quadrature" or said.startswith("estimate") else "error bound"
+    )
 
 
 def symbol(evidence: Evidence) -> str:

@@ -13,8 +13,8 @@ from sgverify.evidence import decode_errata
 def test_an_erratum_is_told_with_its_certificate(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["errata", "chen2015/equation-8", "chen2015/appendix-j-two-batches"]) == 0
     out = capsys.readouterr().out
-    assert "misprint: chen2015/equation-8" in out and "printed  `L_{O_l}" in out and "holds    L_O" in out
-    assert "root     chen2015/second-derivatives" in out and "right in the definition" in out
+    assert "misprint: chen2015/equation-8" in out and "printed   `L_{O_l}" in out and "holds     L_O" in out
+    assert "root      chen2015/second-derivatives" in out and "elsewhere the definition" in out
     assert "- difference: [D] d_p1^2 + [D] d_p2^2" in out
     assert out.index("stands: chen2015/appendix-j-two-batches") < out.index("misprint:")
     assert out.rstrip().endswith("chen2015: 2 printed statements checked, 1 stand; 1 misprint")

@@ -137,3 +137,4 @@ def test_errors_of_grids_are_called_estimates(evidence):
         certificate={**evidence[0].certificate, "error_bounds_are": "estimates, and no enclosures"},
     )
     assert error_name(on_a_grid) == "error estimate"
+    assert error_name(dataclasses.replace(evidence[0], method="quadrature")) == "error estimate"

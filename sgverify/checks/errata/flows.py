@@ -54,7 +54,7 @@ def any_batches() -> Examination:
                 f"L = {m}": text_of(found) for m, found in mended.truth.items()
             },
             "numbers L for which the printed term holds with the first step first": acting or "none",
-            "[dV_i, dV_j] = 0": mended.commuting,
+            f"[dV_i, dV_j] = 0, dimension {DIMENSION}: a gradient of theta times grad_p": mended.commuting,
             "induction over L": gap
             or "complete: 2 S_(L+1) has the weights of 2 S_L less 1, and L for [L, dV_(L+1)]",
         },
@@ -88,7 +88,7 @@ def remainder() -> Examination:
         else "",
         holds="" if largest <= Fraction(1, 3) else f"a weight of {largest}",
         certificate={
-            "[[L,V],V] = 0 for SGHMC and every smooth U": not moves,
+            f"[[L,V],V] = 0 for SGHMC, every smooth U and V, dimension {DIMENSION}": not moves,
             "why for every even L": "flows with one noise commute: each half of the steps is one flow of the time T/2",
             "largest weight of a product of three operators in the logarithm": str(largest),
             "uniformly": "L^3 such products, each with h^3 and a weight of 1/3 at most: O(T^3), and O(h^3) at a fixed L",

@@ -42,7 +42,11 @@ def compare(printed: Dynamics, equation: Dynamics, mended: Dynamics, **certifica
     return Examination(
         printed=_text(difference(generator_of(printed, ring), derived, ring), ring),
         holds=_text(difference(generator_of(mended, ring), derived, ring), ring),
-        certificate={"generator of the equation": _text(derived, ring), **certificate},
+        certificate={
+            "generator of the equation": _text(derived, ring),
+            **certificate,
+            "dimension": f"{DIMENSION}; a term of a generator holds two coordinates at most, so that it shows every kind of term",
+        },
     )
 
 
@@ -104,7 +108,11 @@ def gradient_noise() -> Examination:
     return Examination(
         printed=_text(difference(generator_of(noise_with_plus, ring), truth, ring), ring),
         holds=_text(difference(generator_of(noise_with_minus, ring), truth, ring), ring),
-        certificate={"L_l - L": _text(truth, ring), "minibatches": "U[0] is U, U[1] the minibatch's U~_l"},
+        certificate={
+            "L_l - L": _text(truth, ring),
+            "minibatches": "U[0] is U, U[1] the minibatch's U~_l",
+            "dimension": str(DIMENSION),
+        },
     )
 
 

@@ -208,7 +208,8 @@ def order_of_steps() -> Examination:
         printed=found["P_2 P_1 f"],
         holds=found["P_1 P_2 f"],
         certificate={
-            "steps": "first the drift A, then the noisy kick O, for every smooth U; compared at h^2",
+            "steps": "first the drift A, then the noisy kick O, for every smooth U in one dimension; compared at h^2",
+            "in every dimension": "E f(X_2) = E E[f(X_2) | X_1] = P_1 (P_2 f)",
             "P_1 P_2 f - E f(X_2)": found["P_1 P_2 f"] or "0",
             "P_2 P_1 f - E f(X_2)": found["P_2 P_1 f"],
         },

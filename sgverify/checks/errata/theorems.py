@@ -51,7 +51,9 @@ def telescoping() -> Examination:
         printed=left.text if left else "",
         holds="",
         certificate={
-            "(h^2/2) (E L_l^2 - L^2) for every smooth U, W the noise of U": left.text if left else "0"
+            "(h^2/2) (E L_l^2 - L^2) for every smooth U in one dimension, W the noise of U": left.text
+            if left
+            else "0"
         },
     )
 

@@ -11,7 +11,7 @@ from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import Scheme, find_scheme
 
 DIMENSION = 1
-"""Operators that differ in one dimension differ in every dimension."""
+DIMENSIONS = "1, for every smooth U; what differs there differs in every dimension"
 
 
 def algorithm_2_against_i1() -> Examination:
@@ -32,6 +32,7 @@ def algorithm_2_against_i1() -> Examination:
         else f"orders {orders}, biases {biases}",
         certificate={
             "local orders": orders,
+            "dimension": DIMENSIONS,
             "order in h of the stationary bias, Gaussian target, full gradients": biases,
         },
     )
@@ -48,6 +49,7 @@ def product_42_against_i1() -> Examination:
         certificate={
             "the product as an update": "theta' = theta + h p, p' = p - h D p - h grad U(theta') + sqrt(2Dh) z",
             "its local order": int(order),
+            "dimension": DIMENSIONS,
         },
     )
 
