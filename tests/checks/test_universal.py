@@ -10,6 +10,7 @@ from sgverify.checks import judging, make_subject, verify
 from sgverify.checks.universal import universal_defect
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
+from sgverify.strategies.remembering import kept_force
 from tests.checks.schemes import WEAK, nose, two_noises, unreadable
 
 NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "batch": 2}}
@@ -24,6 +25,7 @@ NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "
         (WEAK, False),
         (nose, False),
         (two_noises, True),
+        (kept_force, True),
         (unreadable, False),
     ],
 )
