@@ -206,7 +206,7 @@ class _Reader:
         self.subject = subject
         design = configured_design(subject)
         assert design is not None
-        self.setting: GaussianSetting = design.setting(subject.scheme.dynamics)
+        self.setting: GaussianSetting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
         self.slope = slope_of(subject)
         self.rows = StepRows(subject.scheme, self.setting, subject.step, self.slope)
         others = [name for name in subject.scheme.dynamics.state if name not in ("theta", "p")]
@@ -310,7 +310,12 @@ class _Reader:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         nodes, weights = normal_cubature(n, self.subject.observable.degree | 1)
         at = mean + nodes @ root.T
-        return float(weights @ self.subject.observable(at[:, :dim], at[:, dim:] if n > dim else None))
+        return float(
+            weights
+            @ self.subject.observable(
+                at[:, :dim], at[:, dim : 2 * dim] if "p" in self.setting.dynamics.state else None
+            )
+        )
 
     def or_rounding(self, judgement: Judgement, size: float, scale: float) -> Judgement:
         """Inconclusive where roundings to float32 within the step are as large as the bias: it says nothing of the method."""

@@ -22,11 +22,11 @@ class Design:
     precision: np.ndarray
     mean: np.ndarray
 
-    def setting(self, dynamics: Dynamics) -> GaussianSetting:
-        """The setting of a dynamics, which takes the numbers that it has."""
+    def setting(self, dynamics: Dynamics, memory: tuple[str, ...] = ()) -> GaussianSetting:
+        """The setting of a dynamics, which takes the numbers that it has, and of a step's memory."""
         known = {"T": self.temperature, "D": self.friction}
         given = {name: known[name] for name in dynamics.parameters}
-        return GaussianSetting(dynamics, given, self.precision, self.mean)
+        return GaussianSetting(dynamics, given, self.precision, self.mean, memory)
 
     def settings(self) -> dict[str, Any]:
         """As configuration keys."""

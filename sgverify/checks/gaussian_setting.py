@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import torch
-from scipy.linalg import expm
+from scipy.linalg import block_diag, expm
 from torch import Tensor
 
 from sgverify.samplers.carrier import Chains
@@ -30,14 +30,15 @@ class NoGaussianLawError(Exception):
 class GaussianSetting:
     """A dynamics with its numbers on the target N(mean, (precision/T)^-1): U = (theta - mean)' precision (theta - mean)/2.
 
-    All coordinates of the state stand in one vector, in the order of the state. Natural units are its spreads under the
-    stationary law, and 1/rate for time.
+    All coordinates of the state stand in one vector, in the order of the state, those of the `memory` of a step last. Natural
+    units are its spreads under the stationary law, and 1/rate for time; nothing is known of a memory, and its unit is 1.
     """
 
     dynamics: Dynamics
     parameters: Mapping[str, float]
     precision: np.ndarray = field(repr=False)
     mean: np.ndarray = field(repr=False)
+    memory: tuple[str, ...] = ()
 
     @property
     def dim(self) -> int:
@@ -45,16 +46,31 @@ class GaussianSetting:
         return len(self.mean)
 
     @cached_property
+    def shapes(self) -> dict[str, str]:
+        """The shape of each state variable and memory."""
+        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """How many coordinates each state variable has."""
-        return tuple(self.dim if shape == VECTOR else 1 for shape in self.dynamics.shapes.values())
+        return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
+
+    @property
+    def known(self) -> int:
+        """How many coordinates, the first ones, the stationary law is a law of."""
+        return sum(self.sizes[: len(self.dynamics.shapes)])
+
+    @cached_property
+    def without_memory(self) -> GaussianSetting:
+        """The dynamics alone."""
+        return replace(self, memory=())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The coordinates' names, such as theta[0]."""
         return tuple(
             f"{name}[{i}]" if shape == VECTOR and self.dim > 1 else name
-            for (name, shape), size in zip(self.dynamics.shapes.items(), self.sizes, strict=True)
+            for (name, shape), size in zip(self.shapes.items(), self.sizes, strict=True)
             for i in range(size)
         )
 
@@ -96,6 +112,10 @@ class GaussianSetting:
 
         Raises `NoGaussianLawError` where the dynamics states none, or one that is no normal law on this target.
         """
+        if self.memory:
+            mean, covariance = self.without_memory.law
+            more = sum(self.sizes) - len(mean)
+            return np.append(mean, np.zeros(more)), block_diag(covariance, np.eye(more))
         stated = self.dynamics.density
         if stated is None:
             raise NoGaussianLawError(f"the dynamics `{self.dynamics.name}` states no density")
@@ -138,6 +158,8 @@ class GaussianSetting:
         """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space; None where the drift is not
         affine.
         """
+        if self.memory:
+            return self.without_memory.flow
         mean, _ = self.law
         spreads, n = self.spreads, sum(self.sizes)
 

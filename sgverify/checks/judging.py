@@ -47,8 +47,9 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     """
     asked = _selection(selected)
     parts = subject.parts
-    for part in parts:
-        part.validate()
+    unmet = [answer for part in parts if (answer := not_validated(part)) is not None]
+    if unmet:
+        return unmet
     found: list[Evidence] = []
     try:
         pairs = [(part, *pair) for part in parts for pair in _pairs(part, asked)]
@@ -68,6 +69,11 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
         settled_before(error, found)
         raise
     return found
+
+
+def not_validated(subject: Subject) -> Evidence | None:
+    """The one answer where an exception that nobody foresaw ends the look at a configuration; `UserError` is raised."""
+    return isolated(subject, claims()[STATED], "local-order", subject.validate)
 
 
 def _meet_mistakes(pairs: Sequence[tuple[Subject, Claim, str]]) -> None:

@@ -12,7 +12,14 @@ from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import SAMPLED
 from sgverify.checks.isolation import raised_on
-from sgverify.checks.judging import Progress, judge, judge_pair, run_check, why_no_definition
+from sgverify.checks.judging import (
+    Progress,
+    judge,
+    judge_pair,
+    not_validated,
+    run_check,
+    why_no_definition,
+)
 from sgverify.checks.local_order import STATED
 from sgverify.checks.progress import listening
 from sgverify.checks.registry import CHECKS
@@ -79,7 +86,9 @@ def rate(
     subject = make_subject(scheme, load_configuration(config, **overrides), method)
     refuse_stray_tables(subject)
     refuse_unused(subject, quantity)
-    subject.validate()
+    unmet = not_validated(subject)
+    if unmet is not None:
+        return unmet
     if isinstance(subject, CompositeSubject):
         raise ConfigurationError(
             f"quantity={quantity!r} with scheme={subject.reference!r}: a composite has no rate of its own; expected its scheme, "
@@ -149,8 +158,10 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     if evidence.check not in CHECKS:
         raise UnknownNameError("check", evidence.check, CHECKS)
     claim = find_claim(evidence.claim)
-    subject.validate()
-    if evidence.replay.startswith("sgverify rate"):
+    unmet = not_validated(subject)
+    if unmet is not None:
+        again = unmet
+    elif evidence.replay.startswith("sgverify rate"):
         again = run_check(subject, claim, evidence.check, ask=False)
     else:
         again = judge_pair(subject, claim, evidence.check, corrected=False)[0]

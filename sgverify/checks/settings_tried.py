@@ -92,7 +92,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
 
 
 def _try(subject: TorchSubject, design: Design) -> Tried:
-    setting = design.setting(subject.scheme.dynamics)
+    setting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
     return try_setting(subject.scheme, setting, subject.predicted_order, flow=subject.held_to_flow)
 
 

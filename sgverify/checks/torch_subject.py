@@ -35,6 +35,11 @@ class TorchSubject(Subject):
     def measured(self) -> MeasuredOrder | str:
         """The local order, measured by quadrature; or why it cannot be."""
         # torch is loaded where a step is run, not where one is named.
+        if self.scheme.memory:
+            return (
+                f"it carries on a memory ({', '.join(self.scheme.memory)}), and what one step does depends on what that is: its "
+                "law is judged"
+            )
         from sgverify.checks.quadrature_order import measure_order
         from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 
@@ -68,6 +73,8 @@ class TorchSubject(Subject):
         Where a step is known not to be that flow this has its own check, and the law may be right.
         """
         measured = self.measured
+        if self.scheme.memory:
+            return False
         return isinstance(measured, str) or measured.order >= 1 or not measured.settled
 
     @cached_property

@@ -139,7 +139,7 @@ class _Part:
 
     def words(self, found: Rungs) -> tuple[str, float, float]:
         """What is off most, as a user sees it: the sentence, the value and what it should be."""
-        n, h = len(self.setting.spreads), self.steps[found.rung]
+        n, h = self.setting.known, self.steps[found.rung]
         names, spreads = self.setting.names, self.setting.spreads
         error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
         slow = (
@@ -214,14 +214,14 @@ def _parts(
     order: int,
     flow: bool,
 ) -> list[_Part]:
-    n, higher = len(setting.spreads), len(above)
+    n, higher = setting.known, len(above)
     steps = [*(steps[0] * 2.0**k for k in range(higher, 0, -1)), *steps]
     maps = [*reversed(above), *maps]
     contracts = [seen.radius < 1 for seen in maps]
     stable = [k >= BEFORE and all(contracts[k - BEFORE : k + 1]) for k in range(len(maps))]
     # Far above, a right step may be no affine one any more.
     first = next((k for k in range(higher) if all(seen.bend is None for seen in maps[k:])), higher)
-    stationary = setting.law[1] / np.outer(setting.spreads, setting.spreads)
+    stationary = (setting.law[1] / np.outer(setting.spreads, setting.spreads))[:n, :n]
     found = []
 
     def add(
@@ -246,10 +246,10 @@ def _parts(
     if sum(k >= higher for k in kept) >= FEWEST:
         laws, off = [], []
         for seen in (maps[k] for k in kept):
-            mean = np.linalg.solve(np.eye(n) - seen.matrix, seen.still)
+            mean = np.linalg.solve(np.eye(len(seen.matrix)) - seen.matrix, seen.still)[:n]
             law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
-            laws.append(np.concatenate([mean, law.ravel()]))
-            gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(n)), 2))
+            laws.append(np.concatenate([mean, law[:n, :n].ravel()]))
+            gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(len(law))), 2))
             off.append(
                 gain * (seen.blur + 4 * seen.rounding * max(1.0, float(np.abs(law).sum(axis=1).max())))
             )
@@ -264,6 +264,10 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
     bent = [found for found in maps if found.bend is not None]
     bend = min(found.bend for found in bent if found.bend is not None)
     where = next(found.where for found in bent if found.bend == bend)
+    if setting.memory:
+        kept = ", ".join(setting.memory)
+        text = f"one step is not affine at {where}, {bend:g} spreads from the mean, and the law of its memory ({kept}) is not known"
+        return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
     steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
     fine = False
     read = [law_defect(rows, h) for h in steps]

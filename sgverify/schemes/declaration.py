@@ -66,6 +66,8 @@ def check_state(
     expected: tuple[str, ...],
     dynamics: str,
     ingredients: Collection[str] | None = None,
+    *,
+    face: str = "scheme",
 ) -> None:
     """Refuse a step whose positional parameters are not the state of its dynamics, in order.
 
@@ -74,16 +76,19 @@ def check_state(
     if found != expected:
         more = found[len(expected) :] if found[: len(expected)] == expected else ()
         # The usual reason for more: what an optimizer keeps.
-        memory = (
-            f" What else a step carries on is memory, declared as @scheme({dynamics}, memory={{'{more[0]}': start}}), where "
-            f"start({', '.join(expected)}) is its first value."
-            if ingredients is not None and more and more[0] not in ingredients
-            else ""
-        )
+        memory = ""
+        if ingredients is not None and more and more[0] not in ingredients:
+            memory = f" What else a step carries on is memory, declared as {_declared(face, dynamics, expected, more)}"
         raise DefinitionError(
             f"{where(function)}: `{function.__name__}` takes the state ({', '.join(found)}); `{dynamics}` has "
             f"({', '.join(expected)}); name the positional parameters so, and put ingredients after a bare *.{memory}"
         )
+
+
+def _declared(face: str, dynamics: str, state: tuple[str, ...], more: tuple[str, ...]) -> str:
+    if face == "torch_step":
+        return f"@torch_step({dynamics}, memory={list(more)})."
+    return f"@scheme({dynamics}, memory={{'{more[0]}': start}}), where start({', '.join(state)}) is its first value."
 
 
 def check_ingredients(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.abstract import where
+from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.order import ClaimedOrders, Order
@@ -21,7 +22,8 @@ class TorchStep:
     `order` and `invariant_order` are its claims, or None.
 
     It is no `Scheme`: nothing but tensors flows through it. With `chains` its tensors have the shapes (chains, dim) and
-    (chains, 1), of vectors and scalars of the state; without, (dim,) and ().
+    (chains, 1), of vectors and scalars of the state; without, (dim,) and (). `memory` names what it carries on besides the
+    dynamics' state, each of theta's shape.
     """
 
     name: str
@@ -33,19 +35,20 @@ class TorchStep:
     summary: str = ""
     reference: str = ""
     invariant_order: int | None = None
+    memory: tuple[str, ...] = ()
 
     word = None
     """A black box has no letters."""
 
     @property
     def state(self) -> tuple[str, ...]:
-        """Names of the state variables."""
-        return self.dynamics.state
+        """Names of the state variables, memory last."""
+        return (*self.dynamics.state, *self.memory)
 
     @property
     def shapes(self) -> dict[str, str]:
-        """Shape of each state variable."""
-        return self.dynamics.shapes
+        """Shape of each state variable; memory is vector-shaped."""
+        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -72,7 +75,7 @@ class TorchStep:
 
 
 def torch_step(
-    dynamics: Dynamics, *, order: Order = None, chains: bool = False
+    dynamics: Dynamics, *, order: Order = None, chains: bool = False, memory: Iterable[str] = ()
 ) -> Callable[[Callable[..., Any]], TorchStep]:
     """Declare a torch function as a step: its random draws are replaced by chosen ones when it is judged.
 
@@ -80,6 +83,10 @@ def torch_step(
     at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `dim` and the dynamics' parameters, as
     Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
     torch.randn, randn_like, normal, normal_ or torch.distributions. `order` is a claim as in `scheme`.
+
+    `memory` names what else a step takes and returns, after the state and each of theta's shape: the draw before, a second
+    moment. One step then has no local order, so that the one that may be claimed is {"invariant": K}; it is judged by the law
+    that chains settle in, wherever the memory starts.
 
     A torch step is judged in float64, at the configured dimension and step sizes, its local order in that of the proof: what
     the code does in float32 or in other dimensions is not. `white-noise`, `independent-chains`, `moments` and `agreement`
@@ -111,12 +118,19 @@ def torch_step(
             f"torch_step({dynamics.name}, chains={chains!r}): expected True, for tensors of shape (chains, dim), or False"
         )
 
+    kept = _memory(memory, dynamics)
+    if kept and claimed.finite_time is not None:
+        raise DefinitionError(
+            f"torch_step({dynamics.name}, memory={kept}, order={order!r}): with memory one step has no order of its own that could "
+            "be measured; expected order={'invariant': K}, which the law of the chain has, or leave it out"
+        )
+
     def decorate(function: Callable[..., Any]) -> TorchStep:
         name = getattr(function, "__name__", type(function).__name__)
-        declaration = _declaration(function, name, dynamics)
+        declaration = _declaration(function, name, dynamics, kept)
         summary = (inspect.getdoc(function) or "").strip().split("\n")[0]
         made = TorchStep(name, dynamics, function, declaration, claimed.finite_time, chains, summary)
-        return replace(made, invariant_order=claimed.invariant)
+        return replace(made, invariant_order=claimed.invariant, memory=kept)
 
     return decorate
 
@@ -127,7 +141,22 @@ def written(function: Any) -> Any:
     return function.forward if module else function
 
 
-def _declaration(function: Callable[..., Any], name: str, dynamics: Dynamics) -> Declaration:
+def _memory(memory: Iterable[str], dynamics: Dynamics) -> tuple[str, ...]:
+    given = () if isinstance(memory, str) else tuple(memory)
+    right = all(isinstance(name, str) and name.isidentifier() for name in given) and len({*given}) == len(
+        given
+    )
+    taken = {"h", "dim", "grad", "noise", *dynamics.state, *dynamics.parameters}
+    if isinstance(memory, str) or not right or taken.intersection(given):
+        raise DefinitionError(
+            f"torch_step({dynamics.name}, memory={memory!r}): expected new names of positional parameters, such as memory=['v']"
+        )
+    return given
+
+
+def _declaration(
+    function: Callable[..., Any], name: str, dynamics: Dynamics, memory: tuple[str, ...] = ()
+) -> Declaration:
     if not callable(function):
         raise DefinitionError(f"torch_step: {function!r} cannot be called; expected a function of tensors")
     function = written(function)
@@ -150,6 +179,7 @@ def _declaration(function: Callable[..., Any], name: str, dynamics: Dynamics) ->
             f"{where(function)}: `{name}` asks for `noise`; a torch step draws its own, by torch.randn_like for one; "
             "draw it so, or write a definition under @scheme."
         )
-    check_state(function, tuple(state), dynamics.state, dynamics.name, allowed)
+    expected = (*dynamics.state, *memory)
+    check_state(function, tuple(state), expected, dynamics.name, allowed, face="torch_step")
     check_ingredients(function, ingredients, allowed, "h")
     return Declaration(tuple(state), tuple(ingredients))

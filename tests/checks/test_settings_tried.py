@@ -236,6 +236,33 @@ def test_draws_made_of_uniform_ones_are_not_taken_for_cut_off(step, linear):
     assert found.covariance[0, 0] == pytest.approx(0.2, abs=max(1e-6, found.blur))
 
 
+def noise_in_memory(share):
+    @torch_step(langevin, memory=["z"])
+    def step(theta, z, *, h, grad, T):
+        new = R(theta)
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * share * (z + new), new
+
+    return step
+
+
+@pytest.mark.parametrize("share, verdict", [(0.5, "conforms"), (2**-0.5, "violates")])
+def test_a_step_with_memory_is_held_to_the_law_of_its_chain(share, verdict):
+    step = noise_in_memory(share)
+    found = try_setting(step, designs()[0].setting(langevin, step.memory), 2, flow=False)
+    assert found.verdict == verdict, found.finding
+
+
+def test_the_law_of_a_memory_in_which_a_step_bends_is_not_known():
+    @torch_step(langevin, memory=["v"])
+    def rms(theta, v, *, h, grad, T):
+        v = 0.9 * v + 0.1 * grad(theta) ** 2
+        scale = 1 / (0.01 + v.abs().sqrt())
+        return theta - h * scale * grad(theta) + (2 * T * h * scale).sqrt() * R(theta), v
+
+    found = try_setting(rms, designs()[2].setting(langevin, rms.memory), 1, flow=False)
+    assert found.verdict == "inconclusive" and "memory (v) is not known" in found.finding
+
+
 def test_definitions_are_not_asked():
     found = verify("sgld-euler", checks=["settings"])
     assert {item.verdict for item in found} <= {"not-applicable"}

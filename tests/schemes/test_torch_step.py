@@ -61,7 +61,7 @@ def test_a_keyword_with_a_default_keeps_it():
     "source, message",
     [
         ("def step(theta, *, h): ...", r"takes the state \(theta\); `kinetic` has \(theta, p\)"),
-        ("def step(theta, p, v, *, h): ...", r"memory=\{'v': start\}\), where start\(theta, p\) is"),
+        ("def step(theta, p, v, *, h): ...", r"declared as @torch_step\(kinetic, memory=\['v'\]\)"),
         ("def step(theta, p, *, D): ...", "does not take `h`"),
         ("def step(theta, p, *, h, beta): ...", "asks for the ingredient `beta`"),
         ("def step(theta, p, *, h, noise): ...", "a torch step draws its own"),
@@ -98,3 +98,24 @@ def test_a_module_is_read_by_its_forward():
     assert step.declaration.ingredients == ("h", "grad", "T") and step.place.startswith("test_torch_step.py:")
     with pytest.raises(DefinitionError, match="test_torch_step.py:.*does not take `h`"):
         torch_step(langevin)(type("Wrong", (torch.nn.Module,), {"forward": lambda self, theta: theta})())
+
+
+def test_memory_is_state_that_comes_last():
+    made = torch_step(langevin, order={"invariant": 2}, memory=["z"])(lambda theta, z, *, h: (theta, z))
+    assert made.state == ("theta", "z") and made.shapes == {"theta": "vector", "z": "vector"}
+    assert (made.order, made.invariant_order) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    "memory, order, message",
+    [
+        ("z", None, "expected new names"),
+        (["theta"], None, "expected new names"),
+        (["z", "z"], None, "expected new names"),
+        (["z"], 1, r"expected order=\{'invariant': K\}"),
+        (["w"], None, r"takes the state \(theta, z\)"),
+    ],
+)
+def test_a_wrong_memory_is_refused(memory, order, message):
+    with pytest.raises(DefinitionError, match=message):
+        torch_step(langevin, order=order, memory=memory)(lambda theta, z, *, h: (theta, z))

@@ -201,7 +201,7 @@ class BlackBox:
         if len(result) != len(state):
             raise DefinitionError(
                 f"{step.place}: `{step.name}` returned {len(result)} value{'s' * (len(result) != 1)}; expected the whole "
-                f"state ({names}), changed or not, in this order"
+                f"state ({names}), changed or not, in this order{self._further(len(result) - len(state))}"
             )
         for name, value, before in zip(step.state, result, state, strict=True):
             if not isinstance(value, Tensor) or value.shape != before.shape:
@@ -217,6 +217,15 @@ class BlackBox:
                 raise DefinitionError(
                     f"{step.place}: `{step.name}` returned a tensor of {value.dtype} for `{name}`; expected {before.dtype}"
                 )
+
+    def _further(self, more: int) -> str:
+        """The way on for what a step returns besides its state."""
+        if more <= 0:
+            return ""
+        return (
+            f"; what else it carries on from step to step, such as a second moment, is memory: declare it by "
+            f"@torch_step({self.step.dynamics.name}, memory=[...]) and take it as another positional parameter"
+        )
 
     def _finite(self, result: State, state: Sequence[Tensor], h: float) -> State:
         step = self.step
