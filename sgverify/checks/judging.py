@@ -117,13 +117,18 @@ def _judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: boo
     card = claims()[claim.corrected]
     if quantity not in card.quantities:
         # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
-        return [replace(evidence, refuted=True)]
+        return [_refuted(evidence, claim)]
     judged = run_check(subject, card, quantity)
     # What holds in its place may be left open, by too few samples say: that is then what is open about the scheme.
     if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(subject, evidence):
         return [evidence]
-    evidence = replace(evidence, refuted=True)
+    evidence = _refuted(evidence, claim)
     return [evidence, judged] if corrected else [evidence]
+
+
+def _refuted(evidence: Evidence, claim: Claim) -> Evidence:
+    """The violation as one of the printed claim, with what that weighs."""
+    return replace(evidence, refuted=True, reason=f"{evidence.reason} ({claim.weighs})")
 
 
 def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True) -> Evidence:

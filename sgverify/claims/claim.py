@@ -108,10 +108,10 @@ class Claim:
     """One theorem card.
 
     `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
-    card that takes over where this one is refuted, `corrects` the card that this one corrects; `see` is further
-    literature. `vacuous`: a bound that holds of everything, as one that diverges. `left_out`: why nothing of it is judged; it
-    has no predictions then. `densities` holds log rho as printed, by the name of the dynamics, and `values` the numbers
-    that the source sets parameters to.
+    card that takes over where this one is refuted, `corrects` the card that this one corrects, `weighs` what its failing is: an
+    error of consequence, a slip, a misprint, or one reading of several. `see` is further literature. `vacuous`: a bound that holds
+    of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no predictions then. `densities` holds
+    log rho as printed, by the name of the dynamics, and `values` the numbers that the source sets parameters to.
     """
 
     id: str
@@ -124,6 +124,7 @@ class Claim:
     schedule: Schedule | None = None
     corrected: str | None = None
     corrects: str | None = None
+    weighs: str = ""
     see: tuple[str, ...] = ()
     densities: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, int], ...] = ()

@@ -26,6 +26,7 @@ _OPTIONAL = {
     "schedule": str,
     "corrected": str,
     "corrects": str,
+    "weighs": str,
     "see": list,
     "densities": dict,
     "values": dict,
@@ -95,6 +96,7 @@ def read_card(id: str, text: str, where: str) -> Claim:
         schedule=None if schedule is None else _one_of(schedule, get_args(Schedule), f"{where}, schedule"),
         corrected=table.get("corrected"),
         corrects=table.get("corrects"),
+        weighs=table.get("weighs", ""),
         see=tuple(table.get("see", [])),
         densities=_entries(table, "densities", str, where),
         values=_entries(table, "values", int, where),
@@ -182,6 +184,10 @@ def _one_of(given: str, known: tuple[str, ...], where: str) -> Any:
 
 def _check_links(known: Mapping[str, Claim]) -> None:
     for claim in known.values():
+        if (claim.corrected is None) != (not claim.weighs):
+            raise DefinitionError(
+                f"card {claim.id}: say in `weighs` what the failing of a claim that has a corrected card is, and of no other."
+            )
         for mine, link in (("corrected", "corrects"), ("corrects", "corrected")):
             other = getattr(claim, mine)
             if other is None:

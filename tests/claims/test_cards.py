@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
 from sgverify.claims import FACTS, claims, find_claim
+from sgverify.claims.loading import _check_links
+from sgverify.errors import DefinitionError
 
 PRINTED = (
     "stationarity",
@@ -217,3 +220,16 @@ def test_what_a_biased_gradient_leaves_is_asked_of_biased_gradients_alone():
     claim = find_claim("chen2015/theorem-2-biased")
     assert not claim.applies(ABOBA)[0]
     assert rates(claim.id, {**ABOBA, "gradient.unbiased": False}) == {"gradient-bias": 1}
+
+
+def test_a_claim_with_a_corrected_card_says_what_its_failing_weighs_and_no_other_does():
+    words = ("an error of consequence", "a slip", "a gap", "a misprint", "misprints", "ambiguous")
+    for claim in claims().values():
+        assert bool(claim.weighs) is (claim.corrected is not None), claim.id
+        assert not claim.weighs or claim.weighs.startswith(words), claim.id
+    known = {
+        id: replace(claim, weighs="") if id == "chen2015/theorem-4" else claim
+        for id, claim in claims().items()
+    }
+    with pytest.raises(DefinitionError, match="card chen2015/theorem-4: say in `weighs`"):
+        _check_links(known)

@@ -35,7 +35,7 @@ def judged(id: str, quantity: str, settings: Mapping[str, Any]) -> Examination:
     if corrected is not printed:
         certificate["in its place"] = {"claim": corrected.claim, **_read(corrected)}
     return Examination(
-        printed=printed.reason if printed.refuted else "",
+        printed=printed.reason.removesuffix(f" ({claims()[id].weighs})") if printed.refuted else "",
         holds=""
         if corrected.verdict == "conforms" or not printed.refuted or corrected is printed
         else corrected.reason,
