@@ -15,7 +15,8 @@ from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.algebraic import Algebraic
-from sgverify.schemes.surd import Surd, exact
+from sgverify.schemes.literals import literal
+from sgverify.schemes.surd import Surd
 
 Numbers = tuple[Any, ...]
 Rows = tuple[Numbers, ...]
@@ -114,7 +115,7 @@ def _numbers(name: str, given: Any) -> Numbers:
     met = _MET.get()
     if met is not None:
         met.append(len(given))
-    return tuple(exact(number) if isinstance(number, (int, float)) else number for number in given)
+    return tuple(literal(number) if isinstance(number, (int, float)) else number for number in given)
 
 
 _EXACT = (Fraction, Surd, Algebraic)

@@ -12,7 +12,8 @@ from functools import singledispatch
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.surd import Irrational, exact, sqrt_of_rational
+from sgverify.schemes.literals import literal
+from sgverify.schemes.surd import Irrational, sqrt_of_rational
 
 
 @singledispatch
@@ -110,7 +111,8 @@ def _(value: Any) -> Any:
 @sqrt.register(float)
 def _(value: float) -> Any:
     # A literal such as sqrt(0.5) stays exact: it is the decimal that was written.
-    return sqrt_of_rational(exact(value))  # type: ignore[arg-type]
+    number = literal(value)
+    return sqrt(number) if isinstance(number, Irrational) else sqrt_of_rational(number)
 
 
 @sqrt.register(Irrational)

@@ -14,9 +14,10 @@ from typing import Any
 
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.field import Scalar
-from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.declaration import read_signature
+from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import Noise, NoiseLaw
 
@@ -91,7 +92,7 @@ class Affine:
 
 def _exact(value: Any) -> Any:
     """A literal as the exact number that it is: 1/3 in int arithmetic, or 0.1 times a fraction, would be a float."""
-    return exact(value) if isinstance(value, int | float) else value
+    return literal(value) if isinstance(value, int | float) else value
 
 
 def _add(left: Polynomial, right: Polynomial) -> Polynomial:

@@ -11,9 +11,10 @@ import numpy as np
 from flint import arb
 
 from sgverify.exact.ball import enclosed
-from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.literals import literal
 from sgverify.schemes.surd import Irrational
 
 
@@ -40,7 +41,7 @@ class Scalar(Arithmetic):
         if isinstance(other, Scalar):
             return Scalar(self.field, operation(self.value, other.value))
         if isinstance(other, int | float | Fraction | Irrational) and not isinstance(other, bool):
-            return Scalar(self.field, operation(self.value, self.field.number(exact(other))))
+            return Scalar(self.field, operation(self.value, self.field.number(literal(other))))
         return NotImplemented
 
     def __pow__(self, exponent: int) -> Scalar:

@@ -9,8 +9,9 @@ from typing import Any
 from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import SgverifyError
-from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes import Surd, dot, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.surd import sqrt_of_rational
 
@@ -41,7 +42,7 @@ class Ring:
 
     def constant(self, value: Any) -> fmpq_mpoly:
         """An exact number as a polynomial."""
-        found = exact(value) if isinstance(value, int | float) else value
+        found = literal(value) if isinstance(value, int | float) else value
         if isinstance(found, Fraction):
             return self.context.constant(fmpq(found.numerator, found.denominator))
         if not isinstance(found, Surd):

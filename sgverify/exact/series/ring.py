@@ -18,8 +18,9 @@ from sgverify.exact.series.printing import potential_label, print_polynomial, ro
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
 from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
-from sgverify.schemes import Surd, exact
+from sgverify.schemes import Surd
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.literals import literal
 from sgverify.schemes.surd import LONGEST_DECIMAL, sqrt_of_rational
 
 Index = tuple[int, ...]
@@ -169,10 +170,10 @@ class Ring:
     def constant(self, value: Any) -> Polynomial:
         """An exact number as a ring element; roots of primes take slots.
 
-        A float is the number that `exact` reads it as; one that is no short decimal or simple fraction, such as a
+        A float is the number that `literal` reads it as; one that is no short decimal or simple fraction, such as a
         value of math.exp, is itself rounded, which `rounded` remembers.
         """
-        number = exact(value)
+        number = literal(value)
         parts = [number] if isinstance(number, Fraction) else number.terms.values()  # type: ignore[attr-defined]
         self.rounded = self.rounded or any(part.denominator > LONGEST_DECIMAL for part in parts)
         if isinstance(number, Fraction):

@@ -12,7 +12,8 @@ from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.switches import note_switch
-from sgverify.schemes import dot, exact, exp, expm1, sqrt
+from sgverify.schemes import dot, exp, expm1, sqrt
+from sgverify.schemes.literals import literal
 from sgverify.schemes.surd import Irrational
 
 Scalars = int | float | Fraction | Irrational
@@ -139,7 +140,7 @@ class Series:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Scalars) and not isinstance(other, bool) and other != 0:
             # The reciprocal of a root is a number again, which division in the ring would not find.
-            return self * (1 / exact(other))
+            return self * (1 / literal(other))
         right = self.lift(other)
         return NotImplemented if right is None else _divide(self, right)
 

@@ -20,8 +20,9 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.ring import Index, multi_indices
-from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import log
 
 DEPTH = 3
@@ -79,7 +80,7 @@ class Field:
 
     def constant(self, value: Any) -> Element:
         """An exact number."""
-        number = exact(value)
+        number = literal(value)
         if isinstance(number, Surd):
             total = self.constant(0)
             for radical, factor in number.terms.items():

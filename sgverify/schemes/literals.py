@@ -1,0 +1,74 @@
+"""What a float in a definition stands for: Python has rounded it before anyone sees it.
+
+`math.sqrt(2)` stands for a root and 1 - 0.9 for a tenth, and read as the decimals that they print as they would make a right
+step one that is wrong by 1e-16. No run of a step tells numbers apart that are so near: what is read changes by less than
+the roundings of the few operations that made the float.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from sgverify.schemes.surd import LONGEST_DECIMAL, Irrational, Surd, exact, sqrt_of_rational
+
+ROUNDINGS = 8
+"""Operations of Python behind a float, at most: each may be off by 2^-53 of it."""
+
+LARGEST_DENOMINATOR = 1000
+DIGITS = 9
+"""Of a short decimal."""
+
+LEADING, LINEAR = 48, 96
+"""The largest coefficients of a quadratic equation that a float is recognised as a root of."""
+
+
+def literal(value: Any) -> Fraction | Irrational:
+    """The exact number that a literal stands for: as `exact`, and of a float that is no short decimal the nearest simple number.
+
+    A fraction, a decimal of a few digits, the root of a fraction, or the root of a small quadratic equation; where there is none
+    within `ROUNDINGS` roundings it is the decimal.
+
+    >>> import math
+    >>> literal(0.1 + 0.2), literal(1 - 0.9), literal(math.sqrt(2)), literal(0.1234567890123)
+    (Fraction(3, 10), Fraction(1, 10), 1*sqrt(2), Fraction(1234567890123, 10000000000000))
+    """
+    found = exact(value)
+    if (
+        not isinstance(value, float)
+        or not isinstance(found, Fraction)
+        or found.denominator <= LONGEST_DECIMAL
+    ):
+        return found
+    simple = _simple(value)
+    return found if simple is None else simple
+
+
+@lru_cache(maxsize=1024)
+def _simple(value: float) -> Fraction | Surd | None:
+    return next((number for number in _candidates(value) if _near(float(number), value)), None)
+
+
+def _candidates(value: float) -> Iterator[Fraction | Surd]:
+    yield Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    yield Fraction(f"{value:.{DIGITS - 1}e}")
+    square = Fraction(value * value).limit_denominator(LARGEST_DENOMINATOR)
+    if square and _near(float(square), value * value):
+        yield sqrt_of_rational(square) * (1 if value > 0 else -1)
+    for a in range(1, LEADING + 1):
+        for b in range(-LINEAR, LINEAR + 1):
+            t = a * value * value + b * value
+            c = round(t)
+            # A root of a v^2 + b v = c is off by the residual over the slope.
+            slope = abs(2 * a * value + b) * abs(value)
+            if c and abs(t - c) <= 2 * ROUNDINGS * 2.0**-53 * (slope + abs(t)) and b * b + 4 * a * c > 0:
+                root = sqrt_of_rational(Fraction(b * b + 4 * a * c))
+                sign = 1 if 2 * a * value + b > 0 else -1
+                yield (root * sign - b) * Fraction(1, 2 * a)
+
+
+def _near(one: float, other: float) -> bool:
+    return math.isfinite(other) and abs(one - other) <= ROUNDINGS * 2.0**-53 * abs(other)

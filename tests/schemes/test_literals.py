@@ -1,0 +1,64 @@
+"""Floats in definitions are read as the numbers that they were rounded from, where those are simple, and as themselves else."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgverify.exact.series.local_order import local_order
+from sgverify.schemes import langevin, scheme, sqrt
+from sgverify.schemes.literals import ROUNDINGS, literal
+
+FEW = ROUNDINGS * 2.0**-53
+
+
+@given(st.floats(1e-6, 1e6), st.booleans())
+def test_no_number_is_read_as_one_that_a_run_tells_from_it(value: float, negative: bool) -> None:
+    value = -value if negative else value
+    # One rounding more is that of the float that is compared.
+    assert abs(float(literal(value)) - value) <= (FEW + 2.0**-53) * abs(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "exactly"),
+    [
+        (0.1 + 0.2, Fraction(3, 10)),
+        (1 - 0.9, Fraction(1, 10)),
+        (1 / 3 + 1 / 7, Fraction(10, 21)),
+        (-math.sqrt(0.7), -sqrt(Fraction(7, 10))),
+        (0.5 - 1 / math.sqrt(6), Fraction(1, 2) - sqrt(6) / 6),
+        ((1 + math.sqrt(5)) / 2, (1 + sqrt(5)) / 2),
+    ],
+)
+def test_what_python_rounded_is_found_again(value: float, exactly: Any) -> None:
+    assert literal(value) == exactly
+
+
+def test_short_decimals_are_what_they_say() -> None:
+    assert literal(1.0000000000001) != 1
+    assert literal(0.333) == Fraction(333, 1000)
+
+
+@scheme(langevin)
+def roots_of_math(theta, *, h, grad, noise, T):
+    size, x, e = sqrt(2 * T * h), noise(), noise()
+    one = theta + size * ((0.5 + 1 / math.sqrt(6)) * x + e / math.sqrt(12))
+    two = theta - h * grad(theta) + size * ((0.5 - 1 / math.sqrt(6)) * x + e / math.sqrt(12))
+    return theta - h * ((1 - 0.9 + 0.4) * grad(one) + 0.5 * grad(two)) + size * x
+
+
+def test_a_right_definition_is_not_wrong_by_pythons_roundings() -> None:
+    assert local_order(roots_of_math, 1).order == 2
+
+
+def test_what_is_wrong_by_more_is_wrong() -> None:
+    @scheme(langevin)
+    def drifts(theta, *, h, grad, noise, T):
+        return theta - h * (1 + math.sqrt(2) * 1e-13) * grad(theta) + sqrt(2 * T * h) * noise()
+
+    assert local_order(drifts, 1).order == 0
