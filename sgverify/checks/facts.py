@@ -66,7 +66,8 @@ def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> Facts:
                 subject.scheme.order is not None or subject.scheme.invariant_order is None
             ),
             "scheme.dynamics": lambda: subject.scheme.dynamics.name,
-            "scheme.ergodic": lambda: _not_known_to_wander(subject),
+            "scheme.ergodic": lambda: _not_known_to_wander(subject) and subject.escape is None,
+            "scheme.escapes": lambda: subject.escape is not None,
             "gradient.kind": lambda: subject.configuration.gradient.kind,
             "gradient.unbiased": lambda: unbiased(subject),
             "gradient.noisy": lambda: subject.noise.noisy,

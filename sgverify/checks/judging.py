@@ -141,9 +141,13 @@ def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True
 
 def _run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool) -> Evidence:
     applies, reason = _applies(subject, claim, quantity) if ask else (True, "")
+    escaping = {"scheme.ergodic", "scheme.escapes"} & claim.needs and not claim.escaping and subject.escape
     if not applies and "scheme.ergodic" in claim.needs and subject.affine:
         # A chain without an invariant law is refused with its spectral radius, never passed over.
         _ = subject.step_sizes.default
+    if escaping:
+        # Whether it was asked or not: what is found of a chain that escapes is no rate of an ergodic one.
+        applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
     evidence = (
         CHECKS[quantity].function(subject, claim)
         if applies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.configured_steps import explained
@@ -29,6 +30,8 @@ from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
 
 CHECK = "stationary-bias"
 
+NOT_ERGODIC = "chen2015/theorem-4 asks for a geometrically ergodic chain, and does not speak of this one"
+
 
 def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
     """d(rho_h, rho) = O(h^K) for the test function, chen2015 Theorem 4.
@@ -40,6 +43,18 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
         from sgverify.checks.black_box_bias import black_box_bias
 
         return black_box_bias(subject, claim)
+    if subject.escape is None:
+        return _settled(subject, claim)
+    evidence = _settled(subject, claim)
+    told = (
+        ""
+        if "escape" in evidence.reason
+        else f"; {subject.escape}, and this speaks of its quasi-stationary law"
+    )
+    return replace(evidence, reason=f"{evidence.reason}{told}; {NOT_ERGODIC}")
+
+
+def _settled(subject: Subject, claim: Claim) -> Evidence:
     if subject.method == "monte-carlo":
         return sampled(subject, claim, CHECK)
     try:

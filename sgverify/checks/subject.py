@@ -17,11 +17,13 @@ from sgverify.errors import (
     ConfigurationError,
     NotAffineError,
     NotExpandableError,
+    SgverifyError,
 )
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers import LARGEST_MULTIPLICATIVE, LARGEST_WITH_SNAPSHOT
+from sgverify.exact.escape import DriftEscape, drift_escape
 from sgverify.exact.multiplicative.snapshot_stability import SnapshotStability
 from sgverify.exact.multiplicative.stability import SECOND, MomentStability
 from sgverify.exact.posterior import posterior_average
@@ -229,6 +231,33 @@ class Subject:
             given = {name: float(value) for name, value in self.model.parameters.items()}
             return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
         return step
+
+    @property
+    def escape(self) -> DriftEscape | None:
+        """How chains escape on a potential that is not quadratic, at the step that is asked about; None where none is seen to.
+
+        What no reading follows is not looked at: torch code, memory, states other than theta and p, positive ones.
+        """
+        key = ("escape", self.configuration.schedule.step, self.configuration.schedule.scale)
+        if key not in self.shared:
+            self.shared[key] = self._escape()
+        found: DriftEscape | None = self.shared[key]
+        return found
+
+    def _escape(self) -> DriftEscape | None:
+        scheme = self.scheme
+        followed = isinstance(scheme, Scheme) and not scheme.memory and set(scheme.state) <= {"theta", "p"}
+        if not followed or self.felt.quadratic or scheme.dynamics.positive:
+            return None
+        given = {
+            name: float(value) for name, value in self.model_parameters.items() if name in scheme.parameters
+        }
+        try:
+            return drift_escape(
+                scheme, self.felt, given, self.metric, self.scale, self.configuration.temperature
+            )
+        except SgverifyError:
+            return None
 
     @property
     def scale(self) -> float:

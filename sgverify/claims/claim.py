@@ -141,6 +141,11 @@ class Claim:
         """The facts that its hypotheses ask for."""
         return frozenset(predicate.fact for predicate in self.hypotheses)
 
+    @property
+    def escaping(self) -> bool:
+        """Whether it speaks of chains that escape."""
+        return any(p.fact == "scheme.escapes" and p.holds({p.fact: True}) for p in self.hypotheses)
+
     def applies(self, facts: Mapping[str, Any]) -> tuple[bool, str]:
         """Whether every hypothesis holds and some prediction fits, and a sentence that says why or why not.
 

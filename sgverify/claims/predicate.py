@@ -25,6 +25,7 @@ FACTS: dict[str, str] = {
     "scheme.follows": "a weak order at finite times being stated, or no order at all",
     "scheme.dynamics": "the dynamics",
     "scheme.ergodic": "the chain having one invariant law that it forgets its start for",
+    "scheme.escapes": "the chain being carried off to infinity from far out, so that it has no invariant law",
     "gradient.kind": "the gradient estimator",
     "gradient.unbiased": "the gradient estimate being unbiased: its mean is grad U at every theta",
     "gradient.noisy": "the gradient estimate having fresh noise of its own at every step",

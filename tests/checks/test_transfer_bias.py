@@ -33,6 +33,7 @@ def test_euler_on_a_double_well_is_settled_exactly_with_its_constant_and_its_esc
     assert (evidence.found.exponent, evidence.found.low, evidence.found.high) == (1, 1, 1)
     assert "escape" in evidence.reason
     assert "quasi-stationary" in evidence.reason
+    assert evidence.claim == "sgverify/quasi-stationary"
     assert len(evidence.points) == 5
     for point in evidence.points:
         assert point.kind == "exact"
@@ -148,7 +149,7 @@ def test_a_kinetic_scheme_has_its_grids_in_the_plane_and_what_is_passed_over_is_
 
 def test_verify_takes_the_rung_too() -> None:
     found = verify(
-        "sgld-euler", target={"name": "quartic"}, sweep={"steps": [0.01]}, checks=["chen2015/theorem-4"]
+        "sgld-euler", target={"name": "quartic"}, sweep={"steps": [0.01]}, checks=["stationary-bias"]
     )
     evidence = next(item for item in found if item.check == "stationary-bias")
     assert (evidence.method, evidence.verdict, evidence.refuted) == ("exact", "conforms", False)

@@ -1,0 +1,76 @@
+"""Chains that a step without noise carries off to infinity: told from those that come back, in any dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sgverify.checks import verify
+from sgverify.checks.judging import judge_pair, run_check
+from sgverify.checks.questions import make_subject
+from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
+from sgverify.exact.escape import DriftEscape
+from sgverify.schemes import langevin, scheme, sqrt
+
+
+@scheme(langevin, order=1)
+def tamed(theta, *, h, grad, noise, T):
+    """theta - h g / (1 + h^2 |g|^2)^(1/2): the drift moves by less than 1, and no chain is carried off."""
+    g = grad(theta)
+    return theta - h * g / sqrt(1 + h * h * g * g) + sqrt(2 * T * h) * noise()
+
+
+def escape(given: Any, **target: Any) -> DriftEscape | None:
+    return make_subject(given, load_configuration(target=target)).escape
+
+
+@pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba", "sghmc-euler-explicit", "sghmc-baoab"])
+@pytest.mark.parametrize("dim", [1, 3])
+def test_explicit_steps_escape_where_the_drift_is_cubic(name: str, dim: int) -> None:
+    assert escape(name, name="double-well", dim=dim) is not None
+    assert escape(name, name="quartic", dim=dim) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        ("sgld-euler", {"name": "mixture"}),
+        ("sghmc-aboba", {"name": "mixture", "dim": 2}),
+        ("sgld-euler", {"name": "gamma-poisson", "size": 20}),  # thrown out by an exponential, and back
+        ("sghmc-baoab", {"name": "gamma-poisson", "size": 20}),
+        ("sgld-euler", {"name": "logistic-regression", "size": 20}),
+        ("sgld-euler", {"name": "griewank"}),
+        ("sgld-euler", {"name": "gaussian"}),
+        (tamed, {"name": "quartic"}),
+    ],
+)
+def test_what_comes_back_does_not_escape(given: Any, target: dict[str, Any]) -> None:
+    assert escape(given, **target) is None
+
+
+def test_the_distance_is_that_of_the_edge_within_a_factor_of_two() -> None:
+    """|1 - h x^2| > 1 beyond sqrt(2/h) for U = x^4/4."""
+    found = make_subject(
+        "sgld-euler", load_configuration(target={"name": "quartic"}, schedule={"step": 1e-4})
+    ).escape
+    assert found is not None and (2 / 1e-4) ** 0.5 <= found.distance <= 2 * (2 / 1e-4) ** 0.5
+
+
+def test_claims_about_ergodic_chains_do_not_speak_of_those_that_escape() -> None:
+    given: dict[str, Any] = {"target": {"name": "quartic"}}
+    subject = make_subject("sgld-euler", load_configuration(**given))
+    for id in ("chen2015/theorem-4", "chen2015/theorem-3"):
+        claim = find_claim(id)
+        for quantity in claim.quantities:
+            (evidence,) = judge_pair(subject, claim, quantity)
+            assert evidence.verdict == "not-applicable" and "transient" in evidence.reason
+    asked = run_check(subject, find_claim("chen2015/theorem-3"), "mse", ask=False)
+    assert asked.verdict == "not-applicable" and "transient" in asked.reason
+
+
+def test_what_is_found_of_them_says_that_it_is_quasi_stationary() -> None:
+    (found,) = verify("sgld-euler", checks=["stationary-bias"], target={"name": "quartic"})
+    assert (found.claim, found.verdict) == ("sgverify/quasi-stationary", "conforms")
+    assert "quasi-stationary" in found.reason and "chen2015/theorem-4" in found.reason
