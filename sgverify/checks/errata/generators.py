@@ -87,15 +87,15 @@ def equation_of_algorithm_1() -> Examination:
     ring = Ring(DIMENSION, langevin.shapes, (), depth=4, draws=1, minibatches=1, cap=3)
     read = difference(transition_of_flow(update_of_algorithm_1, ring, 2).at(2), {}, ring)
     of_10 = generator_of(langevin_of_equation_10, ring)
-    # With h for half of the time step t, E f(X_1) - f is t/2 times what it is per h.
-    halved = {index: value / 2 for index, value in read.items()}
-    slowed = _text(difference(of_10, halved, ring), ring)
+    # With h for half of the time step, a unit of h is two units of the time of (10).
+    doubled = {index: value + value for index, value in of_10.items()}
+    slowed = _text(difference(doubled, read, ring), ring)
     return Examination(
         printed=_text(difference(of_10, read, ring), ring),
         holds=_text(difference(generator_of(langevin_of_algorithm_1, ring), read, ring), ring) + slowed,
         certificate={
             "(E f(X_1) - f)/h at h = 0, of the update as it runs": _text(read, ring),
-            "with h half of the time step, less the generator of (10)": slowed or "0",
+            "twice the generator of (10) less that, as for an h of half the time step": slowed or "0",
         },
     )
 

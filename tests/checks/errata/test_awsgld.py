@@ -22,7 +22,7 @@ from sgverify.checks.errata import (
 from sgverify.checks.errata.formula import UnconfirmedError, check_formula
 from sgverify.checks.errata.generators import compare
 from sgverify.evidence import Erratum
-from sgverify.exact.partition.piecewise import PlaneEnergies
+from sgverify.exact.partition.piecewise import PlaneEnergies, one_jump
 from sgverify.schemes import langevin
 from sgverify.schemes.composites import weighting
 
@@ -164,3 +164,26 @@ def test_the_bias_of_a_ratio_is_that_of_all_paths_and_within_its_bound() -> None
     fine = awsgld_rates._ratio(1 / 32, 4096)
     assert fine["second-order term"] == pytest.approx(fine["bias of the ratio"], rel=0.05)
     assert awsgld_rates._identity() == ""
+
+
+def test_a_rule_that_turns_a_monotone_theta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(awsgld_laws, "REGIONS", (8,))
+    assert awsgld_laws.approximation().holds == ""
+    monkeypatch.setattr(weighting, "reached", lambda i, region: 1 * (i <= region))
+    assert "omega = 1, J = 1, from straight" in awsgld_laws.approximation().holds
+
+
+def test_one_jump_is_as_far_apart_as_a_fine_grid_says() -> None:
+    """m times the distance settles near 0.237 for a jump in the middle: of order 1/m although theta jumps."""
+    for bins in (8, 32):
+        found = float(PlaneEnergies(bins).distance(one_jump(bins, Fraction(1, 2)), 2))
+        n = 400_000
+        u = (np.arange(n) + 0.5) * 4 / n
+        width = 3.5 / (bins - 1)
+        region = np.minimum(1 + np.ceil((u - 0.5) / width).astype(int).clip(0), bins)
+        theta = np.where(np.arange(1, bins + 1) <= bins / 2, 0.5, 1.0)
+        below, here = theta[np.maximum(region - 2, 0)], theta[region - 1]
+        psi = below * (here / below) ** ((u - 0.5) / width - (region - 2))
+        smooth, flat = np.exp(-u) * psi**-2.0, np.exp(-u) * here**-2.0
+        assert found == pytest.approx(np.abs(smooth / smooth.sum() - flat / flat.sum()).sum(), abs=1e-4)
+        assert 0.2 < bins * found < 0.32
