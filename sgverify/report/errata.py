@@ -13,7 +13,7 @@ from sgverify.evidence.erratum import SEVERITIES
 from sgverify.report.wording import SYMBOLS
 
 WIDTH = 100
-FAILS, STANDS = SYMBOLS["refuted"], SYMBOLS["conforms"]
+FAILS, STANDS, OPEN = SYMBOLS["refuted"], SYMBOLS["conforms"], SYMBOLS["inconclusive"]
 WORDS = {
     "consequence": "error",
     "local": "slip or gap in a proof",
@@ -80,7 +80,8 @@ def certificate_lines(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def explain_erratum(formula: Erratum) -> str:
     """Where it stands, as printed and as read, as it holds, how much it weighs, and the certificate."""
-    lines = [f"{FAILS if formula.fails else STANDS} {word(formula)}: {formula.id}, {formula.where}"]
+    sign = STANDS if not formula.fails else OPEN if formula.severity == "reading" else FAILS
+    lines = [f"{sign} {word(formula)}: {formula.id}, {formula.where}"]
     lines += [_field("printed", f"`{formula.printed}`"), _field("read as", formula.read_as)]
     if formula.fails:
         lines += [_field("holds", formula.holds), _field("affects", formula.affects)]
@@ -115,7 +116,9 @@ def counted(formulas: Iterable[Erratum]) -> str:
             rows = sum(found.values())
             shown = f" in {rows} rows" if rows != len(found) else ""
             parts.append(f"{len(found)} {HEADINGS[severity][len(found) != 1]}{shown}")
-    return "; ".join([f"{len(formulas)} printed statements checked, {len(standing(formulas))} stand", *parts])
+    checked, right = len(formulas), len(standing(formulas))
+    first = f"{checked} printed statement{'s' * (checked != 1)} checked, {right} stand{'s' * (right == 1)}"
+    return "; ".join([first, *parts])
 
 
 def _spelled(value: Any) -> str:

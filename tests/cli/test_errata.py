@@ -17,7 +17,7 @@ def test_an_erratum_is_told_with_its_certificate(capsys: pytest.CaptureFixture[s
     assert "root      chen2015/second-derivatives" in out and "elsewhere the definition" in out
     assert "- difference: [D] d_p1^2 + [D] d_p2^2" in out
     assert out.index("stands: chen2015/appendix-j-two-batches") < out.index("misprint:")
-    assert out.rstrip().endswith("chen2015: 2 printed statements checked, 1 stand; 1 misprint")
+    assert out.rstrip().endswith("chen2015: 2 printed statements checked, 1 stands; 1 misprint")
 
 
 def test_json_is_alone_on_stdout_and_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,10 +44,10 @@ def test_an_error_that_shows_in_two_rows_is_one_and_as_heavy_as_its_heaviest_row
         "reading": {"awsgld/equation-1": 1},
     }
     assert counted([STEP, ONE, SIGN, RIGHT]) == (
-        "4 printed statements checked, 1 stand; 1 error of consequence in 2 rows; 1 misprint"
+        "4 printed statements checked, 1 stands; 1 error of consequence in 2 rows; 1 misprint"
     )
-    assert counted([STEP, RIGHT]) == "2 printed statements checked, 1 stand; 1 slip or gap in a proof"
-    assert counted([RIGHT]) == "1 printed statements checked, 1 stand"
+    assert counted([STEP, RIGHT]) == "2 printed statements checked, 1 stands; 1 slip or gap in a proof"
+    assert counted([RIGHT]) == "1 printed statement checked, 1 stands"
 
 
 def test_refuted_is_said_of_theorems_alone() -> None:
@@ -64,7 +64,7 @@ def test_the_heaviest_end_at_the_prompt_and_each_paper_is_counted() -> None:
     ]
     assert places == sorted(places)
     assert told.splitlines()[-2:] == [
-        "chen2015: 3 printed statements checked, 1 stand; 1 error of consequence; 1 misprint",
-        "awsgld: 1 printed statements checked, 0 stand; 1 ambiguous reading",
+        "chen2015: 3 printed statements checked, 1 stands; 1 error of consequence; 1 misprint",
+        "awsgld: 1 printed statement checked, 0 stand; 1 ambiguous reading",
     ]
     assert list(by_severity([OTHER, SIGN, ONE])) == ["consequence", "typographical", "reading"]
