@@ -8,16 +8,21 @@ beyond the leading term, is no objection, another function of h is one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from sgverify.checks.subject import Subject
-from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.expanded_step import Difference, ExpandedStep
 from sgverify.exact.series import LocalOrder
+from sgverify.exact.step_switches import switches
 from sgverify.rates import Judgement
 
 USUAL = tuple(2.0**-k for k in range(-1, 7))
 """Step sizes from 2 to 1/64: in units of curvature and friction of about 1, those at which somebody may run a step."""
+
+HALVINGS = 5
+"""The default step size, and its halves that a default sweep has."""
 
 
 def explained(
@@ -42,6 +47,31 @@ def explained(
     else:
         return judgement
     return replace(judgement, verdict="inconclusive", sharp=False, reason=why)
+
+
+def steps_of_runs(subject: Subject) -> list[float]:
+    """The step sizes that are configured, those that runs have by default, and of the usual ones those at which a run may be.
+
+    Where the step that the series is does not contract even on curvature 1 nobody runs it, and what it is there is nobody's.
+    """
+    schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
+    steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
+    expanded = _expanded(subject)
+    if expanded is None:
+        return steps
+    if subject.affine:
+        with suppress(InstabilityError):
+            steps += [subject.step / 2**k for k in range(HALVINGS)]
+    return steps + ([step for step in USUAL if expanded.contracts(step)] or list(USUAL))
+
+
+def turns_of(subject: Subject) -> list[float]:
+    """The step sizes at which the definition turns into another function of h, at the configured parameters."""
+    if "turns" not in subject.shared:
+        given = {name: float(subject.model_parameters[name]) for name in subject.scheme.parameters}
+        subject.shared["turns"] = switches(subject.scheme, given, subject.target.dim)
+    known: list[float] = subject.shared["turns"]
+    return known
 
 
 def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:

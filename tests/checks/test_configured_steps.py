@@ -6,6 +6,9 @@ import pytest
 
 from sgverify import exp, scheme, sqrt
 from sgverify.checks import rate
+from sgverify.checks.configured_steps import steps_of_runs
+from sgverify.checks.questions import make_subject
+from sgverify.configuration import load_configuration
 from sgverify.exact.formula import plant
 from sgverify.schemes import dot, find_scheme, kinetic, langevin
 
@@ -18,7 +21,7 @@ GAUSSIAN = {"name": "gaussian"}
 def test_a_proof_as_h_goes_to_0_is_no_answer_for_every_h(wrong) -> None:
     found = rate(wrong, quantity="local-order")
     assert (found.verdict, found.method) == ("inconclusive", "proof")
-    assert "local order 1" in found.reason and "proved as h -> 0 alone, and at h=2" in found.reason
+    assert "local order 1" in found.reason and "proved as h -> 0 alone, and at h=1" in found.reason
 
 
 def test_the_configured_steps_are_held_against_the_expansion() -> None:
@@ -56,3 +59,27 @@ def test_a_root_that_ends_is_no_switch() -> None:
 
     found = rate(ending, quantity="local-order")
     assert found.verdict == "conforms" and "h below the first zero of 2 T h" in found.reason
+
+
+# |w| by a root whose argument has more powers of h than a proof of order 1 keeps: right below 0.3 and beyond 0.45.
+WINDOW = "(1 + sqrt((h - 0.3)**2*(0.45 - h)**2) + (h - 0.3)*(0.45 - h))"
+
+
+@pytest.mark.parametrize("tamed", [False, True])
+def test_a_switch_that_no_power_of_h_shows_is_named(tamed: bool) -> None:
+    g = "grad(theta)/(1 + h*sqrt(dot(grad(theta), grad(theta))))" if tamed else "grad(theta)"
+    wrong = plant(find_scheme("sgld-euler"), "h*grad(theta)", f"h*{WINDOW}*{g}")
+    found = rate(wrong, quantity="local-order", target=GAUSSIAN)
+    assert found.verdict == "inconclusive"
+    assert "at h=0.3, 0.45 a root of a function of h touches 0" in found.reason
+
+
+def test_where_nobody_runs_a_step_it_is_nobodys() -> None:
+    # |1 - D h| is another function beyond D h = 1, where the friction of the step itself drives the momentum.
+    subject = make_subject(
+        find_scheme("sghmc-euler"), load_configuration({"friction": 3.0, "target": GAUSSIAN})
+    )
+    steps = steps_of_runs(subject)
+    assert 1.0 not in steps and 0.5 in steps
+    # Those that a run and a sweep have by default are among them.
+    assert {subject.step, subject.step / 16} <= set(steps)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import flint
+import numpy as np
 from flint import arb
 
 from sgverify.errors import NotAffineError
@@ -67,6 +68,20 @@ class ExpandedStep:
                 for base, coefficients in blocks.items()
                 for power, expanded in enumerate(coefficients)
             ]
+
+    def contracts(self, step: float) -> bool:
+        """Whether the step that the series is contracts where the curvature is 1; True where a series is not summed."""
+        names = list(self._scheme.state)
+        matrix = np.zeros((len(names), len(names)))
+        with flint.ctx.workprec(BITS):
+            s = ball.number(exact(step)).sqrt()
+            for name, base, _, expanded, whole in self._series:
+                if base[0] == "state":
+                    summed = _summed(expanded, whole, s)
+                    if summed is None:
+                        return True
+                    matrix[names.index(name), names.index(base[1])] += float(summed[0].mid())
+        return bool(np.abs(np.linalg.eigvals(matrix)).max() < 1)
 
     def difference(self, step: float) -> Difference | None:
         """The largest difference at this h that the remainder of the series cannot explain; None where there is none."""
