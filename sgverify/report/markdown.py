@@ -20,6 +20,7 @@ from sgverify.report.wording import (
     found_text,
     outcome,
     predicted_text,
+    rung_text,
     symbol,
 )
 
@@ -83,7 +84,7 @@ def _matrix(group: Group) -> str:
 
 
 def _cell(item: Evidence) -> str:
-    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({item.method})"
+    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({rung_text(item)})"
 
 
 def _claim(id: str, items: Sequence[Evidence]) -> list[str]:
@@ -130,7 +131,7 @@ def _errata(formulas: Sequence[Erratum]) -> str:
 def _listed(items: Iterable[Evidence]) -> str:
     return "\n".join(
         f"- {symbol(item)} **{outcome(item)}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
-        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {item.method}. {_text(item.reason)}"
+        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {rung_text(item)}. {_text(item.reason)}"
         + (f" Replay: {_code(item.replay)}" if item.replay else "")
         for item in items
     )

@@ -35,6 +35,7 @@ from sgverify.report.wording import (
     outcome,
     predicted_text,
     rate_text,
+    rung_text,
     symbol,
     vanishes,
     variable,
@@ -120,6 +121,7 @@ def _template() -> Any:
     environment.filters.update(
         outcome=outcome,
         error_name=error_name,
+        rung=rung_text,
         erratum_word=word,
         symbol=symbol,
         variable=variable,

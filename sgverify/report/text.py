@@ -17,6 +17,7 @@ from sgverify.report.wording import (
     gradient_text,
     outcome,
     predicted_text,
+    rung_text,
     symbol,
 )
 
@@ -79,7 +80,7 @@ def summarise(evidence: Evidence) -> str:
     compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
     return (
         f"{symbol(evidence)} {outcome(evidence):<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
-        f"{compared}  [{evidence.method}]  {evidence.reason}"
+        f"{compared}  [{rung_text(evidence)}]  {evidence.reason}"
     )
 
 
@@ -94,7 +95,9 @@ def explain(evidence: Evidence) -> str:
         lines.append(_field("source", str(card.source)))
     lines.append(_field("predicted", predicted_text(evidence)))
     lines.append(
-        _field("found", f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {evidence.method}")
+        _field(
+            "found", f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {rung_text(evidence)}"
+        )
     )
     if evidence.found.note:
         lines.append(_field("note", evidence.found.note))

@@ -47,10 +47,20 @@ def error_name(evidence: Evidence) -> str:
 
     They are estimates where the check says so, as on grids, and by quadrature: two rules that agree enclose nothing.
     """
-    said = str(evidence.certificate.get("error_bounds_are", ""))
+    return "error estimate" if evidence.method == "quadrature" or _estimated(evidence) else "error bound"
+
+
+def rung_text(evidence: Evidence) -> str:
+    """The rung; `exact, errors estimated` where what is deterministic has an error that is estimated, as on a grid."""
     return (
-        "error estimate" if evidence.method == "quadrature" or said.startswith("estimate") else "error bound"
+        f"{evidence.method}, errors estimated"
+        if evidence.method == "exact" and _estimated(evidence)
+        else evidence.method
     )
+
+
+def _estimated(evidence: Evidence) -> bool:
+    return str(evidence.certificate.get("error_bounds_are", "")).startswith("estimate")
 
 
 def symbol(evidence: Evidence) -> str:

@@ -137,4 +137,7 @@ def test_errors_of_grids_are_called_estimates(evidence):
         certificate={**evidence[0].certificate, "error_bounds_are": "estimates, and no enclosures"},
     )
     assert error_name(on_a_grid) == "error estimate"
+    exact = dataclasses.replace(on_a_grid, method="exact")
+    assert "[exact, errors estimated]" in summarise(exact) and "by exact, errors estimated" in explain(exact)
+    assert "[exact]" in summarise(dataclasses.replace(exact, certificate={"terms": 1}))
     assert error_name(dataclasses.replace(evidence[0], method="quadrature")) == "error estimate"
