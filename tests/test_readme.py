@@ -48,10 +48,7 @@ def test_all_blocks_are_of_a_kind_that_is_run():
 @pytest.mark.parametrize("line", CONSOLE)
 def test_console_line(line: str, folder: Path):
     result = run(shlex.split(line), folder)
-    expected = (
-        1 if "--quantity mse" in line else 0
-    )  # minibatches violate the printed theorem 3, the page says
-    assert result.returncode == expected, result.stdout + result.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout
     assert "Traceback" not in result.stderr
 

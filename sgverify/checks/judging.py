@@ -110,20 +110,53 @@ def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool
     return [found] if isinstance(found, Evidence) else found
 
 
+def answer(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+    """One piece of evidence, whether the claim's hypotheses hold or not: where the printed claim falls for every scheme it
+    speaks of, that for its corrected card, which says so.
+    """
+    return isolated(subject, claim, quantity, lambda: _answer(subject, claim, quantity))
+
+
+def _answer(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+    printed, judged = _settled(subject, claim, quantity, ask=False)
+    if judged is None:
+        return printed
+    certificate = {
+        "claim": printed.claim,
+        "refuted": True,
+        "verdict": printed.verdict,
+        "predicted": printed.predicted.exponent,
+        "reason": printed.reason,
+    }
+    return replace(
+        judged,
+        reason=f"{judged.reason}; {printed.claim} as printed is refuted here: {printed.reason}",
+        certificate={**judged.certificate, "printed": certificate},
+        seconds=printed.seconds + judged.seconds,
+    )
+
+
 def _judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool) -> list[Evidence]:
-    evidence = run_check(subject, claim, quantity)
+    printed, judged = _settled(subject, claim, quantity)
+    return [printed, judged] if corrected and judged is not None else [printed]
+
+
+def _settled(
+    subject: Subject, claim: Claim, quantity: str, *, ask: bool = True
+) -> tuple[Evidence, Evidence | None]:
+    """The evidence on a claim, `refuted` where it falls for every scheme it speaks of, and then that on its corrected card."""
+    evidence = run_check(subject, claim, quantity, ask=ask)
     if evidence.verdict != "violates" or claim.corrected is None:
-        return [evidence]
+        return evidence, None
     card = claims()[claim.corrected]
     if quantity not in card.quantities:
         # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
-        return [_refuted(evidence, claim)]
-    judged = run_check(subject, card, quantity)
+        return _refuted(evidence, claim), None
+    judged = run_check(subject, card, quantity, ask=ask)
     # What holds in its place may be left open, by too few samples say: that is then what is open about the scheme.
     if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(subject, evidence):
-        return [evidence]
-    evidence = _refuted(evidence, claim)
-    return [evidence, judged] if corrected else [evidence]
+        return evidence, None
+    return _refuted(evidence, claim), judged
 
 
 def _refuted(evidence: Evidence, claim: Claim) -> Evidence:

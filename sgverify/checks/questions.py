@@ -11,13 +11,14 @@ from typing import Any, Literal
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import SAMPLED
+from sgverify.checks.fitted import with_regression
 from sgverify.checks.isolation import raised_on
 from sgverify.checks.judging import (
     Progress,
+    answer,
     judge,
     judge_pair,
     not_validated,
-    run_check,
     why_no_definition,
 )
 from sgverify.checks.local_order import STATED
@@ -80,7 +81,9 @@ def rate(
 ) -> Evidence:
     """One rate against the printed claim: theorem-4 (stationary bias, covariance, Wasserstein-2), theorem-2
     (bias), theorem-3 (mse), theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the
-    scheme's own order. `method` is the rung, "exact" or "monte-carlo"; by default the highest there is.
+    scheme's own order. `method` is the rung, "exact" or "monte-carlo"; by default the highest there is. Where the printed claim
+    falls for every scheme it speaks of, the corrected one judges, and the reason says so. The certificate's "regression" is
+    the exponent that the points show, beside that of the expansion or of the test.
     """
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity", str(quantity), QUANTITIES)
@@ -112,7 +115,7 @@ def rate(
         subject = subject.with_schedule("horizon" if horizon else "fixed")
     claim = claim_of_rate(subject, quantity)
     with listening(progress and (lambda share: progress(claim.id, share, 1))):
-        evidence = run_check(subject, claim, quantity, ask=False)
+        evidence = with_regression(answer(subject, claim, quantity))
     tell_unsampled(subject, evidence.method)
     asked = ("--method", method) if method else ()
     return replace(evidence, replay=subject.command("rate", "--quantity", quantity, *asked))
@@ -167,7 +170,7 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     if unmet is not None:
         again = unmet
     elif evidence.replay.startswith("sgverify rate"):
-        again = run_check(subject, claim, evidence.check, ask=False)
+        again = with_regression(answer(subject, claim_of_rate(subject, evidence.check), evidence.check))
     else:
         again = judge_pair(subject, claim, evidence.check, corrected=False)[0]
     return replace(again, replay=evidence.replay, id=evidence.id)

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from sgverify.checks.sampled_pilot import affine_time
 from sgverify.checks.sampled_plan import NoSweep, plan_of
-from sgverify.checks.sampled_steps import first_step
 from sgverify.checks.subject import Subject
 
 FORGOTTEN = 5
@@ -18,25 +17,48 @@ times its offset, as the theorems' first term says, but for e^-5 of it."""
 FEWEST = 4
 """Lengths that a decision needs."""
 
+DOUBLED = 2**7
+"""The longest of eight doubling lengths, in units of the first."""
+
 
 class NoRun(Exception):
     """No chains from which a rate can be read; the message says why."""
 
 
-def check_forgotten(subject: Subject, kind: str, alpha: Fraction, lengths: Sequence[int]) -> None:
+def check_forgotten(
+    subject: Subject, kind: str, alpha: Fraction, scale: float, lengths: Sequence[int]
+) -> None:
     """Raise `NoRun` where a length does not let chains forget their start: a transient is no rate."""
-    c = subject.configuration
-    scale = c.schedule.scale or first_step(subject)
     tau = relaxation_time(subject, scale * lengths[-1] ** -float(alpha))
-    # sum of the steps up to L: L h on a horizon, about C L^(1 - alpha)/(1 - alpha) on a power schedule.
-    span = scale / (1 - float(alpha) if kind == "power" else 1.0)
-    enough = [n for n in lengths if span * n ** (1 - float(alpha)) >= FORGOTTEN * tau]
-    if len(lengths) >= FEWEST and enough != list(lengths):
-        least = math.ceil((FORGOTTEN * tau / span) ** (1 / (1 - float(alpha))))
+    least = _shortest(kind, alpha, scale, tau)
+    if len(lengths) >= FEWEST and lengths[0] < least:
         raise NoRun(
             f"the chains do not forget their start within L={lengths[0]}: they relax in {tau:.3g} units of time, and the "
             f"lengths must cover {FORGOTTEN} times that; give sweep.lengths from {least} on, or a larger schedule.scale"
         )
+
+
+def shortest_length(
+    subject: Subject, kind: str, alpha: Fraction, scale: float, wanted: int, *, of_the_first: bool
+) -> int:
+    """The first of doubling lengths: `wanted`, or the least in which chains forget their start. Raises `NoRun`.
+
+    `of_the_first`: `scale` is the step h = C L^-alpha of the first length, whatever that is, and not C.
+    """
+    least, power = wanted, float(alpha)
+    while True:
+        C = scale * least**power if of_the_first else scale
+        tau = relaxation_time(subject, C * (DOUBLED * least) ** -power)
+        needed = _shortest(kind, alpha, C, tau)
+        if needed <= least:
+            return least
+        least = max(least + 1, math.ceil(FORGOTTEN * tau / scale)) if of_the_first else needed
+
+
+def _shortest(kind: str, alpha: Fraction, scale: float, tau: float) -> int:
+    """The least L whose steps add up to `FORGOTTEN` relaxation times: L h, or about C L^(1 - alpha)/(1 - alpha)."""
+    span = scale / (1 - float(alpha) if kind == "power" else 1.0)
+    return math.ceil((FORGOTTEN * tau / span) ** (1 / (1 - float(alpha))))
 
 
 def relaxation_time(subject: Subject, step: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,10 +13,11 @@ from sgverify.checks.euler_control import control_of, first_order_error, with_co
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of, schedule_text
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten
+from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, shortest_length
 from sgverify.checks.sampled_rung import (
     WORK,
     Chains,
+    cost_text,
     decided,
     expansion_fails,
     run_chains,
@@ -31,8 +33,9 @@ from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
 from sgverify.samplers import Row, horizon, power
 
-LENGTHS = tuple(100 * 2**k for k in range(8))
-"""Lengths that are sampled where `sweep.lengths` is open."""
+SHORTEST, POINTS = 100, 8
+"""The first of the lengths that are sampled where `sweep.lengths` is open, if chains forget their start within it, and how
+many doubling lengths there are, if a default run pays for so many."""
 
 LOOKS = 4
 """Looks at the growing sample at most; every one doubles the chains."""
@@ -91,10 +94,12 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         return unsettled(subject, claim, quantity, reason, method="monte-carlo")
     order = int(facts_of(subject, kind, alpha)["K"])
     try:
-        check_forgotten(subject, kind, alpha, sorted(set(subject.configuration.sweep.lengths or LENGTHS)))
         run, found, decision = _settle(subject, quantity, kind, alpha, order, what)
     except NoRun as why:
         return unsettled(subject, claim, quantity, str(why), method="monte-carlo")
+    if decision.more is not None and math.isfinite(decision.more):
+        steps = decision.more * found.chains * sum(row.lengths[-1] for row in run.rows)
+        decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(steps)}")
     return make_evidence(
         subject,
         claim,
@@ -138,7 +143,7 @@ def _settle(
             if len(lengths) < FEWEST:
                 stop = "; ".join(str(row) for row in found.diverged if row) or "give more in sweep.lengths"
                 reason = f"a rate needs {FEWEST} lengths at which no chain diverges, and there are {len(lengths)}: {stop}"
-                decision = Decision("inconclusive", reason, None, None, None)
+                decision = Decision("inconclusive", reason)
                 break
             decision = _decide(subject, run, sample, lengths, quantity, order, what)
             decision = _unless_it_vanishes(decision, what)
@@ -155,13 +160,19 @@ def _settle(
 def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: int) -> _Run:
     """The run that the configuration asks for, its scale halved `shifts` times. Raises `NoRun`."""
     c = subject.configuration
-    lengths = tuple(sorted(set(c.sweep.lengths or LENGTHS)))
-    if len(lengths) < FEWEST:
-        raise NoRun(f"sweep.lengths={list(lengths)}: a rate from samples needs at least {FEWEST} lengths")
     scale = c.schedule.scale or first_step(subject) / 2**shifts
-    if quantity == "mse" and c.schedule.scale is None and kind == "horizon":
-        # bias^2/variance grows with the scale and not with L: the first length gets the largest safe step.
-        scale *= float(lengths[0]) ** float(alpha)
+    # bias^2/variance grows with the scale and not with L: the first length gets the largest safe step.
+    largest = quantity == "mse" and c.schedule.scale is None and kind == "horizon"
+    if c.sweep.lengths:
+        lengths = tuple(sorted(set(c.sweep.lengths)))
+        if len(lengths) < FEWEST:
+            raise NoRun(f"sweep.lengths={list(lengths)}: a rate from samples needs at least {FEWEST} lengths")
+        scale *= float(lengths[0]) ** float(alpha) if largest else 1.0
+        check_forgotten(subject, kind, alpha, scale, lengths)
+    else:
+        first = shortest_length(subject, kind, alpha, scale, SHORTEST, of_the_first=largest)
+        lengths = _open_lengths(first, kind)
+        scale *= float(first) ** float(alpha) if largest else 1.0
     rows = (
         horizon(scale, float(alpha), lengths) if kind == "horizon" else power([scale], float(alpha), lengths)
     )
@@ -175,11 +186,20 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
     looks = tuple(n for n in (CHAINS * 2**k for k in range(LOOKS)) if n * per_chain <= MOST_WORK)
     if not looks:
         raise NoRun(
-            f"{CHAINS} chains of the lengths up to {lengths[-1]} take {CHAINS * per_chain:.1e} steps, more than the "
-            f"{MOST_WORK:.0e} of a default run; give shorter sweep.lengths, or chains"
+            f"{CHAINS} chains of the lengths {', '.join(map(str, lengths))} take {cost_text(CHAINS * per_chain)}, and a default "
+            f"run has {MOST_WORK:.0e}; give chains to run them all the same, or shorter sweep.lengths"
         )
     # A control's bound takes one share more.
     return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
+
+
+def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
+    """Doubling lengths from the first on, as many as a default run pays for, and enough for a rate."""
+    for count in range(POINTS, FEWEST - 1, -1):
+        lengths = tuple(first * 2**k for k in range(count))
+        if CHAINS * (lengths[-1] if kind == "power" else sum(lengths)) <= MOST_WORK:
+            break
+    return lengths
 
 
 def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:

@@ -24,6 +24,9 @@ DISAGREEMENT = 1e-3
 WORK = 2e8
 """Steps of all chains and rows together beyond which no further look is taken: the bound of a default run."""
 
+SPEED = 1e7
+"""Steps a second of all chains together on one core, to the order of magnitude, by which a cost is told in units of time."""
+
 WIDEST = 4096
 """Chains that run in one tensor: wide enough to spread the cost of a step, and small."""
 
@@ -101,12 +104,22 @@ def run_chains(
     return found
 
 
+def cost_text(steps: float) -> str:
+    """What so many steps of all chains together cost a reader."""
+    seconds = steps / SPEED
+    unit, size = next((u for u in _UNITS if seconds < 100 * u[1]), _UNITS[-1])
+    return f"{steps:.1e} steps in all, about {max(1.0, seconds / size):.0f} {unit} at {SPEED:.0e} a second"
+
+
+_UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
+
+
 def decided(decide: Callable[[], Decision]) -> Decision:
     """What `decide` says; inconclusive where the sample is one from which it cannot (too few chains, copies of a chain)."""
     try:
         return decide()
     except UserError as error:
-        return Decision("inconclusive", str(error), None, None, None)
+        return Decision("inconclusive", str(error))
 
 
 def expansion_fails(decision: Decision) -> bool:

@@ -62,7 +62,7 @@ def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
             if len(sweep.steps) < FEWEST:
                 why = "; ".join(str(why) for why in sweep.diverged.values()) or "give more in sweep.steps"
                 reason = f"a rate needs {FEWEST} steps at which no chain diverges, and there are {len(sweep.steps)}: {why}"
-                return sweep, Decision("inconclusive", reason, None, None, None)
+                return sweep, Decision("inconclusive", reason)
             decision = _beside_control(subject, sweep, order, _decide(subject, sweep, order))
             if decision.verdict != "inconclusive":
                 apart = sweep.disagreement()

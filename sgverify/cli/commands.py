@@ -113,6 +113,8 @@ def rate(
     with output.progress("sampling") as progress:
         evidence = ask(scheme, quantity=quantity, config=configuration, method=method, progress=progress)  # type: ignore[arg-type]
     code = output.show([evidence], json_path, False, watch)
+    if json_path != "-":
+        output.show_fitted(evidence)
     plot([evidence], plot_path)
     return code
 

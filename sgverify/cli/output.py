@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
-from sgverify.report import explain, summarise, tallied
+from sgverify.report import explain, fitted_text, summarise, tallied
 
 COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "not-applicable": "bright_black"}
 
@@ -90,6 +90,14 @@ def _show(
             click.echo(click.style(text, fg=_colour(item)), color=_colour_wanted())
         if len(evidence) > 1:
             click.echo(_wrapped(tallied(evidence)))
+
+
+def show_fitted(evidence: Evidence) -> None:
+    """Print what the points of a rate show by themselves, below the answer."""
+    said = fitted_text(evidence)
+    if said:
+        with quiet_pipe():
+            click.echo(_wrapped(f"{INDENT}{said}"))
 
 
 @contextmanager

@@ -16,8 +16,8 @@ Truth = Literal["keeps", "breaks", "either"]
 Outcome = Literal["met", "missed", "undecided"]
 
 CALIBRATION = Published(
-    "sgverify/calibration/1",
-    "calibration-1.json",
+    "sgverify/calibration/2",
+    "calibration-2.json",
     "calibration",
     "Write it again with `sgverify calibrate --json FILE`.",
 )
@@ -28,8 +28,9 @@ class Tally:
     """Counted verdicts on one truth at one noise level.
 
     `truth` is what holds of the claim: it `keeps` it, `breaks` it, or lies where `either` answer is right. `noise` is
-    relative, in the table's own unit. `habit` counts the replications that the field's slope accepts, `covered` those in which
-    the interval of the exponent holds the true one; None where there is no such question.
+    relative, in the table's own unit. `habit` counts the replications that the field's slope accepts, `fitted` those in which
+    the points had an exponent (None: all), and `covered` those of them whose interval holds the true one; None where there is no
+    such question.
     """
 
     name: str
@@ -44,11 +45,17 @@ class Tally:
     violates: int
     inconclusive: int
     habit: int | None = None
+    fitted: int | None = None
     covered: int | None = None
 
     def __post_init__(self) -> None:
         if self.conforms + self.violates + self.inconclusive != self.replications:
             raise ValueError(f"{self.name}: the verdicts do not add up to {self.replications} replications")
+
+    @property
+    def intervals(self) -> int:
+        """In how many replications the points had an exponent with an interval."""
+        return self.replications if self.fitted is None else self.fitted
 
     @property
     def wrong(self) -> int | None:

@@ -15,6 +15,7 @@ from sgverify.rates.level import Share, chance_of_any, level_of_calls, stand_tog
 from sgverify.rates.looks import decide_in_looks
 from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
 from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
+from sgverify.rates.regression import Regression, regress, regress_exact
 from sgverify.rates.sample import Sample
 from sgverify.rates.share import Ratio, fieller
 from sgverify.rates.trial import Term
@@ -27,6 +28,7 @@ __all__ = [
     "Nulls",
     "Rate",
     "Ratio",
+    "Regression",
     "Sample",
     "Share",
     "Term",
@@ -50,6 +52,8 @@ __all__ = [
     "leading_power",
     "level_of_calls",
     "mean_null",
+    "regress",
+    "regress_exact",
     "rejection_chance",
     "stand_together",
     "thresholds",

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
-from sgverify.rates.describe import describe
 from sgverify.rates.fit import chance_of_zero
+from sgverify.rates.regression import Regression, regress
 from sgverify.rates.sample import Floats, Sample
 from sgverify.rates.trial import Term, Trial, explain, try_term
 
@@ -29,23 +29,34 @@ lower orders: h^(K+2), as large as the whole error, puts 0.09 into order 1 of K 
 class Decision:
     """`conforms`, `violates` or `inconclusive`, why in one sentence, and the numbers behind it.
 
-    `exponent` describes the points: the slope of log|b| between the point of largest error and the one nearest half
-    (or twice) its abscissa, with its 95 % interval [`low`, `high`] (None: unbounded on that side). The pair does not
-    depend on the values: after points were dropped *because* they did not fit, the interval of the first one kept would
-    cover 93 times in 100. `kept` counts the points that the deciding fits used. `more` is the factor by which the
+    `regression` describes all points that rise from their noise, those too that the deciding fits dropped; the verdict does
+    not depend on it. `kept` counts the points that the deciding fits used. `more` is the factor by which the
     chains would have to grow, where it is known. `lost`: the values do not rise from the noise, so that only a control
     can tell what their size means.
     """
 
     verdict: str
     reason: str
-    exponent: float | None = None
-    low: float | None = None
-    high: float | None = None
+    regression: Regression | None = None
     certificate: dict[str, Any] = field(default_factory=dict)
     kept: int = 0
     more: float | None = None
     lost: bool = False
+
+    @property
+    def exponent(self) -> float | None:
+        """The slope of the regression, where there is one."""
+        return None if self.regression is None else self.regression.exponent
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval."""
+        return None if self.regression is None else self.regression.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of its interval."""
+        return None if self.regression is None else self.regression.high
 
 
 def decide_order(
@@ -168,11 +179,13 @@ def decide_terms(
             reason += f"; the expansion does not hold yet at {name}={unjudged}, of which this says nothing"
     else:
         verdict, reason, more = explain(trials, margin, what, f"{name}={abscissae[dropped]:.3g}", control)
+    regression = regress(abscissae, sample, looks)
     return Decision(
         verdict,
         reason,
-        *describe(abscissae, sample, looks),
+        regression,
         certificate={
+            "regression": regression.certificate(abscissae.tolist(), name),
             "level": level,
             "margin": margin,
             "chains": sample.chains,

@@ -97,6 +97,21 @@ def chance_of_zero(sample: Sample) -> float:
     return _tail(statistic, len(sample.values), sample)
 
 
+def chance_of_rest(sample: Sample, columns: Floats) -> float:
+    """The p-value of what is left beside the columns' best fit being noise: that of `fit_terms`, without its estimates.
+
+    1 where the covariance is singular: nothing can be told then.
+    """
+    size = np.sqrt(np.diagonal(sample.covariance))
+    try:
+        root = np.linalg.cholesky(sample.covariance / np.outer(size, size))
+    except np.linalg.LinAlgError:
+        return 1.0
+    values, terms = (np.linalg.solve(root, (table.T / size).T) for table in (sample.values, columns))
+    best = np.linalg.lstsq(terms, values, rcond=None)[0]
+    return _tail(float(np.sum((values - terms @ best) ** 2)), len(values) - columns.shape[1], sample)
+
+
 def _tail(statistic: float, residual: int, sample: Sample) -> float:
     """The chance of a larger residual sum of squares in so many directions, were they noise alone."""
     from scipy.special import chdtrc, fdtrc

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
 from sgverify.rates.decision import MARGIN, Decision, check_abscissae, decide_terms
-from sgverify.rates.describe import describe
+from sgverify.rates.regression import regress
 from sgverify.rates.sample import Floats, Sample
 from sgverify.rates.trial import Term
 
@@ -78,7 +78,7 @@ def decide_length_mse(
     variance is `chains` times theirs. The variance falls like L^-(1-alpha) for every scheme, so only the squared
     bias can break the rate: it is judged as a bias is, and only where bias^2 / variance >= 1 at every length. Elsewhere it
     is the variance that is being timed. The ratio grows with the schedule's scale like C^(2K+1) and, on the optimal
-    schedule, not with L. `exponent` describes the mean square error.
+    schedule, not with L. `regression` describes the mean square error.
 
     Raises `UserError` as `decide_length_bias` does.
     """
@@ -96,15 +96,16 @@ def decide_length_mse(
     variances = np.diagonal(ordered.covariance)
     ratios = (ordered.values**2 - variances) / (chains * variances)
     lowest = max(float(ratios.min()), 0.0)
-    exponent, low, high = describe(
-        np.asarray(lengths, dtype=np.float64)[ends], _squares(ordered, chains), looks
-    )
+    places = np.asarray(lengths, dtype=np.float64)[ends]
+    regression = regress(places, _squares(ordered, chains), looks)
     decision = replace(
         decision,
-        exponent=exponent,
-        low=low,
-        high=high,
-        certificate={**decision.certificate, "bias^2/variance": ratios.tolist()},
+        regression=regression,
+        certificate={
+            **decision.certificate,
+            "regression": regression.certificate(places.tolist(), "L"),
+            "bias^2/variance": ratios.tolist(),
+        },
     )
     if lowest >= 1:
         return decision

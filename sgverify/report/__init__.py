@@ -4,6 +4,7 @@ from sgverify.report.calibration import counted_bars, render_calibration, write_
 from sgverify.report.drawing import draw
 from sgverify.report.errata import counted, explain_errata, explain_erratum
 from sgverify.report.figures import Curve, Figure, Guide, figures
+from sgverify.report.fitted import fitted_text
 from sgverify.report.junit import render_junit
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import Group, groups
@@ -24,6 +25,7 @@ __all__ = [
     "explain_errata",
     "explain_erratum",
     "figures",
+    "fitted_text",
     "groups",
     "prepare_folder",
     "render_calibration",

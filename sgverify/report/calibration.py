@@ -91,7 +91,9 @@ def _cells(table: Counted) -> str:
     columns["violates"] = lambda cell: _share(cell, cell.violates, cell.truth == "keeps")
     columns["inconclusive"] = lambda cell: _share(cell, cell.inconclusive)
     if any(cell.covered is not None for cell in table.cells):
-        columns["interval covers"] = lambda cell: _share(cell, cell.covered)
+        if any(cell.intervals < cell.replications for cell in table.cells):
+            columns["exponent given"] = lambda cell: _share(cell, cell.intervals)
+        columns["interval covers"] = lambda cell: _share(cell, cell.covered, among=cell.intervals)
     if any(cell.habit is not None for cell in table.cells):
         columns["habit accepts"] = lambda cell: _share(cell, cell.habit, cell.truth == "breaks")
     rows = [list(columns), *([text(cell) for text in columns.values()] for cell in table.cells)]
@@ -106,10 +108,10 @@ _QUALITIES: dict[str, Callable[[Tally], str]] = {
 }
 
 
-def _share(cell: Tally, count: int | None, wrong: bool = False) -> str:
+def _share(cell: Tally, count: int | None, wrong: bool = False, among: int | None = None) -> str:
     if count is None:
         return "-"
-    printed = f"{100 * count / cell.replications:.1f}"
+    printed = f"{100 * count / (cell.replications if among is None else among):.1f}"
     if count and printed == "0.0":
         printed = "< 0.1"
     return f"**{printed}**" if wrong and count else printed
@@ -117,8 +119,12 @@ def _share(cell: Tally, count: int | None, wrong: bool = False) -> str:
 
 def _limits(bar: Bar) -> str:
     if bar.low is None:
-        return f"at most {bar.high:.0%}"
+        return f"at most {_percent(bar.high or 0.0)}"
     return f"at least {bar.low:.0%}" if bar.high is None else f"{bar.low:.0%} to {bar.high:.0%}"
+
+
+def _percent(chance: float) -> str:
+    return f"{chance:.0%}" if chance >= 0.01 else f"{chance:.2%}"
 
 
 def _rate(bar: Bar) -> str:

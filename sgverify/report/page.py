@@ -98,7 +98,9 @@ def found_html(evidence: Evidence) -> Any:
     """What was found, as a formula; `zero` where the quantity vanishes."""
     if vanishes(evidence):
         return "zero"
-    return rate_html(evidence.found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
+    found = rate_html(evidence.found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
+    effective = evidence.method == "monte-carlo" and evidence.found.exponent is not None
+    return "effective " + found if effective else found
 
 
 def predicted_html(evidence: Evidence) -> Any:

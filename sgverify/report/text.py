@@ -10,6 +10,7 @@ from textwrap import fill, indent
 from sgverify.claims import claims
 from sgverify.evidence import VERDICTS, Evidence
 from sgverify.rates.level import chance_of_any
+from sgverify.report.fitted import fitted_text
 from sgverify.report.wording import (
     REFUTED,
     claim_order,
@@ -99,6 +100,8 @@ def explain(evidence: Evidence) -> str:
             "found", f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {rung_text(evidence)}"
         )
     )
+    if fitted_text(evidence):
+        lines.append(_field("fitted", fitted_text(evidence)))
     if evidence.found.note:
         lines.append(_field("note", evidence.found.note))
     lines.append(_field("reason", evidence.reason))

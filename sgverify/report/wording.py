@@ -105,8 +105,13 @@ def logarithm_text(evidence: Evidence, side: str) -> str:
 
 
 def vanishes(evidence: Evidence) -> bool:
-    """Whether the quantity was found to be identically zero: it conforms and has no exponent."""
-    return evidence.verdict == "conforms" and evidence.found.exponent is None and variable(evidence) != ORDER
+    """Whether the quantity was found to be identically zero: it conforms and has no exponent.
+
+    Sampled points that do not rise from their noise have none either, and are not known to be zero.
+    """
+    noise = evidence.method == "monte-carlo" and "regression" in evidence.certificate
+    nothing = evidence.verdict == "conforms" and evidence.found.exponent is None
+    return nothing and not noise and variable(evidence) != ORDER
 
 
 def kind_text(evidence: Evidence) -> str:
@@ -129,6 +134,10 @@ def found_text(evidence: Evidence) -> str:
     if vanishes(evidence):
         return "zero"
     found = evidence.found
+    if evidence.method == "monte-carlo" and found.exponent is not None:
+        # A slope of sampled points belongs to where they lie; it is no order, and no fraction.
+        ends = f" [{found.low:.3g}, {found.high:.3g}]" if None not in (found.low, found.high) else ""
+        return f"effective {variable(evidence)}^({found.exponent:.3g}){ends}"
     text = rate_text(found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
     if found.exponent is None or (found.low == found.exponent == found.high):
         return text

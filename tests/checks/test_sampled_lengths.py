@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.checks import judge, make_subject, rate, sampled_rung, verify
+from sgverify.checks import judge, make_subject, rate, sampled_lengths, sampled_rung, verify
 from sgverify.checks.progress import Interrupted, listening
 from sgverify.checks.sampled_lengths import _unless_it_vanishes
 from sgverify.configuration import load_configuration
@@ -75,7 +75,26 @@ def test_a_fixed_step_and_too_few_lengths_say_why_they_settle_nothing() -> None:
         method="monte-carlo",
         **{**long, "sweep": {"lengths": [100, 200, 300, 10**9]}},
     )
-    assert far.verdict == "inconclusive" and "give shorter sweep.lengths" in far.reason
+    assert far.verdict == "inconclusive" and "or shorter sweep.lengths" in far.reason
+    assert "1.0e+12 steps in all, about 28 hours" in far.reason
+
+
+def test_open_lengths_are_those_that_forget_the_start_or_their_cost_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a default run cannot reach it does not ask for without its price."""
+    dear = rate("sghmc-aboba", quantity="bias", method="monte-carlo", friction=0.01)
+    assert dear.verdict == "inconclusive" and not dear.points
+    assert "steps in all, about" in dear.reason and "give chains to run them all the same" in dear.reason
+    monkeypatch.setattr(sampled_lengths, "CHAINS", 16)
+    monkeypatch.setattr(sampled_lengths, "MOST_WORK", 16 * 15 * 2000)
+    found = rate("sghmc-aboba", quantity="bias", method="monte-carlo")
+    lengths = [point.length for point in found.points]
+    assert len(lengths) == 4 and lengths[0] > 100 and lengths == [lengths[0] * 2**k for k in range(4)]
+    # The shortest covers five relaxation times, of 1/A = 1 each on this target.
+    first = found.points[0]
+    assert first.step is not None and 5 <= first.length * first.step < 5.1
+    assert "steps in all, about" in found.reason
 
 
 def test_what_is_proved_or_exact_alone_is_not_sampled() -> None:

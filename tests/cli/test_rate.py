@@ -65,10 +65,44 @@ def test_exponents_with_their_signs(call: Call, scheme: str, quantity: str, expo
     assert item["method"] == ("proof" if quantity == "local-order" else "exact")
 
 
-def test_noise_against_the_printed_claim_violates_and_exits_with_one(call: Call) -> None:
-    item = found(call, "sghmc-aboba", "--quantity", "bias", "--set", "gradient.kind=iid")
-    assert (item["claim"], item["verdict"]) == ("chen2015/theorem-2", "violates")
-    assert item["found"]["exponent"] == -1 / 3
+@pytest.mark.parametrize("quantity", ["stationary-bias", "bias", "mse"])
+def test_a_refuted_printed_claim_is_judged_by_its_corrected_card_as_in_verify(
+    call: Call, quantity: str
+) -> None:
+    noisy = ("--set", "gradient.kind=iid")
+    item = found(call, "sghmc-aboba", "--quantity", quantity, *noisy)
+    card = item["claim"].partition("/")[2]
+    assert item["claim"].startswith("corrected/") and item["verdict"] == "conforms"
+    printed = item["certificate"]["printed"]
+    assert (printed["claim"], printed["verdict"], printed["refuted"]) == (
+        f"chen2015/{card}",
+        "violates",
+        True,
+    )
+    assert f"chen2015/{card} as printed is refuted here" in item["reason"]
+    answer = call(
+        "verify", "sghmc-aboba", "--checks", f"chen2015/{card},corrected/{card}", *noisy, "--json", "-"
+    )
+    judged = {evidence["claim"]: evidence for evidence in answer.evidence if evidence["check"] == quantity}
+    assert answer.code == 0 and judged[f"chen2015/{card}"]["refuted"]
+    same = ("id", "verdict", "predicted", "found")
+    assert {key: judged[item["claim"]][key] for key in same} == {key: item[key] for key in same}
+
+
+def test_what_the_corrected_card_does_not_allow_either_violates(call: Call) -> None:
+    item = found(call, "mine.py:wrong", "--quantity", "stationary-bias", "--set", "gradient.kind=iid")
+    assert (item["claim"], item["verdict"]) == ("chen2015/theorem-4", "violates")
+    assert "printed" not in item["certificate"]
+
+
+def test_the_fitted_exponent_stands_beside_the_exact_one(call: Call) -> None:
+    words = ("sghmc-aboba", "--quantity", "mse", "--set", "gradient.kind=iid")
+    line = found(call, *words)["certificate"]["regression"]
+    assert line["low"] < line["exponent"] < line["high"] and line["interval"] == "range of local slopes"
+    out = call("rate", *words).out
+    assert f"L^({line['exponent']:.3f})" in out and "which is no confidence interval" in out
+    out = call("rate", "sghmc-baoab", "--quantity", "stationary-bias").out
+    assert "no exponent is fitted to the points: 0 of 5 points are told from 0" in out
 
 
 def test_lengths_steps_and_relative_error_of_the_points(call: Call) -> None:

@@ -68,9 +68,9 @@ def test_the_schema_is_one_and_names_every_field() -> None:
     ("document", "message"),
     [
         ({}, 'has no "schema"'),
-        ({"schema": "sgverify/calibration/2"}, "calibration of another version"),
+        ({"schema": "sgverify/calibration/1"}, "calibration of another version"),
         ({"schema": "sgverify/evidence/1"}, "is not calibration"),
-        ({"schema": "sgverify/calibration/1"}, "is a required property"),
+        ({"schema": "sgverify/calibration/2"}, "is a required property"),
     ],
 )
 def test_other_documents_are_refused(document: dict[str, Any], message: str) -> None:

@@ -139,7 +139,8 @@ def test_points_above_the_asymptotic_regime_are_dropped() -> None:
     assert found.certificate["terms"]["h^1"]["dropped"] >= 1
     assert f"h={steps[7 - found.kept]:.3g}" in found.reason
     # The exponent describes the points at the largest steps all the same: those that were kept were chosen by their values.
-    assert found.exponent == pytest.approx(np.log2(values[0] / values[1]))
+    assert found.regression is not None and found.regression.used[0] == 0
+    assert found.exponent is not None and found.exponent > 2.5
 
 
 def test_nothing_fits() -> None:
@@ -222,12 +223,10 @@ def test_exponents_describe() -> None:
         assert found.low is not None and found.high is not None
         assert found.low < power < found.high
     wide = judge(bias({2: 1}), noise=0.2)
-    assert wide.high is None
-    assert wide.low is not None and wide.low < 2
-    # No model behind it: 1.4 - 0.7 h + 0.3 h^2 falls by the secant between h = 1 and 1/2.
-    curved = judge(bias({2: 1.4, 3: -0.7, 4: 0.3}))
-    values = bias({2: 1.4, 3: -0.7, 4: 0.3})
-    assert curved.exponent == pytest.approx(np.log2(values[0] / values[1]))
+    assert wide.exponent is None and wide.low is None and wide.high is None
+    assert wide.certificate["regression"]["why_none"].startswith(
+        "1 of 5 points is more than 3 standard errors"
+    )
 
 
 @pytest.mark.parametrize(

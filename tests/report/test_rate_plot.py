@@ -78,7 +78,7 @@ def test_signs_errors_and_points_that_are_not_there_are_told(tmp_path: Path) -> 
     text = text_of(evidence(points=points, method="monte-carlo", found=Found(1.371, 1, 1.622)), tmp_path)
     for said in (
         "hollow: negative", "|: changes sign", "0: exactly zero", "x: diverged or unknown", "two standard errors",
-        "found: h^(1.37) [1, 1.62]", "the verdict is that of the test",
+        "found: effective h^(1.37) [1, 1.62]", "the verdict is that of the test",
     ):  # fmt: skip
         assert said in text, said
 

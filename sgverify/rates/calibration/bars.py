@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sgverify.evidence.calibration import Bar, Counted, Outcome, Tally
-from sgverify.rates.calibration.grid import BARRED, NOISES
+from sgverify.rates.calibration.grid import BARRED, NOISES, production_level
 
 CONFIDENCE = 0.95
 LOW_NOISE, HIGH_NOISE = BARRED
@@ -24,13 +24,17 @@ Counter = Callable[[Tally], int | None]
 
 @dataclass(frozen=True)
 class Promise:
-    """What is counted in which cells, None where it is no question, and the limits of the rate behind it."""
+    """What is counted in which cells, None where it is no question, and the limits of the rate behind it.
+
+    `among` is what it is counted among: all replications, where nothing else is said.
+    """
 
     statement: str
     counted: Counter
     low: float | None = None
     high: float | None = None
     tables: tuple[str, ...] = ("order-",)
+    among: Callable[[Tally], int] = lambda cell: cell.replications
 
     def of(self, tables: Sequence[Counted]) -> Bar | None:
         """The bar, judged by every cell that it speaks of; None where there is none."""
@@ -43,7 +47,7 @@ class Promise:
         ]
         if not found:
             return None
-        worst, count = max(found, key=lambda item: self._excess(item[1] / item[0].replications))
+        worst, count = max(found, key=lambda item: self._excess(item[1] / self.among(item[0])))
         return Bar(
             self.statement,
             self.low,
@@ -51,8 +55,8 @@ class Promise:
             len(found),
             worst.label,
             count,
-            worst.replications,
-            rate_between(count, worst.replications, CONFIDENCE),
+            self.among(worst),
+            rate_between(count, self.among(worst), CONFIDENCE),
             self._outcome(found),
         )
 
@@ -68,11 +72,11 @@ class Promise:
         """
         low = 0.0 if self.low is None else self.low
         high = 1.0 if self.high is None else self.high
-        own = [rate_between(count, cell.replications, CONFIDENCE) for cell, count in found]
+        own = [rate_between(count, self.among(cell), CONFIDENCE) for cell, count in found]
         if all(low <= bottom and top <= high for bottom, top in own):
             return "met"
         shared = 1 - (1 - CONFIDENCE) / len(found)
-        all_of_them = [rate_between(count, cell.replications, shared) for cell, count in found]
+        all_of_them = [rate_between(count, self.among(cell), shared) for cell, count in found]
         return "missed" if any(top < low or bottom > high for bottom, top in all_of_them) else "undecided"
 
 
@@ -101,14 +105,25 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
     def false_violates(cell: Tally) -> int | None:
         return cell.violates if cell.truth == "keeps" else None
 
+    def by_a_logarithm(cell: Tally) -> bool:
+        power = cell.claim.removeprefix("order ")
+        return cell.name == ("h log h" if power == "1" else f"h^{power} log h")
+
     def right(cell: Tally) -> int | None:
         return cell.conforms if cell.name == claim == cell.claim and cell.noise == LOW_NOISE else None
 
+    def mostly(cell: Tally) -> bool:
+        # Where few samples have points that rise from the noise, those that have are the odd ones.
+        return cell.intervals >= cell.replications / 2
+
     def covered(cell: Tally) -> int | None:
-        return cell.covered if cell.looks == 1 else None
+        return cell.covered if cell.looks == 1 and mostly(cell) else None
 
     def covered_at_last(cell: Tally) -> int | None:
-        return cell.covered if cell.looks > 1 else None
+        return cell.covered if cell.looks > 1 and mostly(cell) else None
+
+    def from_noise(cell: Tally) -> int | None:
+        return cell.fitted if cell.name == "zero" and cell.habit is not None else None
 
     others = [noise for noise in NOISES if noise not in BARRED]
     low, high = f"noise {LOW_NOISE:.1%}", f"noise {HIGH_NOISE:.0%}"
@@ -122,12 +137,15 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
             at(BARRED, covered),
             *COVERAGE,
             tables=(tables[0].name.rpartition("-")[0] if tables else "",),
+            among=lambda cell: cell.intervals,
         ),
         Promise(
             f"the interval of the exponent covers it after the last of several looks, at {low} and {HIGH_NOISE:.0%}",
             at(BARRED, covered_at_last),
             *COVERAGE,
+            among=lambda cell: cell.intervals,
         ),
+        Promise("exponents where there is nothing but noise", from_noise, high=FALSE),
         Promise("false verdicts at the other noise levels", at(others, lambda cell: cell.wrong), high=FALSE),
         Promise(
             "false verdicts where a term that no fit holds hides nothing or a half",
@@ -155,6 +173,30 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         ),
         Promise(
             "false verdicts on rates in the length", lambda cell: cell.wrong, high=FALSE, tables=("lengths",)
+        ),
+        Promise(
+            "false verdicts at other step ratios",
+            lambda cell: cell.wrong,
+            high=FALSE,
+            tables=("step-ratios",),
+        ),
+        Promise(
+            "false verdicts on rates between the powers of the fits",
+            lambda cell: None if by_a_logarithm(cell) else cell.wrong,
+            high=FALSE,
+            tables=("other-rates",),
+        ),
+        Promise(
+            "false conforms where a logarithm alone is slower than the claim",
+            lambda cell: cell.wrong if by_a_logarithm(cell) else None,
+            high=FALSE,
+            tables=("other-rates",),
+        ),
+        Promise(
+            "false violates at the level of a call without settings",
+            false_violates,
+            high=production_level(),
+            tables=("production",),
         ),
         Promise(
             "false verdicts of point nulls", lambda cell: cell.wrong, high=FALSE, tables=("point-nulls",)

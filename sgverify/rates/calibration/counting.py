@@ -16,10 +16,11 @@ CHUNK = 250
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one replication came to; None where there is no habit, or no exponent to cover."""
+    """What one replication came to; None where there is no habit, no regression, or no exponent whose interval could cover."""
 
     verdict: str
     habit: bool | None = None
+    fitted: bool | None = None
     covered: bool | None = None
 
 
@@ -44,6 +45,7 @@ class Counts:
     violates: int = 0
     inconclusive: int = 0
     habit: int | None = None
+    fitted: int | None = None
     covered: int | None = None
 
     def __add__(self, other: Counts) -> Counts:
@@ -53,6 +55,7 @@ class Counts:
             self.violates + other.violates,
             self.inconclusive + other.inconclusive,
             _sum(self.habit, other.habit),
+            _sum(self.fitted, other.fitted),
             _sum(self.covered, other.covered),
         )
 
@@ -68,6 +71,7 @@ def count_chunk(setting: Setting, seed: int, chunk: int, replications: int) -> C
         verdicts.count("violates"),
         verdicts.count("inconclusive"),
         _true([one.habit for one in found]),
+        _true([one.fitted for one in found]),
         _true([one.covered for one in found]),
     )
 

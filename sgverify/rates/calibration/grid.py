@@ -12,8 +12,9 @@ from sgverify.rates.calibration.counting import Setting
 from sgverify.rates.calibration.lengths import LENGTHS, LengthSetting
 from sgverify.rates.calibration.noise import COUPLING, ERRORS, TAILS
 from sgverify.rates.calibration.nulls import MARGINS, NullSetting
-from sgverify.rates.calibration.steps import FIRST_LOOK, GROWTH, LEVEL, STEPS, StepSetting
-from sgverify.rates.calibration.truths import Truth, masked_truths, truths_of
+from sgverify.rates.calibration.steps import FIRST_LOOK, GROWTH, HALVING, LEVEL, STEPS, StepSetting
+from sgverify.rates.calibration.truths import Truth, masked_truths, other_truths, truths_of
+from sgverify.rates.level import CALL, Share
 from sgverify.rates.point_null import POWER
 
 ORDERS = (2, 1, 4)
@@ -25,6 +26,19 @@ BARRED = (0.003, 0.01)
 """Noise levels at which false verdicts and coverage have bars."""
 
 LOOKS = 3
+
+SPREADS = ((5, 4.0), (7, 1.5))
+"""Numbers of steps, and ratios of each to the next, beside the usual ones."""
+
+PRODUCTION = (5, 2)
+"""Looks of a call without settings, and how many times larger each is than the one before."""
+
+SPENT = 0.5
+"""The part of its level that these looks get; the rest is for sweeps that are moved to smaller steps, and for a control."""
+
+OFTEN = 7.5
+"""How many times as often the cells of right methods are simulated at so small a level as at 1 %: what never happens in 9,300
+samples is known to have a chance below 4e-4."""
 
 
 AnySetting = StepSetting | LengthSetting | NullSetting
@@ -62,14 +76,15 @@ def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[Plan]:
         return made + masked
     made += [_looks(orders[0], coupled) for coupled in (False, True)]
     made += [_other(order) for order in orders[1:]]
-    return [*made, *masked, _robustness(orders[0]), _control(orders[0]), _lengths(), _nulls()]
+    made += [*masked, _other_rates(), _ratios(orders[0]), _robustness(orders[0]), _production(orders[0])]
+    return [*made, _control(orders[0]), _lengths(), _nulls()]
 
 
 def _steps(order: int, coupled: bool) -> Plan:
     return Plan(
         f"order-{order}-{_sampling(coupled)}",
         f"Order {order} claimed, {_sampling(coupled)} points",
-        f"Steps {', '.join(f'{h:g}' for h in STEPS)}, {FIRST_LOOK} chains at each, one look. {_coupling(coupled)}",
+        f"Steps {', '.join(f'{HALVING**-k:g}' for k in range(STEPS))}, {FIRST_LOOK} chains at each, one look. {_coupling(coupled)}",
         _weighted(
             StepSetting(truth, order, noise, coupled)
             for truth in truths_of(order)
@@ -127,6 +142,75 @@ def _masked(order: int, title: str, shares: Sequence[float]) -> Plan:
             BRIEFLY,
         ),
     )
+
+
+def _other_rates() -> Plan:
+    return Plan(
+        "other-rates",
+        "Rates between the powers of the fits",
+        "Halves of an order, and h^k (1 + log 1/h) for h^k log h, which is slower than h^k by the logarithm alone. "
+        f"{_coupling(True)}",
+        _weighted(
+            (
+                StepSetting(truth, order, noise, coupled)
+                for order in (1, 2)
+                for coupled in (False, True)
+                for truth in other_truths(order)
+                for noise in BARRED
+            ),
+            BRIEFLY,
+        ),
+    )
+
+
+def _ratios(order: int) -> Plan:
+    return Plan(
+        "step-ratios",
+        "Other ratios of the steps",
+        f"Order {order} claimed, at one look, on steps 1, 1/ratio, 1/ratio^2, ... {_coupling(True)}",
+        _weighted(
+            (
+                StepSetting(truth, order, noise, coupled, steps=steps, ratio=ratio)
+                for steps, ratio in SPREADS
+                for coupled in (False, True)
+                for truth in _around_the_margin(order)
+                for noise in _noises(truth, BARRED)
+            ),
+            BRIEFLY,
+        ),
+    )
+
+
+def _production(order: int) -> Plan:
+    looks, growth = PRODUCTION
+    sizes = ", ".join(str(FIRST_LOOK * growth**look) for look in range(looks))
+    level = production_level()
+    return Plan(
+        "production",
+        "The level of a call without settings",
+        f"Order {order} claimed at the level {level:.1e}, of which the looks at {sizes} chains get {SPENT:.0%}; the noise is that "
+        f"of the last look. {_coupling(True)}",
+        tuple(
+            (
+                StepSetting(truth, order, BARRED[0], True, looks=looks, growth=growth, level=SPENT * level),
+                OFTEN if truth.kind(order) == "keeps" else BRIEFLY,
+            )
+            for truth in _around_the_margin(order, (0.2,))
+        ),
+        level,
+    )
+
+
+def production_level() -> float:
+    """What a sampled rate gets of the level of a call whose settings leave it open."""
+    return Share(CALL).rate
+
+
+def _around_the_margin(order: int, shares: Sequence[float] = (0.05, 0.2, 0.5)) -> list[Truth]:
+    """A pure order, parts of the order below on either side of the margin, and zero."""
+    below = f"order {order - 1}" if order > 1 else "a constant"
+    names = [f"order {order}", *(f"{share:.0%} of {below} in order {order}" for share in shares), "zero"]
+    return [truth for truth in truths_of(order) if truth.name in names]
 
 
 def _robustness(order: int) -> Plan:
@@ -230,14 +314,14 @@ def _weighted(settings: Iterable[AnySetting], share: float = 1.0) -> tuple[tuple
 
 
 def _share(setting: AnySetting, share: float) -> float:
-    if isinstance(setting, NullSetting) or not setting.truth.terms:
+    if isinstance(setting, NullSetting) or setting.truth.vanishes:
         return 1.0
     return share if setting.noise in BARRED else BRIEFLY
 
 
 def _noises(truth: Truth, noises: Sequence[float] = NOISES) -> Sequence[float]:
     """A zero error has no size: the noise beside it is the same at every level."""
-    return noises if truth.terms else BARRED[:1]
+    return BARRED[:1] if truth.vanishes else noises
 
 
 def _sampling(coupled: bool) -> str:

@@ -60,10 +60,8 @@ class LengthSetting:
             chains=FIRST_LOOK,
         )
         described = truth**2 + single**2 if self.quantity == "mse" else truth
-        covered = None
-        if self.truth.terms:
-            covered = holds(decision, float(np.log2(described[1] / described[0])))
-        return Verdict(decision.verdict, None, covered)
+        fitted = decision.exponent is not None
+        return Verdict(decision.verdict, None, fitted, holds(decision, described))
 
     def described(self) -> dict[str, Any]:
         """The fields of a tally that are not counts."""

@@ -12,9 +12,10 @@ from sgverify.rates.calibration.noise import draw_chains
 from sgverify.rates.calibration.truths import Truth
 from sgverify.rates.decision import Decision, decide_order
 from sgverify.rates.looks import decide_in_looks
-from sgverify.rates.sample import Sample
+from sgverify.rates.sample import Floats, Sample
 
-STEPS = tuple(2.0**-k for k in range(5))
+STEPS = 5
+HALVING = 2.0
 FIRST_LOOK = 256
 GROWTH = 4
 LEVEL = 0.01
@@ -27,8 +28,8 @@ class StepSetting:
     """b(h) under chains whose mean has standard error `noise` (at the largest step, and at the last look), claimed O(h^K).
 
     `growing`: the standard error grows like 1/sqrt(h), as it does for a fixed number of steps; else it is the same at every
-    step. With several looks the chains grow fourfold from look to look and old chains stay. `control` is the error of an
-    Euler control at the largest step, in the units of the noise.
+    step. With several looks the chains grow `growth` times from look to look and old chains stay. `control` is the error of an
+    Euler control at the largest step, in the units of the noise. The `steps` are 1, 1/ratio, 1/ratio^2, ...
     """
 
     truth: Truth
@@ -40,12 +41,15 @@ class StepSetting:
     looks: int = 1
     level: float = LEVEL
     control: float | None = None
+    growth: int = GROWTH
+    steps: int = STEPS
+    ratio: float = HALVING
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
         """One verdict; the habit sees the last look's points."""
-        h = np.asarray(STEPS)
+        h = self.ratio ** -np.arange(float(self.steps))
         truth = self.truth.at(h)
-        sizes = [FIRST_LOOK * GROWTH**look for look in range(self.looks)]
+        sizes = [FIRST_LOOK * self.growth**look for look in range(self.looks)]
         spread = self.noise * sizes[-1] ** 0.5 * (h**-0.5 if self.growing else np.ones_like(h))
         chains = draw_chains(rng, self.errors, len(h), sizes[-1], self.coupled)
         values = truth[:, None] + spread[:, None] * chains
@@ -67,9 +71,8 @@ class StepSetting:
 
         decision = decide_in_looks(draw, sizes, decide, level=self.level)
         slope = slope_of(np.log(h), np.log(np.abs(values.mean(axis=1))))
-        described = truth[0] * truth[1] > 0  # signs that differ have no exponent
-        covered = holds(decision, float(np.log2(truth[0] / truth[1]))) if described else None
-        return Verdict(decision.verdict, bool(abs(slope - self.order) < HABIT), covered)
+        habit = bool(abs(slope - self.order) < HABIT)
+        return Verdict(decision.verdict, habit, decision.exponent is not None, holds(decision, truth))
 
     def described(self) -> dict[str, Any]:
         """The fields of a tally that are not counts."""
@@ -78,7 +81,7 @@ class StepSetting:
             "name": self.truth.name,
             "truth": kind,
             "claim": f"order {self.order}",
-            "sampling": "coupled" if self.coupled else "independent",
+            "sampling": ("coupled" if self.coupled else "independent") + spread_of(self.steps, self.ratio),
             "errors": self.errors + (" growing like h^-1/2" if self.growing else ""),
             "looks": self.looks,
             "noise": self.noise,
@@ -91,7 +94,18 @@ def slope_of(x: np.ndarray, y: np.ndarray) -> float:
     return float(away @ y / (away @ away))
 
 
-def holds(decision: Decision, exponent: float) -> bool:
-    """Whether the interval that describes the points holds the exponent."""
-    low, high = decision.low, decision.high
-    return (low is None or low <= exponent) and (high is None or exponent <= high)
+def spread_of(steps: int, ratio: float) -> str:
+    """The steps in words, where they are not the usual ones."""
+    return "" if (steps, ratio) == (STEPS, HALVING) else f", {steps} steps of ratio {ratio:g}"
+
+
+def holds(decision: Decision, truth: Floats) -> bool | None:
+    """Whether the interval that describes the points holds the slope that the same regression has without noise.
+
+    None where the points have no exponent. `truth` (J,) is in the order of the points; where it is 0 it has no slope.
+    """
+    line = decision.regression
+    if line is None or line.exponent is None or line.low is None or line.high is None:
+        return None
+    sizes = np.abs(truth[list(line.used)])
+    return bool(np.all(sizes > 0) and line.low <= np.asarray(line.entering) @ np.log(sizes) <= line.high)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from sgverify.evidence.calibration import Truth as Kind
 from sgverify.rates.decision import MARGIN
 from sgverify.rates.sample import Floats
@@ -18,22 +20,31 @@ SHARES = (0.05, MARGIN, 0.2, 0.5)
 class Truth:
     """b(x) = sum c x^e over `terms` (e, c), with x = 1 at the first point and falling: h / h_max, or L_min / L.
 
-    The coefficients add up to the error at the first point: 1, so that noise is relative to it, or 0 for no error.
+    `logs` (e, c) add terms c x^e (1 - log x). The coefficients add up to the error at the first point: 1, so that noise is
+    relative to it, or 0 for no error.
     """
 
     name: str
     terms: tuple[tuple[float, float], ...]
+    logs: tuple[tuple[float, float], ...] = ()
 
     def at(self, x: Floats) -> Floats:
         """The error at the points x, shape (J,)."""
-        return sum((c * x**e for e, c in self.terms), 0 * x)
+        powers = sum((c * x**e for e, c in self.terms), 0 * x)
+        return sum((c * x**e * (1 - np.log(x)) for e, c in self.logs), powers)
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether there is no error at all."""
+        return not (self.terms or self.logs)
 
     def kind(self, slowest: float, margin: float = MARGIN) -> Kind:
         """Whether b = O(x^slowest), as far as it is judged: the slower terms carry less than the margin each.
 
-        A term that carries exactly the margin may be called either way.
+        A term that carries exactly the margin may be called either way, and one with a logarithm is slower than its power.
         """
-        carried = max((abs(c) for e, c in self.terms if e < slowest), default=0.0)
+        slower = [c for e, c in self.terms if e < slowest] + [c for e, c in self.logs if e <= slowest]
+        carried = max((abs(c) for c in slower), default=0.0)
         if math.isclose(carried, margin):
             return "either"
         return "keeps" if carried < margin else "breaks"
@@ -77,4 +88,15 @@ def masked_truths(order: int, share: float) -> tuple[Truth, ...]:
             ),
         )
         for mask in ((-1.0, -2.0) if share else (-1.0, 2.0))
+    )
+
+
+def other_truths(order: int) -> tuple[Truth, ...]:
+    """Rates that the terms of no fit have: halves of an order, and logarithms."""
+    K = float(order)
+    return (
+        Truth(f"order {K - 0.5:g}", ((K - 0.5, 1.0),)),
+        Truth(f"order {K + 0.5:g}", ((K + 0.5, 1.0),)),
+        Truth("h log h", (), ((1.0, 1.0),)),
+        Truth("h^2 log h", (), ((2.0, 1.0),)),
     )

@@ -7,7 +7,7 @@ import pytest
 
 from sgverify.rates.calibration import ERRORS, Truth, truths_of
 from sgverify.rates.calibration.noise import COUPLING, draw_chains
-from sgverify.rates.calibration.truths import masked_truths
+from sgverify.rates.calibration.truths import masked_truths, other_truths
 
 KINDS = {
     "order 1": "breaks",
@@ -34,6 +34,8 @@ def test_the_error_at_the_first_point_is_the_unit(order: int) -> None:
         assert sum(c for _, c in truth.terms) == pytest.approx(1 if truth.terms else 0)
         x = np.array([1.0, 0.5])
         assert truth.at(x)[1] == pytest.approx(sum(c * 0.5**e for e, c in truth.terms))
+    for truth in other_truths(order):
+        assert truth.at(np.ones(1))[0] == pytest.approx(1)
     few = truths_of(order, few=True)
     assert set(few) < set(truths_of(order))
     assert {truth.kind(order) for truth in few} == {"keeps", "breaks"}
@@ -51,6 +53,17 @@ def test_the_boundary_belongs_to_neither_side() -> None:
         "breaks",
         "breaks",
     ]
+
+
+def test_a_logarithm_is_slower_than_its_power() -> None:
+    kinds = {t.name: (t.kind(1), t.kind(2)) for order in (1, 2) for t in other_truths(order)}
+    assert kinds == {
+        "order 0.5": ("breaks", "breaks"),
+        "order 1.5": ("keeps", "breaks"),
+        "order 2.5": ("keeps", "keeps"),
+        "h log h": ("breaks", "breaks"),
+        "h^2 log h": ("keeps", "breaks"),
+    }
 
 
 @pytest.mark.parametrize("errors", ERRORS)

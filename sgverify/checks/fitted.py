@@ -1,0 +1,33 @@
+"""The exponent that exact points show, beside the one that their expansion has in the limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sgverify.checks.judging import LENGTH_QUANTITIES
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import regress_exact
+
+
+def with_regression(evidence: Evidence) -> Evidence:
+    """The evidence with the regression on its points in the certificate; what was sampled has its own already."""
+    name = "length" if evidence.check in LENGTH_QUANTITIES else "step"
+    points = sorted(
+        (p for p in evidence.points if p.kind == "exact" and getattr(p, name) is not None and not p.diverged),
+        key=lambda point: float(getattr(point, name)),
+    )
+    if "regression" in evidence.certificate or evidence.predicted.exponent is None or not points:
+        return evidence
+    places = np.array([float(getattr(point, name)) for point in points])
+    line = regress_exact(places, *_values(points))
+    certificate = line.certificate(places.tolist(), "L" if name == "length" else "h")
+    return replace(evidence, certificate={**evidence.certificate, "regression": certificate})
+
+
+def _values(points: list[Point]) -> tuple[np.ndarray, np.ndarray]:
+    """The values and what each of them is known to; of a point without a value nothing is known."""
+    values = np.array([0.0 if point.value is None else point.value for point in points])
+    bounds = np.array([np.inf if p.value is None or p.error_bound is None else p.error_bound for p in points])
+    return values, bounds
