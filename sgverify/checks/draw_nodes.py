@@ -29,7 +29,8 @@ class StepAtNodes:
     """X_1 from one state at draws that are given, as normal numbers that all draws are made of.
 
     A step of one chain is run draw by draw, unless it gives the same for all in one tensor, as one does that works entry by
-    entry. Raises `BlackBoxError` where the step is random with its draws put in.
+    entry. Raises `BlackBoxError` where the step is random with its draws put in, or one of many chains gives another result in
+    their company.
     """
 
     def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
@@ -51,10 +52,15 @@ class StepAtNodes:
             )
         self.operations = audit.operations
         self.unit = NARROW_UNIT if audit.found else UNIT
-        if not self.together and self.draws:
+        if self.draws:
             sizes = np.linspace(0.5, 4.0, COMPARED)[:, None]
             tried = sizes * np.random.default_rng(0).standard_normal((COMPARED, self.draws))
-            self.together = self._agrees(torch.tensor(tried), h)
+            agrees = self._agrees(torch.tensor(tried), h)
+            if self.together and not agrees:
+                raise BlackBoxError(
+                    "what a chain does depends on the others in its batch: see the check pure-step"
+                )
+            self.together = agrees
 
     def laws(self, h: float) -> tuple[Law, ...]:
         """The law of each number; the chances of outcomes may depend on h."""
@@ -94,7 +100,7 @@ class StepAtNodes:
     def _each(self, draws: Tensor, h: float) -> np.ndarray:
         rows = []
         with default_dtype(torch.float64):
-            for row in draws:
+            for row in draws[:, None] if self.box.step.chains else draws:
                 moved, handed = self.box.take(self._state(1), row, h)
                 self._compare(handed.laws, h)
                 rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))

@@ -14,6 +14,7 @@ A step that jumps where several draws together say so is refused by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -133,6 +134,9 @@ class DrawRules:
         regular = [j for j in self._free if not self.axes[j].panels]
         if regular:
             kinds = tuple(laws[j].kind if laws[j].kind in GAUSSIAN else "normal" for j in regular)
+            # Smolyak's sum has all signs of all choices of degree/2 coordinates, before any of it is written down.
+            level = degree // 2
+            self._refuse_more(math.comb(len(regular), level) * 2**level)
             nodes, weights = _gaussian(kinds, degree, self._most)
             parts.append((regular, _rotated(nodes, kinds) if second else nodes, weights))
         for j, law in enumerate(laws):
@@ -151,17 +155,19 @@ class DrawRules:
                         f"what it makes of draw {j + 1} depends on the other draws in too many ways for a quadrature"
                     ) from None
                 parts.append(([j], z[:, None], w))
-        count = int(np.prod([len(weights) for _, _, weights in parts]))
-        if count > self._most:
-            raise BlackBoxError(
-                f"a step makes {len(laws)} draws: {count} nodes would be needed, and {self._most} are evaluated at most"
-            )
+        self._refuse_more(math.prod(len(weights) for _, _, weights in parts))
         nodes, weights = np.zeros((1, len(laws))), np.ones(1)
         for places, z, w in parts:
             nodes = np.repeat(nodes, len(w), axis=0)
             nodes[:, places] = np.tile(z, (len(weights), 1))
             weights = np.repeat(weights, len(w)) * np.tile(w, len(weights))
         return Rule(nodes, weights)
+
+    def _refuse_more(self, count: int) -> None:
+        if count > self._most:
+            raise BlackBoxError(
+                f"a step makes {len(self.laws)} draws: {count} nodes would be needed, and {self._most} are evaluated at most"
+            )
 
     def _look(self) -> dict[int, _Axis]:
         points = first_points()

@@ -121,9 +121,9 @@ def _judge(
     few_judged = any(
         outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found
     )
-    blurred = [outcome.tried.setting.dim for outcome in found if outcome.tried.blurred and few_judged]
+    blurred = [outcome.tried.setting.text for outcome in found if outcome.tried.blurred and few_judged]
     found = [outcome for outcome in found if not (outcome.tried.blurred and few_judged)]
-    passed_over = [*passed_over, *(f"dimension {dim}: too blurred" for dim in blurred)]
+    passed_over = [*passed_over, *(f"{text}: too blurred" for text in blurred)]
     open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
     if open_ones:
         design, tried = open_ones[0].design, open_ones[0].tried
@@ -186,7 +186,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     if bent:
         text += f"; {bent[0].finding}"
     if passed_over:
-        text += f"; not judged in {'; '.join(passed_over)}"
+        text += f"; not judged at {'; '.join(passed_over)}"
     return text
 
 

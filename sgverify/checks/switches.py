@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -28,16 +28,18 @@ CHECK = "switches"
 PER_OCTAVE = 8
 """Values of a number from one power of 2 to the next."""
 
+SIZE = "the size of the state"
+
 REACH: dict[str, tuple[float, float]] = {
     "h": (2.0**-14, 0.7),
     "T": (2.0**-12, 2.0**14),
     "D": (2.0**-8, 2.0**8),
-    "the size of the state": (2.0**-8, 2.0**14),
+    SIZE: (2.0**-8, 2.0**14),
 }
 """Between which values each number is looked at: below, right code may lose its noise to cancellation, above, an iteration its way
 (the largest rate of the potential is 1.3)."""
 
-FIXED = {"h": 1 / 512, "T": 1.0, "D": 1.5, "the size of the state": 1.0}
+FIXED = {"h": 1 / 512, "T": 1.0, "D": 1.5, SIZE: 1.0}
 """The other numbers meanwhile."""
 
 DIM = 2
@@ -60,14 +62,21 @@ SUDDEN = 1e3
 """What is so many times larger was not hidden by rounding at its neighbours."""
 
 
+LARGER, MOVED = 16, 3.0
+"""A switch in the size of the state is looked for again at LARGER times the step size; a tamed or truncated step, which is the
+plain one as h falls, has it at 1/LARGER to 1/sqrt(LARGER) of the size. MOVED is between these and the 1.9 by which the gradient's
+coordinates differ."""
+
+
 @dataclass(frozen=True)
 class Switch:
-    """Where `number` passes `at`, `variable` is bent by `size`."""
+    """Where `number` passes `at`, `variable` is bent by `size`; it `recedes` where smaller steps have it at a larger size."""
 
     number: str
     at: float
     variable: str
     size: float
+    recedes: bool = False
 
 
 def check_switches(subject: Subject, claim: Claim) -> Evidence:
@@ -82,15 +91,20 @@ def check_switches(subject: Subject, claim: Claim) -> Evidence:
     except (SgverifyError, UserError) as error:
         return unsettled(subject, claim, CHECK, f"not looked for: {error}", method="quadrature")
     ranges = ", ".join(f"{name} from {low:.2g} to {high:.2g}" for name, (low, high) in looked.items())
-    if found:
-        told = "; ".join(f"{item.variable} bends where {item.number} passes {item.at:.3g}" for item in found)
+    stays = [item for item in found if not item.recedes]
+    if stays:
+        told = "; ".join(f"{item.variable} bends where {item.number} passes {item.at:.3g}" for item in stays)
         judgement = Judgement(
             "inconclusive",
             False,
             f"the code is another one from some value on: {told}; what is judged elsewhere says nothing of it",
         )
     else:
-        judgement = Judgement("conforms", False, f"no switch is seen over {ranges}; nothing is said beyond")
+        judgement = Judgement(
+            "conforms",
+            False,
+            f"no switch is seen over {ranges}{_receding(found)}; nothing is said beyond",
+        )
     return make_evidence(
         subject,
         claim,
@@ -110,15 +124,31 @@ def check_switches(subject: Subject, claim: Claim) -> Evidence:
 def find_switches(step: TorchStep) -> tuple[list[Switch], dict[str, tuple[float, float]]]:
     """The switches of a step, one at most of each number, and between which values each number was looked at."""
     found, looked = [], {}
-    for number in ("h", *step.parameters, "the size of the state"):
+    for number in ("h", *step.parameters, SIZE):
         values, drift, noise, sizes = _moves(step, number, _values(number))
         looked[number] = (values[0], values[-1])
         for moved in (drift, noise):
             switch = _bent(step, number, values, moved, sizes)
             if switch is not None:
-                found.append(switch)
+                found.append(replace(switch, recedes=_recedes(step, switch)))
                 break
     return found, looked
+
+
+def _receding(found: list[Switch]) -> str:
+    return "".join(
+        f", but one that recedes as h falls: at h={FIXED['h']:.2g} {item.variable} bends where {item.number} passes {item.at:.3g}"
+        for item in found
+    )
+
+
+def _recedes(step: TorchStep, switch: Switch) -> bool:
+    """Whether a switch in the size of the state comes much earlier at a larger step."""
+    if switch.number != SIZE:
+        return False
+    values, drift, noise, sizes = _moves(step, SIZE, _values(SIZE), LARGER * FIXED["h"])
+    earlier = [_bent(step, SIZE, values, moved, sizes) for moved in (drift, noise)]
+    return any(item is not None and item.at <= switch.at / MOVED for item in earlier)
 
 
 def _values(number: str) -> list[float]:
@@ -129,7 +159,7 @@ def _values(number: str) -> list[float]:
 
 
 def _moves(
-    step: TorchStep, number: str, values: list[float]
+    step: TorchStep, number: str, values: list[float], h: float = FIXED["h"]
 ) -> tuple[list[float], np.ndarray, np.ndarray, np.ndarray]:
     """The values, from a middle one out, as far as the step is finite; there X_1 - X_0 without noise, what noise adds to it, and
     the size of the state.
@@ -141,11 +171,11 @@ def _moves(
     known: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
     for ways in (range(start, len(values)), range(start - 1, -1, -1)):
         for k in ways:
-            given = {**FIXED, number: values[k]}
+            given = {**FIXED, "h": h, number: values[k]}
             box = BlackBox(step, _slope, DIM, {name: given[name] for name in step.parameters})
             try:
                 with default_dtype(torch.float64):
-                    state = _state(step, given["the size of the state"])
+                    state = _state(step, given[SIZE])
                     if numbers is None:
                         numbers = total(box.run(state, None, given["h"])[1], step.chains)
                     known[k] = _two(box, state, given["h"], numbers)

@@ -97,6 +97,19 @@ def test_a_friction_that_is_clipped_and_a_momentum_that_is_reset():
     assert 15 < found["D"].at < 30 and "the size of the state" in found
 
 
+def move_clipped(theta, *, h, grad, T):
+    move = h * grad(theta)
+    return theta - (1 + move - (1 - move).abs()) / 2 + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+
+def test_a_switch_that_recedes_as_the_step_falls_is_told_and_leaves_nothing_open():
+    (switch,) = find_switches(torch_step(langevin)(move_clipped))[0]
+    assert switch.recedes and switch.at == pytest.approx(512 / (1.3 * 0.8), rel=0.5)
+    (found,) = verify(torch_step(langevin)(move_clipped), checks=["switches"])
+    assert found.verdict == "conforms" and "recedes as h falls" in found.reason
+    assert not any(item.recedes for item in find_switches(torch_step(langevin)(clipped))[0])
+
+
 def test_a_switch_leaves_the_outcome_open_and_is_named():
     (found,) = verify(torch_step(langevin)(clipped), checks=["switches"])
     assert found.verdict == "inconclusive" and "where the size of the state passes" in found.reason
