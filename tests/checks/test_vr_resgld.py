@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,8 @@ def test_every_claim_has_its_evidence_and_what_falls_has_its_correction(gaussian
         "vr-resgld/lemma-2": ("violates", True),
         "corrected/vr-resgld-lemma-2": ("conforms", False),
         "vr-resgld/theorem-1": ("conforms", False),
-        "vr-resgld/theorem-2": ("not-applicable", False),
+        "vr-resgld/theorem-2": ("violates", True),
+        "corrected/vr-resgld-theorem-2": ("conforms", False),
         "vr-resgld/theorem-3": ("not-applicable", False),
         "vr-resgld/lemma-d4": ("violates", True),
         "corrected/vr-resgld-lemma-d4": ("conforms", False),
@@ -51,7 +54,7 @@ def test_all_that_is_not_judged_says_why():
         "assumption-1", "assumption-2", "assumption-3", "lemma-c1", "lemma-c2", "lemma-d1", "lemma-d2", "lemma-d3",
         "lemma-d5", "lemma-d6",
     }  # fmt: skip
-    assert [claim.id for claim in mine if claim.vacuous] == ["vr-resgld/theorem-2", "vr-resgld/theorem-3"]
+    assert [claim.id for claim in mine if claim.vacuous] == ["vr-resgld/theorem-3"]
 
 
 def test_the_variance_of_energies_falls_with_step_and_batch(gaussian):
@@ -132,8 +135,15 @@ def test_swaps_that_do_not_balance_violate_theorem_1(was, now):
     assert item.verdict == "violates" and "balance" in item.reason
 
 
+def test_at_a_fixed_number_of_steps_theorem_2_is_a_claim_and_swaps_of_replicas_break_it(gaussian):
+    printed, mended = gaussian["vr-resgld/theorem-2"], gaussian["corrected/vr-resgld-theorem-2"]
+    assert (printed.predicted.exponent, printed.found.exponent) == (Fraction(9, 8), Fraction(3, 4))
+    assert (mended.predicted.exponent, mended.sharp) == (Fraction(3, 4), True)
+    assert "eta^(5/4), and the bound holds" in printed.reason and "k eta > 1" in printed.reason
+
+
 def test_the_bounds_of_theorems_2_and_3_diverge_at_a_fixed_time(gaussian):
-    item = gaussian["vr-resgld/theorem-2"]
+    item = gaussian["vr-resgld/theorem-3"]
     assert item.certificate["vacuous"] and item.found.exponent == -0.5 and "says nothing" in item.reason
     values = next(v for k, v in item.certificate.items() if k.startswith("k^(3/2)"))
     assert list(values.values()) == sorted(values.values()) and list(values.values())[-1] > 100

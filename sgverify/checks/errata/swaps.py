@@ -10,10 +10,15 @@ from flint import arb
 from sgverify.checks.errata.formula import Examination, formula
 from sgverify.exact.ball import number
 from sgverify.exact.exchange.acceptance import GAP, TAUS, imbalance, swap_chance, unbalanced_terms
+from sgverify.exact.exchange.first_swap import FirstSwap
 from sgverify.exact.exchange.joint_law import distance_from_gibbs
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
 
 DEVIATIONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+PRINTED_POWER, MENDED_POWER = Fraction(9, 8), Fraction(3, 4)
+GROWN = 10
+"""Times that a ratio grows over 18 halvings; a bound that holds leaves it bounded."""
+
 FACTORS = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(100))
 AT = Fraction(1)
 """log S without noise, where imbalances are printed."""
@@ -190,6 +195,34 @@ def _mended(u: Fraction, variance: Fraction) -> arb:
     return number(exponent).exp()
 
 
+def bound_at_a_fixed_k() -> Examination:
+    """W2 after one step against eta^(9/8), the bound of Theorem 2 without gradient noise at k = 1, m^2 = n."""
+    steps = [FirstSwap(2.0**-k) for k in (12, 18, 24, 30)]
+    over = [step.below / step.eta ** float(PRINTED_POWER) for step in steps]
+    within = [step.above / step.eta ** float(MENDED_POWER) for step in steps]
+    return Examination(
+        printed=f"W2 over eta^({PRINTED_POWER}) is at least {over[0]:.3g}, ..., {over[-1]:.3g} as eta falls from 2^-12 to 2^-30"
+        if over == sorted(over) and over[-1] > GROWN * over[0]
+        else "",
+        holds=""
+        if max(within) < 2 * min(within)
+        else f"W2 over eta^({MENDED_POWER}) is up to {max(within):.3g}",
+        method="exact",
+        certificate={
+            "W2 from below and from above": {
+                f"eta = {step.eta:.3g}": [step.below, step.above] for step in steps
+            },
+            "where temperatures are swapped, after two steps, from above, over eta^(5/4)": [
+                step.above_where_temperatures_swap / step.eta**1.25 for step in steps
+            ],
+            "mean chance of a swap that noise takes, over sqrt(eta)": [
+                step.missing / step.eta**0.5 for step in steps
+            ],
+            "setting": "U = beta^2 of the data -1 and 1, from replicas of equal energies, full gradients, r = 1, F = 2",
+        },
+    )
+
+
 FORMULAS = (
     formula("vr-resgld/equation-13", detailed_balance_of_13),
     formula("vr-resgld/equation-6", correction_factor),
@@ -197,4 +230,5 @@ FORMULAS = (
     formula("vr-resgld/equation-14-footnote", footnote_of_14),
     formula("vr-resgld/lemma-2", swap_rate_near_one),
     formula("vr-resgld/lemma-d4", exponential_dependence),
+    formula("vr-resgld/theorem-2-fixed-k", bound_at_a_fixed_k),
 )

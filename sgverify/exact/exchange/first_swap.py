@@ -1,0 +1,135 @@
+"""W2 between replica exchange with noisy energies and the diffusion that it approximates, after one step: from both sides.
+
+Two data -1 and 1 of unit variance and a flat prior: U(beta) = beta^2 up to a constant. Replicas start where energies agree, at
+x and -x. After the step eta they swap with the chance r eta min(1, S~), and those of the diffusion with r eta min(1, S) (Deng et
+al. 2021, (34) and (35)); energies are those of a minibatch of one datum with the control at the start, so that L~1 - L~2 has the
+noise +-2 ((beta1 - x) - (beta2 + x)). Given beta1 - beta2 both log S and log S~ are normal: their chances are in closed form, and
+one integral is left, a Gauss-Hermite sum.
+
+On the line u = (beta1 - beta2)/sqrt 2 a swap is u -> -u, and mass that swaps in one law and not in the other is 2a away where
+|u| >= a. For every coupling
+
+    W2^2 >= (2a)^2 (P(u <= -a; diffusion) - P(u < a; algorithm)),    and    W2^2 <= r eta E |dS| 2 (beta1 - beta2)^2 + E |d beta|^2
+
+for the coupling that shares noise and uniforms, with |dS| <= |log S~ - log S| <= gap (|noise| + gap variance/F).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from flint import arb
+
+from sgverify.exact.exchange.acceptance import expected_minimum, normal_cdf
+from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+
+CURVATURE = SIZE = 2
+"""U'' = N of N = 2 data of unit variance under a flat prior; a minibatch of one is off by 1 from their mean."""
+
+NODES = 80
+
+
+@dataclass(frozen=True)
+class FirstSwap:
+    """One step of size `eta` from (x, -x) at two temperatures; F as in equation (6), r the intensity of swaps."""
+
+    eta: float
+    start: float = 2.0
+    taus: tuple[float, float] = (1.0, 2.0)
+    F: float = 2.0
+    intensity: float = 1.0
+    nodes: int = NODES
+
+    @cached_property
+    def missing(self) -> float:
+        """E min(1, S) under the diffusion less E min(1, S~) under the algorithm."""
+        return float(self._exact - self._noisy)
+
+    @property
+    def below(self) -> float:
+        """W2 is at least this."""
+        swaps = self.intensity * self.eta * (float(self._exact) - float(self._noisy))
+        left = swaps - 2 * self._tail
+        return 2 * self._middle * left**0.5 if left > 0 else 0.0
+
+    @property
+    def above(self) -> float:
+        """W2 is at most this."""
+        return float(np.sqrt(self.mass * 2 * self._largest_square + self._euler))
+
+    @property
+    def above_where_temperatures_swap(self) -> float:
+        """W2 after a second step is at most this, where a swap exchanges temperatures and leaves the replicas in place."""
+        cold, warm = np.sqrt(2 * self.eta * np.array(self.taus))
+        return float(np.sqrt(2 * self.mass * 2 * (warm - cold) ** 2) + 2 * np.sqrt(self._euler))
+
+    @property
+    def mass(self) -> float:
+        """r eta E |min(1, S~) - min(1, S)|, from above: the mass that swaps in one law alone."""
+        gap = abs(inverse_gap(*self.taus))
+        move = 2 * self.eta * sum(self.taus) + (2 * CURVATURE * self.eta * self.start) ** 2
+        # By Cauchy-Schwarz, the fourth moment of a normal variable being three squares of its second at most.
+        noise = SIZE * np.sqrt(move) + 2 * gap * SIZE**2 * move / self.F
+        # |log S| of the two positions, Euler's and the diffusion's; its sixth moments cost at most sqrt(15).
+        apart = 4 * gap * CURVATURE * np.sqrt(self._largest_square * self._euler)
+        return float(self.intensity * self.eta * (gap * noise + apart))
+
+    def _chance(self, shrunk: float, width: float, noisy: bool) -> arb:
+        """E min(1, S) where the replicas' means are shrunk by a factor, and their variances are tau times `width`."""
+        cold, warm = self.taus
+        z, weights = np.polynomial.hermite_e.hermegauss(self.nodes)
+        total, whole = cold + warm, width * (cold + warm)
+        tied, left = (cold - warm) / total, width * 4 * cold * warm / total
+        found = arb(0)
+        for node, weight in zip(z, weights / weights.sum(), strict=True):
+            moved = np.sqrt(whole) * node
+            apart = 2 * self.start * shrunk + moved
+            strayed = SIZE * (apart - 2 * self.start)
+            energy = CURVATURE * tied * moved * apart / 2
+            slope = inverse_gap(cold, warm) * CURVATURE * apart / 2
+            for sign in (-1.0, 1.0) if noisy else (0.0,):
+                mean = log_swap_rate(
+                    energy + sign * strayed,
+                    0.0,
+                    tau_1=cold,
+                    tau_2=warm,
+                    variance=strayed**2 if noisy else 0.0,
+                    F=self.F,
+                )
+                share = arb(float(weight)) / (2 if noisy else 1)
+                found += share * expected_minimum(arb(float(mean)), arb(float(slope**2 * left)))
+        return found
+
+    @cached_property
+    def _exact(self) -> arb:
+        rate = CURVATURE * self.eta
+        return self._chance(float(np.exp(-rate)), float(-np.expm1(-2 * rate) / CURVATURE), noisy=False)
+
+    @cached_property
+    def _noisy(self) -> arb:
+        return self._chance(1 - CURVATURE * self.eta, 2 * self.eta, noisy=True)
+
+    @property
+    def _middle(self) -> float:
+        """a: half of the start's u."""
+        return self.start / np.sqrt(2)
+
+    @property
+    def _tail(self) -> float:
+        """P(u < a) of a replica pair that has not swapped, the larger of the two laws'."""
+        centre = np.sqrt(2) * self.start * (1 - CURVATURE * self.eta)
+        deviation = np.sqrt(self.eta * sum(self.taus))
+        return float(normal_cdf(arb(float((self._middle - centre) / deviation))))
+
+    @property
+    def _largest_square(self) -> float:
+        """sqrt E (beta1 - beta2)^4 from above: of N(a, v) it is a^4 + 6 a^2 v + 3 v^2, at most (2 (a^2 + v))^2."""
+        return float(2 * ((2 * self.start) ** 2 + 2 * self.eta * sum(self.taus)))
+
+    @property
+    def _euler(self) -> float:
+        """E |Euler - diffusion|^2 on one Brownian path, from above: (rate^2 eta^2 x/2)^2 and rate^2 eta^3/3 2 tau."""
+        drift = 2 * (CURVATURE**2 * self.eta**2 * self.start / 2) ** 2
+        return drift + CURVATURE**2 * self.eta**3 / 3 * 2 * sum(self.taus)
