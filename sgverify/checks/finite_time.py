@@ -21,8 +21,9 @@ from sgverify.checks.transfer_rates import transferred_rate
 from sgverify.claims import Claim, Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.model import fixed_step, horizon_step
+from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.answers import Answers
+from sgverify.exact.as_run import as_run
 from sgverify.exact.closure import ClosureAnswers
 from sgverify.exact.mirrored_mse import MOST_BLOCKS
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
@@ -204,7 +205,7 @@ def _points(
     lengths = lengths or LENGTHS
     if schedule == "fixed":
         steps = [subject.step] * len(lengths)
-        sizes = [fixed_step(subject.step)] * len(lengths)
+        sizes: list[StepSize | None] = [None] * len(lengths)
     else:
         steps = [subject.scale * float(length) ** -float(alpha) for length in lengths]
         sizes = [horizon_step(subject.scale, alpha, length) for length in lengths]
@@ -220,7 +221,7 @@ def _points(
     )
     points = []
     for step, size, length in zip(steps, sizes, lengths, strict=True):
-        found = values(size, length)
+        found = as_run(lambda at, length=length: values(at, length), step, size)
         points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
     return points
 

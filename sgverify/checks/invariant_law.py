@@ -18,7 +18,7 @@ from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.as_run import as_run
 from sgverify.exact.ball import Certified, PrecisionLostError
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.exact.moments import Distance
@@ -112,7 +112,7 @@ def _by_position(law: InvariantLaw, comparison: Comparison, steps: int) -> dict[
 
 
 def _distance(law: InvariantLaw, comparison: Comparison, step: float) -> Certified:
-    return law.distance(comparison.distance, fixed_step(step), law.whole)
+    return as_run(lambda size: law.distance(comparison.distance, size, law.whole), step)
 
 
 def _name(law: InvariantLaw, comparison: Comparison) -> str:

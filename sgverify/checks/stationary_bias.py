@@ -23,6 +23,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import Answers
+from sgverify.exact.as_run import as_run
 from sgverify.exact.closure import ClosureAnswers
 from sgverify.exact.posterior import posterior_formula
 from sgverify.exact.transfer import OutOfReachError
@@ -134,7 +135,7 @@ def stationary_rate(answers: Answers | ClosureAnswers, points: list[Point]) -> R
 
 
 def _point(answers: Answers | ClosureAnswers, step: float) -> Point:
-    bias = answers.stationary_bias(fixed_step(step))
+    bias = as_run(answers.stationary_bias, step)
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 

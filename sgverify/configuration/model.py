@@ -201,7 +201,8 @@ class Configuration(_Table):
     `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, T the `temperature`. With
     replica exchange a list has one number for each replica of the ladder, the coldest first: `--set start=[2.0,-2.0]`.
     `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose. `level` is
-    the chance of any false sampled verdict in one call, which its verdicts share; left open it is 0.01.
+    the chance of any false violation among the sampled verdicts of one call, which they share (and of a false `conforms` of a
+    rate, while a point null says what it would have found); left open it is 0.01.
     """
 
     temperature: Positive = 1.0

@@ -30,7 +30,7 @@ class Point:
 
     `step` is h, in units of time; `length` is L, a number of steps; at least one is given. `standard_error` is the
     between-chain one of a sampled point; `error_bound` bounds the rounding and truncation of an exact one, at the decimal
-    number that `step` prints as: a program that runs the nearest double is off by what half an ulp of h changes in the value.
+    number that `step` prints as, or C L^-alpha, and at the nearest double, with which a program runs.
     By quadrature, and where the certificate has `error_bounds_are`, as on grids, it is an estimate and no enclosure. A value
     that is not finite is stored as None, and `note` names it.
     """

@@ -11,7 +11,8 @@ from sgverify.errors import UserError
 from sgverify.rates.sample import Floats
 
 CALL = 0.01
-"""The chance of any false sampled verdict in one call, where the configuration leaves `level` open."""
+"""The chance of any false violation among the sampled verdicts of one call, where the configuration leaves `level` open. A
+rate that conforms is false with no larger chance; a point null that conforms says what it would have found."""
 
 RATES = 25
 """Sampled rates that one call may ask for at most: all pairs of a claim and a quantity that is sampled (a test counts them)."""
@@ -52,7 +53,7 @@ def level_of_calls(level: float, calls: int) -> float:
 
 
 def chance_of_any(levels: Sequence[float]) -> float:
-    """The chance that any of these verdicts is false, at most: the sum of their levels."""
+    """The chance that any of these verdicts is a false violation, at most: the sum of their levels."""
     return min(1.0, float(sum(levels)))
 
 

@@ -56,18 +56,39 @@ def _few(names: Sequence[str]) -> str:
 
 
 def sampled_together(evidence: Sequence[Evidence]) -> str:
-    """How many verdicts were sampled, and the chance that any of them is false; empty where none was."""
-    levels = [
-        item.certificate["level"]
-        for item in evidence
-        if item.method == "monte-carlo" and "level" in item.certificate
-    ]
-    if not levels:
+    """How many verdicts were sampled, the chance of a false violation among them, and what those promise that conform.
+
+    Empty where none was sampled.
+    """
+    sampled = [item for item in evidence if item.method == "monte-carlo" and "level" in item.certificate]
+    if not sampled:
         return ""
-    return (
-        f"{len(levels)} sampled answers: the chance that any of their verdicts is false is at most {chance_of_any(levels):.2g}, "
-        "the sum of their levels"
-    )
+    chance = chance_of_any([item.certificate["level"] for item in sampled])
+    said = [
+        f"{len(sampled)} sampled answers: the chance that any of them violates though nothing is wrong is at most "
+        f"{chance:.2g}, the sum of their levels"
+    ]
+    conforming = [item.certificate for item in sampled if item.verdict == "conforms"]
+    nulls = [found for found in conforming if "power_at_resolution" in found]
+    if nulls:
+        often = min(found["power_at_resolution"] for found in nulls)
+        said.append(
+            f"{_many(len(nulls), 'conforms')} by having found no deviation, which promises no more than that one of the size that "
+            f"the reason names would have been found {often:.0%} of the time: a smaller one may be there"
+        )
+    rates = [found for found in conforming if "margin" in found]
+    if rates:
+        allowed = max(found["margin"] for found in rates)
+        said.append(
+            f"{_many(len(rates), 'conforms')} by the share of slower terms, of which up to {allowed:.0%} of the error are allowed; "
+            "more is missed with the chance of its level at most, unless a large term beyond the fits hides it"
+        )
+    return ". ".join(said)
+
+
+def _many(count: int, singular: str) -> str:
+    """`1 conforms`, `2 conform`."""
+    return f"{count} {singular if count == 1 else singular.removesuffix('s')}"
 
 
 def tallied(evidence: Sequence[Evidence]) -> str:

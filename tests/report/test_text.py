@@ -111,8 +111,10 @@ def test_sampled_answers_say_how_sure_they_are_together(evidence):
         dataclasses.replace(item, method="monte-carlo", certificate={"level": level})
         for level in (1e-3, 4e-4, 1e-6)
     ]
-    assert sampled_together([item, *sampled]).startswith("3 sampled answers: the chance that any")
-    assert "at most 0.0014" in sampled_together(sampled)
+    said = sampled_together([item, *sampled])
+    assert said.startswith("3 sampled answers: the chance that any of them violates though nothing is wrong")
+    assert "at most 0.0014" in said and "is false" not in said
+
     document = Document(tuple(sampled), PROVENANCE)
     assert "3 sampled answers" in render_markdown(document) and "3 sampled answers" in render_page(document)
 
@@ -141,3 +143,21 @@ def test_errors_of_grids_are_called_estimates(evidence):
     assert "[exact, errors estimated]" in summarise(exact) and "by exact, errors estimated" in explain(exact)
     assert "[exact]" in summarise(dataclasses.replace(exact, certificate={"terms": 1}))
     assert error_name(dataclasses.replace(evidence[0], method="quadrature")) == "error estimate"
+
+
+def test_what_conforms_says_what_would_have_been_found(evidence):
+    item = next(item for item in evidence if item.verdict == "conforms")
+
+    def said(verdict: str, *certificates: dict) -> str:
+        return sampled_together(
+            [
+                dataclasses.replace(item, method="monte-carlo", verdict=verdict, certificate=certificate)
+                for certificate in certificates
+            ]
+        )
+
+    null, rate = {"level": 1e-6, "power_at_resolution": 0.99}, {"level": 4e-4, "margin": 0.15}
+    assert "2 conform by having found no deviation" in said("conforms", null, null)
+    assert "would have been found 99% of the time: a smaller one may be there" in said("conforms", null)
+    assert "1 conforms by the share of slower terms, of which up to 15%" in said("conforms", null, rate)
+    assert "conform" not in said("violates", null) and "conform" not in said("inconclusive", null, rate)
