@@ -156,3 +156,22 @@ def code_randomised_midpoint(theta, *, h, grad, T):
     whole = inner + torch.sqrt(1 - share) * torch.randn_like(theta)
     middle = theta - share * h * grad(theta) + math.sqrt(2 * T * h) * inner
     return theta - h * grad(middle) + math.sqrt(2 * T * h) * whole
+
+
+@torch_step(langevin, order={"invariant": 2}, memory=["z"])
+def code_leimkuhler_matthews(theta, z, *, h, grad, T):
+    """The mean of this draw and the last; Leimkuhler and Matthews 2013."""
+    new = torch.randn_like(theta)
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * (z + new) / 2, new
+
+
+@torch_step(langevin, order=1)
+def code_move_clipped(theta, *, h, grad, T):
+    """The drift of each coordinate moves it by 1 at most; the truncated drift of Roberts and Tweedie 1996, of coordinates."""
+    return theta - (h * grad(theta)).clamp(-1, 1) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+
+@torch_step(langevin, order=1)
+def code_normal_by_its_mean(theta, *, h, grad, T):
+    """Euler as one draw about the drifted state; Welling and Teh 2011, equation (4)."""
+    return torch.normal(theta - h * grad(theta), math.sqrt(2 * T * h))

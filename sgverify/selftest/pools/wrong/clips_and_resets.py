@@ -158,3 +158,28 @@ def stopped_uphill(theta, p, *, h, grad, D, T):
 def kick_within_two(theta, p, *, h, grad, D, T):
     """The gradient is clipped at 2 for the momenta."""
     return _leap(theta, p, h, grad(theta).clamp(-2, 2), D, T)
+
+
+@torch_step(langevin, order=1)
+def gradient_within_a_thousand(theta, *, h, grad, T):
+    """Each gradient clipped at 1,000."""
+    return _euler(theta, h, grad(theta).clamp(-1000, 1000), T)
+
+
+@torch_step(langevin, order=1)
+def coordinates_within_five_thousand(theta, *, h, grad, T):
+    """Each coordinate clipped at 5,000."""
+    return _euler(theta, h, grad(theta), T).clamp(-5000, 5000)
+
+
+@torch_step(kinetic, order=1)
+def momentum_stopped_at_a_hundred(theta, p, *, h, grad, D, T):
+    """Momenta beyond 100 begin anew from 0."""
+    theta, p = _leap(theta, p, h, grad(theta), D, T)
+    return theta, torch.where(p.abs() > 100, torch.zeros_like(p), p)
+
+
+@torch_step(langevin, order=1)
+def hot_beyond_a_norm_of_eight(theta, *, h, grad, T):
+    """Noise doubled where the state's norm is beyond 8, by a branch."""
+    return _euler(theta, h, grad(theta), 4 * T if bool(theta.norm() > 8) else T)

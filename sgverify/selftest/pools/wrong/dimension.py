@@ -144,3 +144,15 @@ def only_eight_coordinates(theta, *, h, grad, T):
     noise = torch.zeros_like(theta)
     noise[..., :8] = torch.randn_like(noise[..., :8])
     return _euler(theta, h, grad(theta), T, noise)
+
+
+@torch_step(langevin, order=1)
+def hot_in_four_dimensions(theta, *, h, grad, dim, T):
+    """A tenth more noise in dimension 4 alone."""
+    return _euler(theta, h, grad(theta), T, (1.1 if dim == 4 else 1) * torch.randn_like(theta))
+
+
+@torch_step(langevin, order=1)
+def hot_from_fifty_dimensions(theta, *, h, grad, dim, T):
+    """A tenth more noise from dimension 50 on."""
+    return _euler(theta, h, grad(theta), T, (1.1 if dim >= 50 else 1) * torch.randn_like(theta))

@@ -132,3 +132,15 @@ def friction_by_euler_noise_exact(theta, p, *, h, grad, D, T):
 def friction_within_four(theta, p, *, h, grad, D, T):
     """No drag beyond |p| = 4, where the rule was not fitted."""
     return _euler(theta, p, h, grad(theta), h * D * p * (p.abs() < 4), D, T)
+
+
+@torch_step(kinetic, order=1)
+def drag_of_at_least_a_hundredth(theta, p, *, h, grad, D, T):
+    """max(D, 1/100) for the drag's D."""
+    return _euler(theta, p, h, grad(theta), h * max(D, 0.01) * p, D, T)
+
+
+@torch_step(kinetic, order=1)
+def drag_of_at_most_fifty(theta, p, *, h, grad, D, T):
+    """min(D, 50) for the drag's D."""
+    return _euler(theta, p, h, grad(theta), h * min(D, 50.0) * p, D, T)

@@ -169,3 +169,10 @@ def gradient_kept_for_the_next_step(theta, p, *, h, grad, D, T):
     theta = theta + h * p
     _KEPT["last", theta.shape] = grad(theta)
     return theta, p
+
+
+@torch_step(langevin, memory=["z"])
+def noise_kept_at_full_size(theta, z, *, h, grad, T):
+    """The mean of two draws, one of them kept, scaled to a variance of 1: over steps they add up to twice that."""
+    new = torch.randn_like(theta)
+    return theta - h * grad(theta) + math.sqrt(T * h) * (z + new), new

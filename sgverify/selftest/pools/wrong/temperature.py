@@ -140,3 +140,15 @@ def kelvin_to_three_digits(theta, p, *, h, grad, D, T):
     p = c * p + math.sqrt(warmth * (1 - c * c)) * torch.randn_like(p)
     theta = theta + h / 2 * p
     return theta, p - h / 2 * grad(theta)
+
+
+@torch_step(langevin, order=1)
+def warmth_at_least_a_thousandth(theta, *, h, grad, T):
+    """max(T, 1/1,000) for T."""
+    return _euler(theta, h, grad(theta), max(T, 1e-3))
+
+
+@torch_step(langevin, order=1)
+def warmth_at_most_five_hundred(theta, *, h, grad, T):
+    """min(T, 500) for T."""
+    return _euler(theta, h, grad(theta), min(T, 500.0))

@@ -113,3 +113,38 @@ def exponential_by_table(theta, p, *, h, grad, D, T):
     p = c * p + math.sqrt(T * (1 - math.exp(-2 * D * h))) * torch.randn_like(p)
     theta = theta + h / 2 * p
     return theta, p - h / 2 * grad(theta)
+
+
+def _baoab(theta, p, h, grad, c, s):
+    p = p - h / 2 * grad(theta)
+    theta = theta + h / 2 * p
+    p = c * p + s * torch.randn_like(p)
+    theta = theta + h / 2 * p
+    return theta, p - h / 2 * grad(theta)
+
+
+@torch_step(kinetic, order=2)
+def less_noise_of_large_friction(theta, p, *, h, grad, D, T):
+    """BAOAB with 4/5 of its noise above D h = 0.7."""
+    c = math.exp(-D * h)
+    return _baoab(theta, p, h, grad, c, math.sqrt(T * (1 - c * c)) * (1 if D * h < 0.7 else 0.8))
+
+
+@torch_step(kinetic, order=2)
+def noise_of_euler_at_large_friction(theta, p, *, h, grad, D, T):
+    """BAOAB with the noise of Euler's step above D h = 1."""
+    c = math.exp(-D * h)
+    return _baoab(theta, p, h, grad, c, math.sqrt(T * (1 - c * c if D * h < 1 else 2 * D * h)))
+
+
+@torch_step(kinetic, order=2)
+def decay_of_at_least_a_half(theta, p, *, h, grad, D, T):
+    """BAOAB whose exp(-D h) is no less than a half, and its noise is not."""
+    s = math.sqrt(-T * math.expm1(-2 * D * h))
+    return _baoab(theta, p, h, grad, max(math.exp(-D * h), 0.5), s)
+
+
+@torch_step(langevin, order=1)
+def noise_of_at_most_twenty(theta, *, h, grad, T):
+    """The noise is that of min(h, 20), which flat targets exceed."""
+    return theta - h * grad(theta) + math.sqrt(2 * T * min(h, 20.0)) * torch.randn_like(theta)
