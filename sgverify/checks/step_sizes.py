@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 from flint import arb
 
@@ -16,12 +17,16 @@ from sgverify.exact.affine.stability import (
     BITS,
     NEAR,
     Stability,
+    drawn_sizes,
     spectral_radii,
     stability_limit,
     stability_of,
 )
 from sgverify.exact.multiplicative.stability import FOURTH, SECOND, MomentStability
 from sgverify.schemes import Scheme, exact
+
+LOST = 2.0**-40
+"""Of what a step of half the size keeps of its draws."""
 
 HALVINGS = 60
 """How often the stability limit is halved in search of a default step."""
@@ -53,8 +58,9 @@ class StepSizes:
     def default(self) -> float:
         """Half the stability limit; the fastest time scale of the target where there is none.
 
-        Where the radius rounds to 1 at half the limit, it is halved on to a step that contracts visibly; and where
-        minibatches move the Hessian, to one that contracts the fourth moments too, which mean square errors need.
+        Where the radius rounds to 1 at half the limit, it is halved on to a step that contracts visibly; where a factor of
+        the step is 0 there, so that the draws are lost, to one that keeps them; and where minibatches move the Hessian, to one
+        that contracts the fourth moments too, which mean square errors need.
         """
         if self.limit == 0.0:
             raise InstabilityError(f"scheme={self.reference!r}: {self._never_stable()}")
@@ -67,9 +73,21 @@ class StepSizes:
         visible = (
             clear or [step for step, radius in zip(steps, radii, strict=True) if radius < 1] or steps[:1]
         )
+        visible = self._heard(visible)
         if self.moments is None or not self.moments.reaches(FOURTH):
             return visible[0]
         return next((step for step in visible if self.moments.contracts(step, FOURTH)), visible[0])
+
+    def _heard(self, steps: list[float]) -> list[float]:
+        """Those from the first on at which a draw is not lost in some direction beside what the next one keeps of it.
+
+        theta - h grad U(theta + noise) forgets its noise where h times the curvature is 1.
+        """
+        sizes = drawn_sizes(self.scheme, self.parameters, self.eigenvalues, steps)
+        # Amplitudes fall like sqrt(h), or a power of it, from one step to the next: not by this.
+        lost = [a <= LOST * b for a, b in pairwise(sizes)]
+        first = next((k for k, gone in enumerate(lost) if not gone), 0)
+        return steps[first:]
 
     def check(self, steps: list[float], key: str) -> None:
         """Refuse step sizes at which one step does not contract; name the spectral radius.

@@ -123,7 +123,9 @@ def rate(
 @click.argument("kind", metavar="|".join(KINDS))
 @JSON
 def list_(kind: str, json_path: str | None) -> int:
-    """What there is: schemes, targets, claims, checks, planted bugs (mutants); and what no definition can say (face)."""
+    """What there is: schemes, targets, gradients, schedules, the keys of a configuration (config) with the kinds that read
+    them, claims, checks, planted bugs (mutants); and what no definition can say (face).
+    """
     items = items_of(kind)
     if json_path:
         output.show_json({"schema": "sgverify/list/1", "kind": kind, "items": items}, json_path)

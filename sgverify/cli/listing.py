@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sgverify.claims import Claim
+from sgverify.configuration.kinds import GRADIENTS, SCHEDULES
 from sgverify.errors import UnknownNameError
 
-KINDS = ("schemes", "targets", "claims", "checks", "mutants", "face")
+KINDS = ("schemes", "targets", "gradients", "schedules", "config", "claims", "checks", "mutants", "face")
 
 
 def items_of(kind: str) -> list[dict[str, str]]:
@@ -16,6 +19,12 @@ def items_of(kind: str) -> list[dict[str, str]]:
         from sgverify.targets import TARGETS
 
         return [_row(target.name, target.summary, target.source) for target in TARGETS.values()]
+    if kind == "gradients":
+        return _kinds("gradient", GRADIENTS)
+    if kind == "schedules":
+        return _kinds("schedule", SCHEDULES)
+    if kind == "config":
+        return _config()
     if kind == "claims":
         from sgverify.claims import claims
 
@@ -50,6 +59,40 @@ def _schemes() -> list[dict[str, str]]:
     named = [_row(item.name, item.summary, item.source) for item in NAMED.values()]
     named += [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
     return named + [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
+
+
+def _kinds(table: str, what: Mapping[str, str]) -> list[dict[str, str]]:
+    """The kinds of a table, each with the keys that it reads beside those that every kind reads."""
+    from sgverify.configuration.keys import keys
+
+    own = [key for key in keys() if key.table == table and key.kinds]
+    return [
+        _row(
+            name,
+            summary + "".join(f"; {key.name}, {key.type}" for key in own if name in key.kinds) + ".",
+            f"{table}.kind={name}",
+        )
+        for name, summary in what.items()
+    ]
+
+
+def _config() -> list[dict[str, str]]:
+    """Every key with its type, its default and, where not all do, the kinds that read it."""
+    from sgverify.configuration.keys import keys
+    from sgverify.targets import TARGETS
+
+    rows = []
+    for key in keys():
+        readers = [f"{key.table}.kind={kind}" for kind in key.kinds]
+        if key.table == "target":
+            name = key.name.rpartition(".")[2]
+            readers = [
+                f"target.name={target.name}" for target in TARGETS.values() if name in target.constants
+            ]
+        elif key.table in ("exchange", "partition"):
+            readers = [f"schemes with {key.table}"]
+        rows.append(_row(key.name, f"{key.type}; by default {key.default}.", ", ".join(readers) or "all"))
+    return rows
 
 
 def _title(claim: Claim) -> str:

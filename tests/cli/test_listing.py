@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
+from sgverify.configuration import load_configuration
+from sgverify.configuration.keys import keys
+from sgverify.configuration.kinds import GRADIENTS, SCHEDULES
+from sgverify.configuration.model import Configuration, GradientTable, ScheduleTable
 from sgverify.schemes.catalogue import NAMED, PATTERNS
 from sgverify.schemes.composites import COMPOSITES
 from sgverify.targets import TARGETS
@@ -22,6 +27,9 @@ from tests.cli.conftest import Call
         ("targets", list(TARGETS)),
         ("claims", list(claims())),
         ("checks", list(CHECKS)),
+        ("gradients", list(GRADIENTS)),
+        ("schedules", list(SCHEDULES)),
+        ("config", [key.name for key in keys()]),
     ],
 )
 def test_every_name_with_summary_and_source(call: Call, kind: str, names: list[str]) -> None:
@@ -52,3 +60,25 @@ def test_another_kind(call: Call, kind: str, nearest: str) -> None:
     assert (answer.code, answer.out) == (2, "")
     assert repr(kind) in answer.err and nearest in answer.err
     assert answer.err.count("\n") == 1
+
+
+def test_every_key_is_listed_with_its_default() -> None:
+    listed = {key.name: key for key in keys()}
+    # Defaults read back as the configuration that has none of its keys set.
+    given = {key.name: key.default for key in keys() if key.default != "left open"}
+    tree: dict[str, object] = {}
+    for name, default in given.items():
+        table, _, last = name.rpartition(".")
+        if table not in ("exchange", "partition"):
+            (tree.setdefault(table, {}) if table else tree)[last] = json.loads(default)  # type: ignore[index]
+    assert load_configuration(tree) == Configuration()
+    assert listed["friction"].type == "number, above 0"
+    assert listed["steps"].type == "whole number, 1 or more, at most 1e+12"
+    assert listed["sweep.steps"].type == "list of (number, above 0), 1 or more"
+    assert listed["gradient.covariance"].kinds == ("additive",)
+    assert len(listed) == len(keys()) > 60
+
+
+def test_the_kinds_are_those_of_the_configuration() -> None:
+    for table, listed in ((GradientTable, GRADIENTS), (ScheduleTable, SCHEDULES)):
+        assert set(get_args(table.model_fields["kind"].annotation)) == set(listed)

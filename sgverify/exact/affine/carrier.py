@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sgverify.errors import NotAffineError
+from sgverify.errors import DefinitionError, NotAffineError
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image
@@ -249,7 +249,7 @@ def read_affine(
     state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
     given = {**ingredients, "grad": gradient(run, 0), "noise": Noise(run.draw)}
     rows = {}
-    for name, value in zip(scheme.state, scheme.step(state, **given), strict=True):
+    for name, value in zip(scheme.state, _followed(scheme.step, state, given), strict=True):
         if not isinstance(value, Affine):
             raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
         rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
@@ -269,7 +269,8 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
         raise NotAffineError(
             f"the memory of `{scheme.name}` starts from `h`, and where steps differ there is no one h"
         )
-    values = scheme.start_memory(state, **ingredients, grad=_FullGradient(run, 0), noise=Noise(run.draw))
+    given = {**ingredients, "grad": _FullGradient(run, 0), "noise": Noise(run.draw)}
+    values = _followed(scheme.start_memory, state, given)
     rows = {
         name: {
             base: tuple(_plain(c) for c in polynomial)
@@ -278,6 +279,17 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
         for name, value in zip(scheme.state, values, strict=True)
     }
     return Step(rows, tuple(run.laws), 0)
+
+
+def _followed(step: Callable[..., Any], state: tuple[Affine, ...], given: dict[str, Any]) -> Any:
+    """What the definition returns. It is well-formed: a function that is foreign here is one of what this reading leaves out.
+
+    Constants that are equal in all coordinates are a number here, which has no scalar product: that is the dimension.
+    """
+    try:
+        return step(state, **given)
+    except DefinitionError as error:
+        raise NotAffineError(f"what an affine reading for all dimensions does not hold: {error}") from None
 
 
 def start_ingredients(scheme: Scheme) -> frozenset[str]:

@@ -90,6 +90,23 @@ def stability_limit(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues
     return math.inf if first == grid.size else reader.bisect(float(grid[first - 1]), float(grid[first]))
 
 
+def drawn_sizes(
+    scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], steps: Any
+) -> Any:
+    """The size of what draws add to the state in one step, the least over the eigenvalues: float64, shape (steps,)."""
+    h = np.asarray(steps, dtype=np.float64)
+    read, distinct = _on_floats(scheme, parameters, eigenvalues, h)
+    squares = np.zeros((distinct.size, h.size))
+    with np.errstate(all="ignore"):
+        for row in read.rows.values():
+            for base, polynomial in row.items():
+                if base[0] == "noise":
+                    squares += (
+                        sum(np.asarray(_number(c)) * distinct**k for k, c in enumerate(polynomial)) ** 2
+                    )
+    return np.sqrt(squares).min(axis=0)
+
+
 def eigenvalues_of(precision: Sequence[Sequence[Fraction]]) -> list[float]:
     """The eigenvalues of the precision matrix, as floats."""
     return [float(v) for v in np.linalg.eigvalsh(np.array([[float(x) for x in row] for row in precision]))]
@@ -203,18 +220,26 @@ def _matrices(
 ) -> Any:
     """M for every distinct eigenvalue and step size, shape (eigenvalues, steps, state, state)."""
     h = np.asarray(steps, dtype=np.float64)
-    given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
     names = list(scheme.state)
-    distinct = np.array(sorted(set(eigenvalues)))[:, None]
+    read, distinct = _on_floats(scheme, parameters, eigenvalues, h)
     matrices = np.zeros((distinct.size, *h.shape, len(names), len(names)))
-    # A definition that divides by zero is refused elsewhere; here its radius is infinite.
     with np.errstate(all="ignore"):
-        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given})
         for i, name in enumerate(names):
             for j, other in enumerate(names):
                 for k, c in enumerate(read.rows[name].get(("state", other), ())):
                     matrices[..., i, j] += np.asarray(_number(c)) * distinct**k
     return matrices
+
+
+def _on_floats(
+    scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], h: Any
+) -> tuple[Step, Any]:
+    """The step at all sizes at once, and the distinct eigenvalues as a column."""
+    given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
+    # A definition that divides by zero is refused elsewhere; here its radius is infinite.
+    with np.errstate(all="ignore"):
+        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given})
+    return read, np.array(sorted(set(eigenvalues)))[:, None]
 
 
 def _radii(matrices: Any) -> Any:

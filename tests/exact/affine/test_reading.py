@@ -16,6 +16,7 @@ from sgverify.exact.affine.carrier import read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
+from sgverify.schemes.constants import constants
 from tests.exact.affine.models import floats, gaussian, model_of
 from tests.exact.series.schemes import euler_of_two_minibatches, heun, heun_of_two_minibatches
 
@@ -328,3 +329,13 @@ def test_a_step_that_asks_for_the_dimension() -> None:
 
     with pytest.raises(NotAffineError, match="`wide` asks for `dim`"):
         read_affine(wide, {"h": 1, "T": 1})
+
+
+def test_a_scalar_product_of_constants_is_no_error_of_the_definition() -> None:
+    @scheme(langevin)
+    def counted(theta, *, h, grad, noise, T):
+        ones = constants((1,), theta)
+        return theta - h * grad(theta) * dot(ones, ones) / dot(ones, ones) + sqrt(2 * T * h) * noise()
+
+    with pytest.raises(NotAffineError, match="for all dimensions does not hold"):
+        read_affine(counted, {"h": Scalar(BALLS, BALLS.number(Fraction(1, 100))), "T": 1})
