@@ -16,6 +16,9 @@ from sgverify.samplers import Averages, Settings, fixed, horizon, sample
 LONGEST = 4_000
 """Steps that are sampled at most."""
 
+BETWEEN = (200, 400, 3_000)
+"""Lengths that are sampled beside those of the exact points, so that the sampled ones have an exponent of their own."""
+
 BURN_IN = 2
 """A stationary average is taken over the last half of the steps."""
 
@@ -76,16 +79,20 @@ def _finite(
     settings: Settings,
     sweeps: dict[tuple[str, tuple[tuple[float, int], ...]], Averages],
 ) -> list[Point]:
-    rows = [
-        (p.step, p.length)
-        for p in item.points
-        if p.step is not None and p.length is not None and p.length <= LONGEST
-    ]
-    if not rows:
-        return []
     alpha, scale = (
         float(_fraction(item.certificate["schedule"]["alpha"])),
         item.certificate["schedule"]["scale"],
+    )
+    exact = {
+        p.length: p.step
+        for p in item.points
+        if p.step is not None and p.length is not None and p.length <= LONGEST
+    }
+    if not exact:
+        return []
+    rows = sorted(
+        ((exact.get(length, scale * length**-alpha), length) for length in {*exact, *BETWEEN}),
+        key=lambda row: row[1],
     )
     key = ("horizon", tuple(rows))
     if key not in sweeps:

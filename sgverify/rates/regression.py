@@ -122,11 +122,11 @@ def regress(abscissae: Floats, sample: Sample, looks: int = 1) -> Regression:
     )
 
 
-def regress_exact(abscissae: Floats, values: Floats, bounds: Floats) -> Regression:
+def regress_exact(abscissae: Floats, values: Floats, bounds: Floats, *, fewest: int = FEWEST) -> Regression:
     """Least squares of log|b| on log x over exact values of one sign, each known to +- its bound; the range of the local slopes.
 
     `abscissae`, `values` and `bounds` (J,), sorted by abscissa. A local slope is that between neighbours among the points used;
-    the range allows for the bounds.
+    the range allows for the bounds, and `fewest` is the number of points that are asked for.
     """
     from statsmodels.regression.linear_model import OLS
 
@@ -136,7 +136,7 @@ def regress_exact(abscissae: Floats, values: Floats, bounds: Floats) -> Regressi
         for i in range(len(values))
         if i not in used
     )
-    why = _why_none(values, used, "told from 0")
+    why = _why_none(values, used, "told from 0", fewest)
     if why:
         return Regression(left_out=left_out, why=why)
     sizes, errors = np.abs(values[used]), bounds[used]
@@ -164,9 +164,9 @@ def _columns(abscissae: Floats) -> Floats:
     return np.stack([np.ones_like(logs), logs - logs.mean()], axis=1)
 
 
-def _why_none(values: Floats, used: Sequence[int], told: str) -> str:
-    if len(used) < FEWEST:
-        return f"{len(used)} of {len(values)} points {'is' if len(used) == 1 else 'are'} {told}, and a fit needs {FEWEST}"
+def _why_none(values: Floats, used: Sequence[int], told: str, fewest: int = FEWEST) -> str:
+    if len(used) < fewest:
+        return f"{len(used)} of {len(values)} points {'is' if len(used) == 1 else 'are'} {told}, and a fit needs {fewest}"
     if len({values[i] > 0 for i in used}) > 1:
         return "the values change their sign"
     return ""

@@ -13,6 +13,12 @@ BENT = 0.01
 """The chance of residuals as large as these below which the points are said to bend."""
 
 
+def fitted_line(evidence: Evidence) -> Mapping[str, Any] | None:
+    """The regression on the points of a rate, as its certificate holds it; None where there is none, or no exponent."""
+    line = evidence.certificate.get("regression")
+    return line if isinstance(line, Mapping) and line.get("exponent") is not None else None
+
+
 def fitted_text(evidence: Evidence) -> str:
     """What the points of a rate show by themselves, in a few sentences; empty where no regression was asked for."""
     line = evidence.certificate.get("regression")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
@@ -13,6 +13,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point, write_atomically
 from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
 from sgverify.report.figures import Curve, Figure
+from sgverify.report.fitted import fitted_line, fitted_text
 from sgverify.report.wording import error_name, found_text, outcome, predicted_text, variable
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ DOTS = 150
 WIDTH = 112
 LINE, MARGIN = 0.032, 0.018
 """The height of a line of text and of the margin, as shares of the picture's."""
+
+STRIP, GAP = 0.2, 0.07
+"""The height of the residuals with the gap above them, and of the gap."""
 
 MOST_ROOM = 1e8
 """By how much a slope may widen the axis beyond the points."""
@@ -62,7 +66,8 @@ def draw_rate(evidence: Evidence) -> Drawing:
     a change of sign, a 0 an exact zero, a cross at the top a diverged run. Sampled points carry bars of two standard
     errors plus their bound. The dashed line is the slope claimed, above the greater steps or the shorter lengths: points of
     a rate that holds stay along it or below. The dotted line is the slope found, through the other end, which is where
-    an exponent is defined; sampled, where the points are least noisy. Raises `ValueError` for evidence without a rate (`has_rate`).
+    an exponent is defined; sampled, where the points are least noisy. Below are the residuals of the regression on the points,
+    where there is one. Raises `ValueError` for evidence without a rate (`has_rate`).
     """
     if not has_rate(evidence):
         raise ValueError(f"{evidence.id} has no rate to draw")
@@ -76,13 +81,33 @@ def draw_rate(evidence: Evidence) -> Drawing:
         scheme, said = fill(evidence.scheme, WIDTH), _said(evidence)
         above = MARGIN + LINE * (3.4 + scheme.count("\n"))
         below = MARGIN + LINE * (4.2 + said.count("\n"))
-        axes = drawing.add_axes((0.1, below, 0.87, 1 - below - above))
+        line = fitted_line(evidence)
+        strip = STRIP if line else 0.0
+        axes = drawing.add_axes((0.1, below + strip, 0.87, 1 - below - above - strip))
         _draw(axes, evidence)
+        if line:
+            axes.set_xlabel("")
+            _draw_residuals(drawing.add_axes((0.1, below, 0.87, strip - GAP), sharex=axes), line, evidence)
         title = f"{outcome(evidence)}: {evidence.claim} ({evidence.check})"
         drawing.text(0.02, 1 - MARGIN, title, va="top", fontsize=10.5, weight="bold")
         drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, scheme, va="top", fontsize=8.5)
         drawing.text(0.02, MARGIN, said, va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)
     return drawing
+
+
+def _draw_residuals(axes: Axes, line: Mapping[str, Any], evidence: Evidence) -> None:
+    places, residuals = line[variable(evidence)], line["residuals"]
+    axes.axhline(0, color=SOFT, linewidth=0.8)
+    axes.vlines(places, 0, residuals, color=COLOURS[0], linewidth=1.0)
+    axes.plot(places, residuals, "o", color=COLOURS[0], markersize=4)
+    axes.set_xlabel("step h" if variable(evidence) == "h" else "length L")
+    unit = "s. e." if line["residuals_are"] == "standard errors" else "log"
+    axes.set_ylabel(f"residuals\n[{unit}]", fontsize=7, labelpad=2)
+    reach = 1.3 * max(map(abs, residuals)) or 1.0
+    axes.set_ylim(-reach, reach)
+    axes.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3))
+    axes.grid(True)
+    axes.tick_params(labelsize=8)
 
 
 def write_rate(evidence: Evidence, path: str | Path) -> None:
@@ -183,7 +208,11 @@ def _ratio(a: float, b: float) -> float:
 
 
 def _said(evidence: Evidence) -> str:
-    heard = [evidence.reason, *_legend(evidence, AXES[variable(evidence)])]
+    heard = [
+        evidence.reason,
+        *filter(None, [fitted_text(evidence)]),
+        *_legend(evidence, AXES[variable(evidence)]),
+    ]
     if evidence.method == "monte-carlo" and evidence.found.exponent is not None:
         heard.append(
             "The slope found describes the points; the verdict is that of the test which the reason names."

@@ -19,6 +19,7 @@ from sgverify.evidence import (
 from sgverify.report.junit import render_junit
 from sgverify.report.markdown import render_markdown
 from sgverify.report.page import render_page
+from sgverify.report.sampled_beside import sampled_beside_exact
 
 
 def write_report(
@@ -39,9 +40,10 @@ def write_report(
     if formulas:
         write_errata(folder / "errata.json", formulas, document.provenance)
     write_atomically(folder / "junit.xml", render_junit(document))
-    write_atomically(folder / "report.md", render_markdown(document, studies, formulas))
+    shown = [*studies, *sampled_beside_exact(document.evidence)]
+    write_atomically(folder / "report.md", render_markdown(document, shown, formulas))
     page = folder / "index.html"
-    write_atomically(page, render_page(document, studies, formulas))
+    write_atomically(page, render_page(document, shown, formulas))
     return page
 
 

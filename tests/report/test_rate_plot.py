@@ -122,3 +122,19 @@ def test_what_is_no_rate_is_not_drawn(tmp_path: Path) -> None:
             draw_rate(item)
     with pytest.raises(ConfigurationError, match=r"\.svg or \.png"):
         write_rate(evidence(), tmp_path / "a.gif")
+
+
+def test_residuals_are_drawn_below_the_points_where_there_is_a_regression(tmp_path: Path) -> None:
+    assert len(draw_rate(evidence()).axes) == 1
+    line = {
+        "exponent": 1.4, "low": 1.2, "high": 1.6, "interval": "95 % confidence", "h": list(STEPS[:3]), "left_out": {},
+        "residuals": [0.5, -1.2, 0.4], "residuals_are": "standard errors", "lack_of_fit": 0.4,
+    }  # fmt: skip
+    item = evidence(method="monte-carlo", found=Found(1.4, 1.2, 1.6), certificate={"regression": line})
+    _, below = draw_rate(item).axes
+    assert list(below.lines[1].get_ydata()) == line["residuals"]
+    assert list(below.lines[1].get_xdata()) == line["h"]
+    text = text_of(item, tmp_path)
+    assert "[s. e.]" in text and "an effective exponent there and no limit" in text.replace("\n", " ")
+    none = evidence(certificate={"regression": {"why_none": "no", "left_out": {}}})
+    assert len(draw_rate(none).axes) == 1
