@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.comparison_tables import benefit, claims, constants, printed
-from sgverify.checks.studies.effort import Effort, find_effort, thinned_note
+from sgverify.checks.studies.effort import Effort, draws_note, find_effort, thinned_note
 from sgverify.checks.studies.experiment import experiment
 from sgverify.checks.studies.tuning import CONTENDERS, SGLD, Tuned, tuned
 from sgverify.checks.studies.wording import GRADIENTS, KINDS, TITLES, Y_LABELS, listed
@@ -62,10 +62,10 @@ def _study(
         for gradient in GRADIENTS
     }
     panels = [_panel(*question, best, effort) for question, best in found.items()]
-    tables = [printed(found, length, place), constants(found), claims(found)]
+    tables = [printed(found, length, place), constants(found), claims(found, effort)]
     decreasing = any(kind == "power" for kind, _ in questions)
     if place == "appendix" and decreasing:
-        tables.append(benefit(found, length, effort.thinning))
+        tables.append(benefit(found, length, effort))
     return Study(
         id=id,
         title=title,
@@ -86,7 +86,19 @@ def _study(
             f"A constant that is selected at L = {length} gives larger steps at smaller L; where a step is beyond the stability "
             "limit there is no value.",
             *thinned_note(effort),
+            *draws_note(effort),
+            *_drawn_note(effort),
         ),
+    )
+
+
+def _drawn_note(effort: Effort) -> tuple[str, ...]:
+    """How the constants of the other draws are found."""
+    if effort.drawn == 1:
+        return ()
+    return (
+        "Every draw of the data has constants of its own, tuned on it. Over the scale the mean square error is taken to have "
+        "one valley: around the best of every fifth value of the grid all are searched.",
     )
 
 

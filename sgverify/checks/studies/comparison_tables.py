@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.tuning import SGHMC, Tuned, tuned
-from sgverify.checks.studies.wording import GRADIENTS, KINDS, MODEL_ROWS, QUANTITIES, holds, listed, number
+from sgverify.checks.studies.draws import smaller
+from sgverify.checks.studies.effort import Effort
+from sgverify.checks.studies.tuning import SGHMC, Tuned, TunedOver, tuned, tuned_over
+from sgverify.checks.studies.wording import (
+    CLAIM_COLUMNS,
+    GRADIENTS,
+    KINDS,
+    MODEL_ROWS,
+    QUANTITIES,
+    listed,
+    number,
+)
 from sgverify.evidence import Cell, Table
 
 Found = Mapping[tuple[str, str, str], tuple[Tuned, ...]]
@@ -59,41 +69,62 @@ def constants(found: Found) -> Table:
     return Table("What the grid searches select", columns, tuple(rows))
 
 
-def claims(found: Found) -> Table:
-    """Whether SGHMC has the smaller error, against both readings of SGLD."""
+def claims(found: Found, effort: Effort) -> Table:
+    """Whether SGHMC has the smaller error, against both readings of SGLD, over draws of the data."""
     rows: list[tuple[Cell, ...]] = []
-    for (kind, quantity, gradient), (ours, *others) in found.items():
-        for theirs in others:
+    for (kind, quantity, gradient), contenders in found.items():
+        ours, *others = contenders
+        mine, *drawn = (_over(best, quantity, effort) for best in contenders)
+        for theirs, over in zip(others, drawn, strict=True):
             pairs = [(n, ours.value(quantity, n), theirs.value(quantity, n)) for n in settings.LENGTHS]
             better = [n for n, a, b in pairs if _smaller(a, b)]
             where = f"at L = {listed(better)}" if better else "at no L of the axis"
             last, a, b = pairs[-1]
+            answers = [smaller(mine.values(quantity, n), over.values(quantity, n)) for n in settings.LENGTHS]
             rows.append(
                 (
                     f"{ours.contender.name} has a smaller {QUANTITIES[quantity]} than {theirs.contender.name}, {_kind(kind)}",
                     GRADIENTS[gradient],
                     f"{where}; at L = {last} {number(a)} against {number(b)}",
-                    holds([_smaller(a, b) for _, a, b in pairs]),
+                    *effort.draws.judged(answers),
                 )
             )
-    return Table("What the text says", ("printed", "asked of", "found", "verdict"), tuple(rows))
+    return Table("What the text says", CLAIM_COLUMNS, tuple(rows))
 
 
-def benefit(found: Found, length: int, thinning: int) -> Table:
+def benefit(found: Found, length: int, effort: Effort) -> Table:
     """Whether decreasing steps gain less than fixed ones: the ratio SGLD to SGHMC at the last length."""
     rows: list[tuple[Cell, ...]] = []
     last = settings.LENGTHS[-1]
     for (_, quantity, gradient), decreasing in found.items():
         fixed = [
-            tuned(best.contender, gradient, "horizon", quantity, length, thinning) for best in decreasing
+            tuned(best.contender, gradient, "horizon", quantity, length, effort.thinning)
+            for best in decreasing
         ]
         for falling, steady in list(zip(decreasing, fixed, strict=True))[1:]:
             gains = [_ratio(a, b, quantity, last) for a, b in ((falling, decreasing[0]), (steady, fixed[0]))]
-            verdict = "not asked" if None in gains else holds([(gains[0] or 0) < (gains[1] or 0)])
-            rows.append((QUANTITIES[quantity], GRADIENTS[gradient], falling.contender.name, *gains, verdict))
-    columns = ("error", "asked of", "against", "gain, decreasing", "gain, fixed", "verdict")
+            judged = ("not asked", "not asked")
+            if None not in gains:
+                of_falling, of_steady = (
+                    abs(_over(a, quantity, effort).values(quantity, last))
+                    / abs(_over(b, quantity, effort).values(quantity, last))
+                    for a, b in ((falling, decreasing[0]), (steady, fixed[0]))
+                )
+                judged = effort.draws.judged([of_falling < of_steady])
+            rows.append((QUANTITIES[quantity], GRADIENTS[gradient], falling.contender.name, *gains, *judged))
+    columns = (
+        *("error", "asked of", "against", "gain, decreasing", "gain, fixed"),
+        *("over draws of the data", "verdict"),
+    )
     title = f"The benefit of SGHMC is not as large as with fixed steps: error of SGLD / error of SGHMC, L = {last}"
     return Table(title, columns, tuple(rows))
+
+
+def _over(best: Tuned, quantity: str, effort: Effort) -> TunedOver:
+    """The same contender, tuned for each draw of the data."""
+    return tuned_over(
+        best.contender, best.gradient, best.kind, quantity, best.length, effort.draws, effort.thinning
+    )
 
 
 def _axis_row(

@@ -44,11 +44,12 @@ class RandomStart(Model):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A scheme with a friction D and an estimator of the gradient on the paper's Gaussian model."""
+    """A scheme with a friction D and an estimator of the gradient on the paper's Gaussian model, of one draw of its data."""
 
     scheme: str
     gradient: str
     friction: float
+    data_seed: int = 0
 
     @cached_property
     def subject(self) -> Subject:
@@ -57,7 +58,7 @@ class Experiment:
             "friction": self.friction,
             "start_momentum": "stationary",
             "test_function": settings.TEST_FUNCTION,
-            "target": {"name": "gaussian-mean", "size": settings.SIZE},
+            "target": {"name": "gaussian-mean", "size": settings.SIZE, "data_seed": self.data_seed},
             "gradient": {"kind": self.gradient, "batch": settings.BATCH},
         }
         return make_subject(self.scheme, load_configuration(given))
@@ -153,9 +154,9 @@ class SampledErrors:
 
 
 @cache
-def experiment(scheme: str, gradient: str, friction: float) -> Experiment:
+def experiment(scheme: str, gradient: str, friction: float, data_seed: int = 0) -> Experiment:
     """The experiment, made once: figures share their exact engines."""
-    return Experiment(scheme, gradient, friction)
+    return Experiment(scheme, gradient, friction, data_seed)
 
 
 @cache

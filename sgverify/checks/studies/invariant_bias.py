@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.effort import Effort, find_effort
+from sgverify.checks.studies.draws import Draws, smaller
+from sgverify.checks.studies.effort import Effort, draws_note, find_effort
 from sgverify.checks.studies.experiment import Experiment, experiment
 from sgverify.checks.studies.friction import frictions_that_contract, smallest_friction
-from sgverify.checks.studies.wording import GRADIENTS, MODEL_ROWS, Y_LABELS, holds, listed, number
+from sgverify.checks.studies.wording import CLAIM_COLUMNS, GRADIENTS, MODEL_ROWS, Y_LABELS, listed, number
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.samplers import fixed
 
@@ -35,7 +38,7 @@ def figure_1(effort: str) -> Study:
             "splitting is second order. At large steps Euler explodes first."
         ),
         panels=tuple(panels),
-        tables=(_printed(friction), _stability(), _orders(friction), _claims(friction)),
+        tables=(_printed(friction), _stability(), _orders(friction), _claims(friction, chosen.draws)),
         notes=(
             f"D is not printed for this figure. At h = {max(settings.STEPS):g} ABOBA contracts only for D > "
             f"{smallest_friction(SPLITTING, max(settings.STEPS)):.4g}; Figures 3, 6 and 8 print {listed(settings.FRICTIONS)}. "
@@ -43,6 +46,7 @@ def figure_1(effort: str) -> Study:
             "all six steps.",
             'Which scheme "Euler" is, is not printed: Algorithm 2 moves theta with the new momentum, Appendix I.1 with the old '
             "one. Both are shown; the tables tell them apart.",
+            *draws_note(chosen),
         ),
     )
 
@@ -143,7 +147,7 @@ def _orders(friction: float) -> Table:
     return Table(title, ("scheme", *GRADIENTS.values()), tuple(rows))
 
 
-def _claims(friction: float) -> Table:
+def _claims(friction: float, draws: Draws) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for gradient, words in GRADIENTS.items():
         ours = bias_at(SPLITTING, gradient, friction, settings.LONG)
@@ -156,13 +160,17 @@ def _claims(friction: float) -> Table:
             ]
             larger = [step for step, a, b in both if b > a]
             step, a, b = both[-1]
+            answers = [
+                smaller(*(_over(draws, name, gradient, friction, at) for name in (SPLITTING, scheme)))
+                for at, _, _ in both
+            ]
             rows.append(
                 (
                     f"{NAMES[scheme]} has larger biases than the splitting",
                     words,
                     f"at h = {listed(larger)} of {listed([s for s, _, _ in both])}; "
                     f"at h = {step:g} {number(b)} against {number(a)}",
-                    holds([b > a for _, a, b in both]),
+                    *draws.judged(answers),
                 )
             )
     for scheme in EULER:
@@ -172,7 +180,17 @@ def _claims(friction: float) -> Table:
                 f"{NAMES[scheme]} explodes when the step size becomes large, the splitting does not",
                 f"D = {friction:g}",
                 f"explodes at h = {listed(gone)}; the splitting at none",
-                holds([bool(gone)]),
+                *draws.judged([bool(gone)]),
             )
         )
-    return Table("What the text says", ("printed", "asked of", "found", "verdict"), tuple(rows))
+    return Table("What the text says", CLAIM_COLUMNS, tuple(rows))
+
+
+def _over(draws: Draws, scheme: str, gradient: str, friction: float, step: float) -> np.ndarray:
+    """The biases at one step size over draws of the data."""
+
+    def bias(seed: int) -> float | None:
+        found = experiment(scheme, gradient, friction, seed).at_step("bias", step, settings.LONG)
+        return None if found is None else found.value
+
+    return draws.errors("bias", gradient, bias)

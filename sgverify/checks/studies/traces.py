@@ -7,9 +7,12 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal
 
+import numpy as np
+
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.crossing import Crossing, crossing
-from sgverify.checks.studies.effort import Effort, find_effort
+from sgverify.checks.studies.draws import Draws, smaller
+from sgverify.checks.studies.effort import Effort, draws_note, find_effort
 from sgverify.checks.studies.experiment import SampledErrors, experiment
 from sgverify.checks.studies.wording import (
     GRADIENTS,
@@ -17,7 +20,6 @@ from sgverify.checks.studies.wording import (
     QUANTITIES,
     TITLES,
     Y_LABELS,
-    holds,
     listed,
     number,
 )
@@ -60,9 +62,9 @@ def figure_7(effort: str) -> Study:
 
 
 @cache
-def trace(kind: Kind, quantity: str, gradient: str, friction: float, alpha: str) -> Value:
+def trace(kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, data_seed: int = 0) -> Value:
     """The exact error as a function of L, signed; None where it diverges."""
-    chain, rate, scale = experiment(SCHEME, gradient, friction), Fraction(alpha), SCALES[kind]
+    chain, rate, scale = experiment(SCHEME, gradient, friction, data_seed), Fraction(alpha), SCALES[kind]
     at = chain.at_horizon if kind == "horizon" else chain.at_power
 
     def value(length: int) -> float | None:
@@ -100,13 +102,14 @@ def _study(kind: Kind, effort: Effort, *, id: str, title: str, source: str) -> S
             "larger exponents win in the end."
         ),
         panels=tuple(panels),
-        tables=(_printed(kind, friction, effort), _claims(kind, friction)),
+        tables=(_printed(kind, friction, effort), _claims(kind, friction, effort.draws)),
         notes=(
             f"D is not printed. Of {listed(settings.FRICTIONS)}, which Figures 3, 6 and 8 print, D = {friction:g} is shown: the "
             "first whose curves with minibatches do not fall below the lower ends of the printed axes.",
             "The legend prints alpha = 0.33 where the text has 1/3; 0.33 is used.",
             f"Crossings are looked for up to L = {FARTHEST[kind]:.0e}; a verdict is about L = {settings.LONGEST}, where the "
             "printed curves end.",
+            *draws_note(effort),
         ),
     )
 
@@ -229,43 +232,52 @@ def _printed(kind: Kind, friction: float, effort: Effort) -> Table:
     return Table("Printed and reproduced", ("quantity", "printed", "reproduced", "comment"), tuple(rows))
 
 
-def _claims(kind: Kind, friction: float) -> Table:
+def _claims(kind: Kind, friction: float, draws: Draws) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for quantity, best in settings.OPTIMAL.items():
         for gradient in GRADIENTS:
-            optimal = trace(kind, quantity, gradient, friction, best)
             for alpha in settings.RATES[quantity]:
                 if alpha != best:
-                    other = trace(kind, quantity, gradient, friction, alpha)
-                    rows.append(_row(kind, quantity, gradient, alpha, optimal, other))
-    columns = ("printed", "asked of", "at first", "in the end", "verdict")
+                    rows.append(_row(kind, quantity, gradient, friction, alpha, draws))
+    columns = ("printed", "asked of", "at first", "in the end", "over draws of the data", "verdict")
     return Table("What the text says", columns, tuple(rows))
 
 
 def _row(
-    kind: Kind, quantity: str, gradient: str, alpha: str, optimal: Value, other: Value
+    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, draws: Draws
 ) -> tuple[Cell, ...]:
     """Whether the optimal exponent is worse at first (than a smaller one) and better in the end."""
     best = settings.OPTIMAL[quantity]
-    smaller = float(alpha) < float(best)
-    start = settings.SHORTEST
-    there, ours = other(start), optimal(start)
-    ahead = there is not None and ours is not None and abs(there) < abs(ours)
-    found = crossing(optimal, other, settings.SHORTEST, FARTHEST[kind])
-    printed = (
-        f"alpha = {alpha} is faster at first and surpassed by {best}"
-        if smaller
-        else f"the optimal {best} is better than alpha = {alpha}"
-    )
-    answers = (
-        [ahead, found.surpassed_by(settings.LONGEST)] if smaller else [found.surpassed_by(settings.LONGEST)]
-    )
+    optimal, other = (trace(kind, quantity, gradient, friction, rate) for rate in (best, alpha))
+    start, end = settings.SHORTEST, settings.LONGEST
+    found = crossing(optimal, other, start, FARTHEST[kind])
+
+    def better(first: str, second: str, length: int) -> np.ndarray:
+        return smaller(
+            *(over_draws(kind, quantity, gradient, friction, rate, length, draws) for rate in (first, second))
+        )
+
+    answers = [better(best, alpha, end)]
+    printed = f"the optimal {best} is better than alpha = {alpha}"
+    if float(alpha) < float(best):
+        answers.append(better(alpha, best, start))
+        printed = f"alpha = {alpha} is faster at first and surpassed by {best}"
     return (
         f"{QUANTITIES[quantity]}: {printed}",
         GRADIENTS[gradient],
-        f"L = {start}: {number(there)} against {number(ours)}",
+        f"L = {start}: {number(other(start))} against {number(optimal(start))}",
         _ending(found, best, alpha, kind),
-        holds(answers),
+        *draws.judged(answers),
+    )
+
+
+@cache
+def over_draws(
+    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, length: int, draws: Draws
+) -> np.ndarray:
+    """One error of a curve over draws of the data."""
+    return draws.errors(
+        quantity, gradient, lambda seed: trace(kind, quantity, gradient, friction, alpha, seed)(length)
     )
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
+
 from sgverify.checks.studies import settings
+from sgverify.checks.studies.draws import Draws
 from sgverify.checks.studies.experiment import Experiment, experiment
+from sgverify.exact.ball import Certified
+
+APART = 5
+"""Of the scales, every so many are looked at before those around the best."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,7 @@ class Tuned:
 
     def value(self, quantity: str, length: int) -> float | None:
         """The exact error with the selected constants at another length; None where it diverges."""
-        at = self.chain.at_horizon if self.kind == "horizon" else self.chain.at_power
-        found = at(quantity, self.own_scale, self.alpha, length)
+        found = _at(self.chain, self.kind)(quantity, self.own_scale, self.alpha, length)
         return None if found is None else found.value
 
 
@@ -86,10 +93,9 @@ def tuned(
     diverging = []
     for friction in contender.frictions:
         chain = experiment(contender.scheme, gradient, friction)
-        at = chain.at_horizon if kind == "horizon" else chain.at_power
         gone = []
         for scale in grid_of(kind)[::thinning]:
-            found = at(quantity, scale * contender.shrink, alpha, length)
+            found = _at(chain, kind)(quantity, scale * contender.shrink, alpha, length)
             if found is None:
                 gone.append(scale)
             elif best is None or abs(found.value) < best[0]:
@@ -99,3 +105,68 @@ def tuned(
         raise ValueError(f"{contender.name}: every choice of the grid diverges at L = {length}")
     error, friction, scale = best
     return Tuned(contender, gradient, kind, alpha, friction, scale, length, error, tuple(diverging))
+
+
+@dataclass(frozen=True)
+class TunedOver:
+    """The constants (D, scale) that a search selects for each draw of the data, and the errors that they give."""
+
+    contender: Contender
+    gradient: str
+    kind: str
+    alpha: Fraction
+    selected: tuple[tuple[float, Fraction], ...]
+
+    def values(self, quantity: str, length: int) -> np.ndarray:
+        """The exact errors at a length, each draw with its own constants; NaN where they diverge."""
+        found = []
+        for seed, (friction, scale) in enumerate(self.selected):
+            chain = experiment(self.contender.scheme, self.gradient, friction, seed)
+            error = _at(chain, self.kind)(quantity, scale * self.contender.shrink, self.alpha, length)
+            found.append(np.nan if error is None else error.value)
+        return np.array(found)
+
+
+@cache
+def tuned_over(
+    contender: Contender,
+    gradient: str,
+    kind: str,
+    quantity: str,
+    length: int,
+    draws: Draws,
+    thinning: int = 1,
+) -> TunedOver:
+    """What `tuned` finds, for each draw of the data.
+
+    |bias| has a dip wherever the bias changes its sign, and is searched value by value. The mean square error, which costs
+    more, is taken to have one valley over the scale: between the neighbours of the best of every `APART`-th value.
+    """
+    alpha, scales = settings.BEST_RATES[contender.scheme][quantity], grid_of(kind)[::thinning]
+
+    def errors(friction: float, scale: Fraction) -> np.ndarray:
+        def error(seed: int) -> float | None:
+            chain = experiment(contender.scheme, gradient, friction, seed)
+            found = _at(chain, kind)(quantity, scale * contender.shrink, alpha, length)
+            return None if found is None else found.value
+
+        sizes = abs(draws.errors(quantity, gradient, error))
+        return np.where(np.isnan(sizes), np.inf, sizes)
+
+    choices: list[tuple[float, Fraction]] = []
+    sizes: list[np.ndarray] = []
+    for friction in contender.frictions:
+        coarse = {
+            k: errors(friction, scales[k]) for k in range(0, len(scales), APART if quantity == "mse" else 1)
+        }
+        best = np.array(list(coarse))[np.array(list(coarse.values())).argmin(axis=0)]
+        near = {k for k in range(len(scales)) if abs(k - best).min() < APART} - set(coarse)
+        for k, found in (*coarse.items(), *((k, errors(friction, scales[k])) for k in sorted(near))):
+            choices.append((friction, scales[k]))
+            sizes.append(found)
+    selected = np.array(sizes).argmin(axis=0)
+    return TunedOver(contender, gradient, kind, alpha, tuple(choices[place] for place in selected))
+
+
+def _at(chain: Experiment, kind: str) -> Callable[[str, Fraction, Fraction, int], Certified | None]:
+    return chain.at_horizon if kind == "horizon" else chain.at_power

@@ -14,12 +14,15 @@ TITLES = {"bias": "Bias", "mse": "MSE"}
 KINDS = {"horizon": "fixed step, h = C L^-alpha", "power": "decreasing step, h_l = h_1 l^-alpha"}
 Y_LABELS = {"bias": "bias of theta^2", "mse": "mean square error of theta^2"}
 
+CLAIM_COLUMNS = ("printed", "asked of", "found", "over draws of the data", "verdict")
+"""Of the tables of what the text says."""
+
 MODEL_ROWS: tuple[tuple[str, str, str, str], ...] = (
     (
         "data",
         f"x_i ~ N(theta, 1), theta ~ N(0, 1), N = {settings.SIZE}; the data themselves are not printed",
         "the toolkit's own draw, data_seed 0",
-        "another draw shifts the posterior mean, and with it every bias of theta^2",
+        "another draw shifts the posterior mean, and with it every bias of theta^2: see the statements over draws",
     ),
     (
         "minibatch",

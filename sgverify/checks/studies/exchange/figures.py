@@ -11,9 +11,11 @@ import torch
 
 from sgverify.checks.studies.exchange.runs import Trail, run
 from sgverify.checks.studies.exchange.settings import (
+    APART,
     APPENDIX_G,
     REFRESH,
     SECTION_5_1,
+    START,
     Effort,
     Printed,
     find_effort,
@@ -72,6 +74,13 @@ def _study(
         "reSGLD": _exchanged("resgld", printed, effort, printed.correction_plain),
         "VR-reSGLD": _exchanged("vr-resgld", printed, effort, printed.correction_reduced),
     }
+    apart = {
+        name: _exchanged(scheme, printed, effort, correction, APART)
+        for name, scheme, correction in (
+            ("reSGLD", "resgld", printed.correction_plain),
+            ("VR-reSGLD", "vr-resgld", printed.correction_reduced),
+        )
+    }
     with_ladder = {
         name: _on_ladder(scheme, printed, effort, rungs)
         for name, scheme in (("reSGLD", "resgld"), ("VR-reSGLD", "vr-resgld"))
@@ -81,22 +90,33 @@ def _study(
         title=title,
         source=source,
         summary=(
-            f"Chains that start at 30 on the posterior of two equal modes at -5 and 25. Between the modes the potential rises by "
+            "The posterior has two equal modes, at -5 and 25. Between them the potential rises by "
             f"{barrier:.4g}: {barrier / printed.tau_2:.3g} times the temperature of the warmer replica, so that at the printed "
-            "temperatures a crossing has a chance of about exp of minus that, per relaxation time. A second pair of runs climbs "
+            "temperatures a crossing has a chance of about exp of minus that, per relaxation time. The start 30 is printed of SGLD "
+            "alone: where both replicas start there, one has to cross before the coldest can see the other mode; where one starts "
+            "to either side, a swap exchanges the modes and nobody needs to cross. A last pair of runs climbs "
             f"a ladder of {len(rungs)} temperatures, of which the barrier is {barrier / hottest:.2g} times the highest."
         ),
         panels=(
-            _traces("At the printed temperatures", at_printed),
+            _traces("At the printed temperatures, from 30", at_printed),
+            _traces("At the printed temperatures, from 30 and -10", apart),
             _traces(f"On a ladder of {len(rungs)} temperatures", with_ladder),
             *(panel for panel, _ in further),
         ),
         tables=(
-            _swaps("At the printed temperatures", at_printed),
+            _swaps("At the printed temperatures, from 30", at_printed),
+            _swaps("At the printed temperatures, from 30 and -10", apart),
+            _exchanges("Who moves from mode to mode, from 30 and -10", apart, effort.length),
             _swaps("On the ladder", with_ladder),
             *(table for _, table in further),
         ),
         notes=(
+            "Replicas that start in different modes and never cross are one in either mode at all times. Exact swaps keep the "
+            "joint law given that: the coldest is in the upper mode with the odds r(tau_1) / r(tau_2), where its own law has the "
+            "odds r(tau_1), r(tau) being those of the two modes at the temperature tau. So the start sets the occupation, "
+            "and not the posterior. Here the modes are mirror images, r = 1, and both odds are 1: this "
+            "posterior cannot show the difference. With both replicas in one mode the share stays 0 or 1.",
+            _over_draws(printed, effort),
             f"Not printed, and ours: minibatches of {effort.batch} data, {effort.length} steps (on the ladder "
             f"{effort.ladder_length}), {effort.chains} chains. The data are the toolkit's own, data_seed 0.",
             f"The ladder is geometric, from tau_1 to half the barrier; the coldest step is {SECTION_5_1.step:g}, others grow with "
@@ -107,21 +127,30 @@ def _study(
     )
 
 
+def _over_draws(printed: Printed, effort: Effort) -> str:
+    """How little of this rests on the draw of the data, which are not printed."""
+    found = [barrier_height(seed) / printed.tau_2 for seed in range(effort.draws)]
+    return (
+        f"The data are not printed: over {effort.draws} draws of them the barrier is between {min(found):.4g} and "
+        f"{max(found):.4g} times tau_2, so that nobody crosses whichever data the paper had."
+    )
+
+
 @cache
-def barrier_height() -> float:
+def barrier_height(data_seed: int = 0) -> float:
     """U between the modes, at phi/2, less U at a mode; all data, float64."""
-    target = mixture()
+    target = mixture(data_seed)
     potential = Potential(target, dtype=torch.float64, device=torch.device("cpu"))
-    middle = float(target.location_float64(1.0)[0])
-    at = torch.tensor([[middle], *([float(m)] for m in modes())], dtype=torch.float64)
+    low, high = modes(data_seed)
+    at = torch.tensor([[(low + high) / 2], [low], [high]], dtype=torch.float64)
     heights = potential.energy(at)
     return float(heights[0] - heights[1:].min())
 
 
 @cache
-def modes() -> tuple[float, float]:
+def modes(data_seed: int = 0) -> tuple[float, float]:
     """The two peaks of the posterior."""
-    low, high = mixture().peaks
+    low, high = mixture(data_seed).peaks
     return float(low), float(high)
 
 
@@ -129,13 +158,19 @@ def _alone(printed: Printed, effort: Effort) -> Trail:
     return _moved("sgld-euler", printed, effort, None, step=printed.step, length=effort.length)
 
 
-def _exchanged(scheme: str, printed: Printed, effort: Effort, correction: float) -> Trail:
+def _exchanged(
+    scheme: str,
+    printed: Printed,
+    effort: Effort,
+    correction: float,
+    places: tuple[float, ...] = (START,),
+) -> Trail:
     exchange = {
         "ladder": [1.0, printed.tau_2 / printed.tau_1],
         "correction": correction,
         "refresh": REFRESH,
     }
-    return _moved(scheme, printed, effort, exchange, step=printed.step, length=effort.length)
+    return _moved(scheme, printed, effort, exchange, step=printed.step, length=effort.length, places=places)
 
 
 def _ladder(printed: Printed, barrier: float) -> tuple[float, ...]:
@@ -162,6 +197,7 @@ def _moved(
     *,
     step: float,
     length: int,
+    places: tuple[float, ...] = (START,),
 ) -> Trail:
     """A run of a trace, the coldest replica at tau_1; its modes are told apart at the middle between them."""
     return run(
@@ -173,6 +209,7 @@ def _moved(
         chains=effort.chains,
         middle=sum(modes()) / 2,
         exchange=exchange,
+        places=places,
     )
 
 
@@ -208,7 +245,7 @@ def _swaps(title: str, trails: dict[str, Trail]) -> Table:
                 None
                 if np.ndim(trail.accepted) == 0
                 else " ".join(str(int(n)) for n in np.atleast_1d(trail.accepted)),
-                trail.crossed,
+                int(np.sum(trail.changes)),
                 f"{seen} of {len(share)}",
                 f"{share.mean():.3f} +- {error:.3f}",
             )
@@ -224,6 +261,28 @@ def _swaps(title: str, trails: dict[str, Trail]) -> Table:
             "share of the upper mode, second half",
         ),
         tuple(rows),
+    )
+
+
+def _exchanges(title: str, trails: dict[str, Trail], length: int) -> Table:
+    """How the coldest changes its mode: by swaps, or by a motion over the barrier of either replica."""
+    return Table(
+        title,
+        (
+            "sampler",
+            "changes of the coldest's mode, each chain",
+            "in steps",
+            "states that went over the barrier",
+        ),
+        tuple(
+            (
+                name,
+                f"{np.min(trail.changes)} to {np.max(trail.changes)}",
+                length,
+                int(np.sum(trail.crossings)),
+            )
+            for name, trail in trails.items()
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.studies.exchange.settings import configured, mixture
+from sgverify.checks.studies.exchange.settings import START, configured, mixture
 from sgverify.samplers import Settings, fixed, one_thread
 from sgverify.samplers.exchange import Exchange
 from sgverify.samplers.run import Ensemble
@@ -27,7 +27,8 @@ class Trail:
     """A watch that keeps every n-th state and counts every swap.
 
     `theta` of every replica, shape (K, R, C); `variance` of the energies' difference between the two coldest, shape (K, C);
-    `tried` and `accepted` swaps of each pair, shape (R - 1,); `crossed`: swaps of the coldest that change the mode.
+    `tried` and `accepted` swaps of each pair, shape (R - 1,); `changes`: how often the coldest changed the mode, shape (C,);
+    `crossings`: how often a state went over the middle by its own motion, which swaps leave alone, shape (C,).
     """
 
     ensemble: Ensemble
@@ -38,17 +39,19 @@ class Trail:
     variance: list[np.ndarray] = field(default_factory=list)
     tried: np.ndarray | int = 0
     accepted: np.ndarray | int = 0
-    side: np.ndarray | None = None
-    crossed: int = 0
+    changes: np.ndarray | int = 0
+    crossings: np.ndarray | int = 0
     tape: None = None
+    _above: np.ndarray | None = None
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """See `Watch.show`."""
         theta = state[0][..., 0]
-        side = (theta[0] > self.middle).numpy()
-        if self.side is not None:
-            self.crossed += int((side != self.side).sum())
-        self.side = side.copy()
+        above = (theta > self.middle).numpy().copy()
+        if self._above is not None:
+            self.changes = self.changes + (above[0] != self._above[0])
+            self.crossings = self.crossings + abs(above.sum(axis=0) - self._above.sum(axis=0))
+        self._above = above
         around = self.ensemble.around
         if isinstance(around, Exchange):
             recorded = around.recorded()
@@ -78,9 +81,12 @@ def run(
     middle: float,
     exchange: dict[str, Any] | None = None,
     every: int | None = None,
+    places: tuple[float, ...] = (START,),
 ) -> Trail:
-    """Move a scheme or composite of the catalogue from 30, and keep what `Trail` keeps."""
-    c = configured(temperature=temperature, step=step, batch=batch, chains=chains, exchange=exchange)
+    """Move a scheme or composite of the catalogue from where it is told, and keep what `Trail` keeps."""
+    c = configured(
+        temperature=temperature, step=step, batch=batch, chains=chains, exchange=exchange, places=places
+    )
     scheme = load_step(name)
     assert isinstance(scheme, (Scheme, Composite))
     ensemble = Ensemble(scheme, mixture(), fixed([step], [length]), Settings.of(c))

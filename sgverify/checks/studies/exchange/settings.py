@@ -14,6 +14,11 @@ TARGET = {"name": "tied-means-mixture"}
 """N = 1e5, phi = 20, sigma = 5, beta = -5: the catalogue's defaults."""
 
 START = 30.0
+"""Of SGLD, printed; where the two replicas start is not."""
+
+APART = (30.0, -10.0)
+"""One replica to each mode, as far outside as the printed start: the other way to start two replicas."""
+
 REFRESH = 40
 
 
@@ -34,7 +39,8 @@ APPENDIX_G = Printed(tau_1=1, tau_2=500, step=1e-5, correction_reduced=1, correc
 
 @dataclass(frozen=True)
 class Effort:
-    """Steps and chains of a trace, the minibatch, and the steps and chains over which a variance is averaged.
+    """Steps and chains of a trace, the minibatch, the steps and chains over which a variance is averaged, and how many draws
+    of the data the barrier is looked at over.
 
     The paper prints neither the minibatch nor the number of steps, nor which periods m its paths of variances have. It averages
     variances over 10 realisations.
@@ -49,13 +55,14 @@ class Effort:
     batches: tuple[int, ...]
     factors: tuple[float, ...]
     periods: tuple[int, ...]
+    draws: int
 
 
 EFFORTS = {
-    "quick": Effort(60, 40, 2, 50, 20, 4, (50, 100), (1.0, 4.0), (10, 20)),
-    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0), (20, 40, 80)),
+    "quick": Effort(60, 40, 2, 50, 20, 4, (50, 100), (1.0, 4.0), (10, 20), 4),
+    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0), (20, 40, 80), 24),
     "full": Effort(
-        10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0), (20, 40, 80, 160)
+        10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0), (20, 40, 80, 160), 24
     ),
 }
 
@@ -68,9 +75,15 @@ def find_effort(name: str) -> Effort:
 
 
 def configured(
-    *, temperature: float, step: float, batch: int, chains: int, exchange: dict[str, Any] | None
+    *,
+    temperature: float,
+    step: float,
+    batch: int,
+    chains: int,
+    exchange: dict[str, Any] | None,
+    places: tuple[float, ...] = (START,),
 ) -> Configuration:
-    """The mixture at a temperature, chains that start at 30."""
+    """The mixture at a temperature; all replicas start at one place, or each at its own."""
     given: dict[str, Any] = {
         "target": TARGET,
         "temperature": temperature,
@@ -80,16 +93,17 @@ def configured(
     }
     if exchange is not None:
         given["exchange"] = exchange
-    return load_configuration({**given, "start": _start(temperature)})
+    starts = [_start(place, temperature) for place in places]
+    return load_configuration({**given, "start": starts if len(starts) > 1 else starts[0]})
 
 
-def _start(temperature: float) -> float:
-    """30 in standard deviations of exp(-U/T) from its mean, as the configuration wants it."""
+def _start(place: float, temperature: float) -> float:
+    """A place in standard deviations of exp(-U/T) from its mean, as the configuration wants it."""
     target = mixture()
-    return float((START - target.location_float64(temperature)[0]) / target.spread_float64(temperature)[0])
+    return float((place - target.location_float64(temperature)[0]) / target.spread_float64(temperature)[0])
 
 
 @cache
-def mixture() -> Target:
-    """The posterior of section 5.1."""
-    return build_target(load_configuration(None, target=TARGET).target)
+def mixture(data_seed: int = 0) -> Target:
+    """The posterior of section 5.1, of one draw of its data."""
+    return build_target(load_configuration(None, target={**TARGET, "data_seed": data_seed}).target)

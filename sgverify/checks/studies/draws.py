@@ -1,0 +1,104 @@
+"""Errors over draws of the data, which the paper does not print: statements about its figures are judged over all of them.
+
+theta_0 is random and the noise of a minibatch is additive on this model, so that an exact error is a polynomial in the posterior
+mean m and in the data's second, third and fourth cumulants s^2, k_3 and k_4. With theta_l = m + delta_l the bias of theta^2 has
+the terms 1, m^2 and, of minibatches, s^2; the mean square error, of the square of (delta_l^2 + 2 m delta_l) averaged, those
+of second degree in them, and m k_3 and k_4. So a few draws, computed exactly, give all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from scipy.linalg import qr, solve
+
+from sgverify.checks.studies.experiment import experiment
+from sgverify.checks.studies.wording import holds
+
+TERMS: dict[tuple[str, str], Callable[..., Sequence[np.ndarray]]] = {
+    ("bias", "full"): lambda m, s2, k3, k4: (m**0, m**2),
+    ("bias", "iid"): lambda m, s2, k3, k4: (m**0, m**2, s2),
+    ("mse", "full"): lambda m, s2, k3, k4: (m**0, m**2, m**4),
+    ("mse", "iid"): lambda m, s2, k3, k4: (m**0, m**2, m**4, s2, s2**2, m**2 * s2, m * k3, k4),
+}
+"""What an error is a linear combination of, by its quantity and the estimator of gradients."""
+
+Evaluate = Callable[[int], float | None]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The data of data_seed 0, 1, ..., count - 1."""
+
+    count: int
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """The posterior mean m of each draw."""
+        return self._cumulants[0]
+
+    def errors(self, quantity: str, gradient: str, evaluate: Evaluate) -> np.ndarray:
+        """The error at every draw, NaN where it diverges; `evaluate` computes it at one data_seed."""
+        terms, nodes = self._terms(quantity, gradient)
+        if self.count <= len(nodes):
+            return self._each(evaluate)
+        known = [evaluate(int(seed)) for seed in nodes]
+        if all(value is None for value in known):
+            return np.full(self.count, np.nan)
+        if any(value is None for value in known):
+            return self._each(evaluate)
+        return np.asarray(terms @ solve(terms[nodes], np.array(known, dtype=np.float64)))
+
+    def judged(self, answers: Sequence[np.ndarray | bool]) -> tuple[str, str]:
+        """At which |m| a statement holds, and its verdict; each answer is one for each draw, or one for all of them."""
+        asked = [np.broadcast_to(answer, self.count) for answer in answers]
+        said = [holds([bool(answer[draw]) for answer in asked]) for draw in range(self.count)]
+        sizes = abs(self.means)
+        parts = []
+        for word in dict.fromkeys(said):
+            here = [float(size) for size, found in zip(sizes, said, strict=True) if found == word]
+            where = (
+                f"|m| from {min(here):.3g} to {max(here):.3g}" if len(here) > 1 else f"|m| = {here[0]:.3g}"
+            )
+            parts.append(f"{word} at {len(here)} of {self.count}: {where}")
+        return "; ".join(parts), said[0] if len(set(said)) == 1 else "depends on the data"
+
+    def _each(self, evaluate: Evaluate) -> np.ndarray:
+        return np.array([evaluate(seed) for seed in range(self.count)], dtype=np.float64)
+
+    @cached_property
+    def _cumulants(self) -> np.ndarray:
+        """m, s^2, k_3, k_4 of each draw. Shape (4, count)."""
+        rows = []
+        for seed in range(self.count):
+            target = experiment("sgld-euler", "full", 1.0, seed).subject.target
+            x = np.asarray(target.data, dtype=np.float64)[:, 0]
+            second, third, fourth = (float(((x - x.mean()) ** k).mean()) for k in (2, 3, 4))
+            rows.append((float(target.mean[0]), second, third, fourth - 3 * second**2))
+        return np.array(rows).T
+
+    def _terms(self, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
+        """The terms at each draw, shape (count, k), and the k draws that tell them apart best."""
+        terms = np.stack(TERMS[quantity, gradient](*self._cumulants), axis=1)
+        # Columns of one size: those of pivoted QR are then the draws that are farthest from what the others span.
+        _, _, order = qr((terms / np.abs(terms).max(axis=0)).T, pivoting=True)
+        return terms, order[: terms.shape[1]]
+
+
+@cache
+def draws_of(count: int) -> Draws:
+    """The first `count` draws, made once."""
+    return Draws(count)
+
+
+def smaller(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Where |ours| < |theirs|; a diverged error is larger than every other."""
+    return np.asarray(
+        np.where(np.isnan(ours), np.inf, abs(ours)) < np.where(np.isnan(theirs), np.inf, abs(theirs))
+    )
+
+
+__all__ = ["Draws", "draws_of", "smaller"]
