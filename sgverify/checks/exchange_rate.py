@@ -11,15 +11,17 @@ from flint import Ordering, fmpq_mpoly_ctx
 
 from sgverify.checks.ladder import Ladder
 from sgverify.checks.making import settled, unsettled
+from sgverify.checks.noisy_gaps import noisy_gaps
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
+from sgverify.exact.exchange.acceptance import mean_chance
 from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.exchange_rules import log_swap_rate
+from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 from sgverify.targets import Target
 
 CHECK = "exchange-rate"
@@ -81,9 +83,12 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
     try:
         gaps = line.gaps()
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
+        noisy = noisy_gaps(subject, line) if gaps.fine else None
     except (OutOfReachError, ConfigurationError) as error:
         return unsettled(subject, claim, CHECK, f"no grid on the line: {error}")
     judgement = _judgement(identity, gaps, late)
+    if judgement is not None and judgement.verdict == "conforms" and noisy is not None:
+        judgement = noisy.judged(judgement)
     if judgement is None:
         reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
         return unsettled(subject, claim, CHECK, reason)
@@ -97,6 +102,7 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
             or "0 (proof: in one dimension, and each side is a sum over coordinates)",
             "unit of rates, the curvature of U": line.curvature,
             "spectral gap by r": {f"r = {r:g}": gap for r, gap in zip(INTENSITIES, gaps.fine, strict=False)},
+            **(noisy.certificate if noisy else {}),
             "without swaps, each replica alone on a fine line": gaps.alone,
             "relative difference of grids": gaps.refinement if gaps.fine else None,
             "detailed balance left on the grid": gaps.unbalanced,
@@ -131,12 +137,15 @@ class Line:
         cold, warm = (centre + subject.configuration.start_of(replica) * spread for replica in (0, 1))
         return Line(ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), (cold, warm))
 
-    def replicas(self, count: int, r: float) -> Replicas:
-        """Two replicas on `count` cells at the intensity r, in units of the curvature."""
-        cold, warm = self._temperatures
+    def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
+        """Two replicas on `count` cells at the intensity r, in units of the curvature; `deviation` of the noise of log S."""
+        cold, warm = self.temperatures
+        variance = (deviation / inverse_gap(cold, warm)) ** 2
 
         def chance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-            log_rate = log_swap_rate(first, second, tau_1=cold, tau_2=warm, variance=0.0, F=2.0)
+            log_rate = log_swap_rate(first, second, tau_1=cold, tau_2=warm, variance=variance, F=2.0)
+            if deviation:
+                return mean_chance(log_rate, deviation**2)
             return np.asarray(np.exp(np.minimum(0.0, log_rate)))
 
         cells = Cells(graded_edges(*self._spans, count), self.energy)
@@ -166,7 +175,7 @@ class Line:
             found.append(tuple(replicas.gap() / self.curvature for replicas in made))
         alone = min(
             Cells(np.linspace(*span, OF_ONE + 1), self.energy).gap(T)
-            for span, T in zip(self._spans, self._temperatures, strict=True)
+            for span, T in zip(self._spans, self.temperatures, strict=True)
         )
         return Gaps(found[0], found[1], unbalanced, form, alone / self.curvature)
 
@@ -177,7 +186,7 @@ class Line:
         law = np.zeros((OF_LAWS, OF_LAWS))
         # A law cannot be followed from where its density is lost in rounding: the nearest place with some density does.
         places = []
-        for start, temperature in zip(self.starts, self._temperatures, strict=True):
+        for start, temperature in zip(self.starts, self.temperatures, strict=True):
             rare = replicas.cells.heights / temperature > RARE
             places.append(int(np.argmin(np.where(rare, np.inf, abs(middles - start)))))
         law[places[0], places[1]] = 1.0
@@ -187,7 +196,8 @@ class Line:
         return bounds, (float(rates[0]), float(rates[1]))
 
     @property
-    def _temperatures(self) -> tuple[float, float]:
+    def temperatures(self) -> tuple[float, float]:
+        """Of the two."""
         cold, warm = self.ladder.pairs[0]
         return float(cold), float(warm)
 
@@ -198,7 +208,7 @@ class Line:
         def span(temperature: float) -> tuple[float, float]:
             return Mass.of(lambda x: self.energy(x) / temperature, *self.hint).interval(LEVEL)
 
-        cold, warm = self._temperatures
+        cold, warm = self.temperatures
         return span(cold), span(warm)
 
 

@@ -111,6 +111,32 @@ def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian):
     )
 
 
+def test_noisy_energies_cost_the_gain_of_a_double_well_by_m_eta_and_n():
+    item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+    table = next(v for k, v in item.certificate.items() if k.startswith("spectral gap at r"))
+    gaps, alone = list(table.values()), item.certificate["without swaps"]
+    assert gaps[0] == 1 and gaps == sorted(gaps, reverse=True) and gaps[-1] < 1.5 * alone < 0.5
+    settings = next(v for k, v in item.certificate.items() if k.startswith("against m, eta and n"))
+    deviations = {name: s for name, (s, _) in settings.items()}
+    assert deviations["as configured"] == pytest.approx(1) and deviations["n/16"] == pytest.approx(4)
+    # E D^2 = 2 tau m eta for short periods, and less where the replicas have begun to forget where they were.
+    assert 2 < deviations["16 m"] == deviations["16 eta"] < 4 and 1 / 4 < deviations["eta/16"] < 1 / 3
+    assert all(
+        (gap_1 - gap_2) * (s_2 - s_1) >= 0
+        for s_1, gap_1 in settings.values()
+        for s_2, gap_2 in settings.values()
+    )
+
+
+def test_noise_that_raises_the_gap_violates_theorem_1():
+    with edited_source(
+        "sgverify.checks.exchange_rate:Line.replicas",
+        (("(deviation / inverse_gap(cold, warm)) ** 2", "-(deviation**2)"),),
+    ):
+        item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+    assert item.verdict == "violates" and "raises the spectral gap" in item.reason
+
+
 def test_a_ladder_that_no_grid_holds_is_left_open():
     settings = {"target": {"name": "gaussian"}, "exchange": {"ladder": [1.0, 1e5]}}
     item = found(settings, ["exchange-rate"])["vr-resgld/theorem-1"]

@@ -64,6 +64,14 @@ class Cells:
         leaving = np.append(up, 0.0) + np.append(0.0, down)
         return scipy.sparse.diags_array([up, -leaving, down], offsets=[1, 0, -1], format="csr")
 
+    def displacement(self, tau: float, time: float) -> float:
+        """E (x_t - x_0)^2 of one replica from its Gibbs law: 2 sum_k (1 - exp(-l_k t)) <x, e_k>^2 over eigenfunctions."""
+        motion = self.motion(tau)
+        beside = -np.sqrt(motion.diagonal(1) * motion.diagonal(-1))
+        values, vectors = scipy.linalg.eigh_tridiagonal(-motion.diagonal(), beside)
+        shares = (vectors.T @ (np.sqrt(self.law(tau)) * self.middles)) ** 2
+        return float(-2 * np.expm1(-np.clip(values, 0, None) * time) @ shares)
+
     def gap(self, tau: float) -> float:
         """The spectral gap of one replica without swaps, in 1/time."""
         motion = self.motion(tau)

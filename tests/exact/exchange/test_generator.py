@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 import scipy.linalg
+from flint import arb
 
 from sgverify.checks.mutants.source_text import edited_source
+from sgverify.exact.exchange.acceptance import expected_minimum, mean_chance
 from sgverify.exact.exchange.generator import (
     Cells,
     Replicas,
@@ -127,3 +129,16 @@ def test_no_law_is_lost_to_overflow_where_the_colder_replica_never_is():
     cells = Cells(edges, lambda x: 5e3 * x**2)
     assert np.isfinite(cells.motion(1.0).toarray()).all()
     assert (np.diff(edges) > 0).all() and np.sum(abs(edges) < 0.1) > 15
+
+
+def test_the_displacement_of_a_quadratic_is_that_of_an_ornstein_uhlenbeck_process():
+    cells = Cells(np.linspace(-8, 8, 401), lambda x: x**2 / 2)
+    for tau, time in ((1.0, 1e-3), (0.5, 0.3), (1.0, 50.0)):
+        assert cells.displacement(tau, time) == pytest.approx(2 * tau * (1 - np.exp(-time)), rel=1e-3)
+
+
+def test_the_mean_chance_in_float64_is_that_in_balls():
+    means = np.array([-300.0, -5.0, -0.1, 0.0, 2.0, 400.0])
+    for variance in (1e-6, 1.0, 900.0):
+        balls = [float(expected_minimum(arb(float(mean)), arb(variance))) for mean in means]
+        assert mean_chance(means, variance) == pytest.approx(balls, rel=1e-10)
