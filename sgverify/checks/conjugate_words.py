@@ -123,6 +123,8 @@ def _averages(subject: Subject, found: EffectiveOrder) -> str:
             f", and functions of {' and '.join(still)} alone are read as they are; " if still else "; "
         )
     moving = {letter: share for letter, share in found.slopes.items() if share != 0}
+    if not moving:
+        return f"{says}averages of the chain itself keep the order {found.own.order}"
     combined = " + ".join(f"({share}) {letter}" for letter, share in moving.items())
     if leaves_density(subject.alphabet, moving, subject.scheme.dynamics):
         return f"{says}averages of the chain itself are second order too, as Y = {combined} leaves the density invariant"

@@ -193,6 +193,17 @@ def test_cuts_of_palindromes_are_found_to_have_their_order() -> None:
     assert (found.own.order, found.order) == (1, 4)
 
 
+def test_an_order_above_two_is_raised_too() -> None:
+    """Yoshida's word cut at the middle of its middle letter: a palindrome of order 2, on the circle of one of order 4."""
+    fourth = word("ABABABA", "yoshida4")
+    factors = tuple(zip(fourth.word, fourth.coefficients, strict=True))
+    half = (factors[3][0], factors[3][1] / 2)
+    other = split((half, *factors[4:], *factors[:3], half))
+    found = effective_order(other.word, other.coefficients)
+    assert (found.own.order, found.order, found.slopes) == (2, 4, {"A": 0, "B": 0})
+    assert all(cut.proved for cut in found.cuts)
+
+
 def test_a_part_of_a_letter_moved_to_the_other_end() -> None:
     moved = word("ABOBA", "5/6,1/2,1,1/2,1/6")  # exp(A/3) ABOBA exp(-A/3)
     found = effective_order(moved.word, moved.coefficients)
