@@ -69,7 +69,10 @@ def turns_of(subject: Subject) -> list[float]:
     """The step sizes at which the definition turns into another function of h, at the configured parameters."""
     if "turns" not in subject.shared:
         given = {name: float(subject.model_parameters[name]) for name in subject.scheme.parameters}
-        subject.shared["turns"] = switches(subject.scheme, given, subject.target.dim)
+        subject.shared["turns"] = []
+        # What divides by zero is told so by the readings that follow the state.
+        with suppress(ZeroDivisionError):
+            subject.shared["turns"] = switches(subject.scheme, given, subject.target.dim)
     known: list[float] = subject.shared["turns"]
     return known
 
