@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
@@ -24,6 +25,7 @@ from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.answers import Answers
 from sgverify.exact.as_run import as_run
+from sgverify.exact.ball import Certified
 from sgverify.exact.closure import ClosureAnswers
 from sgverify.exact.mirrored_mse import MOST_BLOCKS
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
@@ -221,9 +223,13 @@ def _points(
     )
     points = []
     for step, size, length in zip(steps, sizes, lengths, strict=True):
-        found = as_run(lambda at, length=length: values(at, length), step, size)
+        found = as_run(partial(_of_length, values, length), step, size)
         points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
     return points
+
+
+def _of_length(values: Callable[[StepSize, int], Certified], length: int, size: StepSize) -> Certified:
+    return values(size, length)
 
 
 def _certificate(

@@ -9,7 +9,7 @@ import pytest
 
 from sgverify.rates import Sample, fit_terms, regress, regress_exact, regression
 
-H = 2.0 ** -np.arange(5)
+H = np.array([2.0**-k for k in range(5)])
 
 
 def sample(values: np.ndarray, noise: float, chains: int | None = 256) -> Sample:
@@ -59,7 +59,7 @@ def test_the_slope_is_a_mean_of_local_ones_also_where_points_are_coupled() -> No
     slopes = [
         np.log(a / b) / np.log(x / y) for (x, a), (y, b) in combinations(zip(H, values, strict=True), 2)
     ]
-    assert min(slopes) <= found.exponent <= max(slopes)  # type: ignore[operator]
+    assert min(slopes) <= found.exponent <= max(slopes)
     logs = Sample(np.log(values), shared / np.outer(values, values), 4096, True)
     general = fit_terms(logs, np.stack([np.ones(5), np.log(H)], axis=1)).estimates[1]
     assert not min(slopes) <= general <= max(slopes)

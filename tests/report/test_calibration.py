@@ -109,3 +109,26 @@ def test_the_readme_quotes_the_committed_numbers() -> None:
     assert round(5 * (1 - right.habit / right.replications)) == 2  # refused 2 times in 5
     assert "accepts a fifth of first-order error 1 time in 5 at 1 % noise" in README
     assert "refuses a correct method 2 times in 5" in README
+    # What is inconclusive, and the bar that is missed, in the README's own words.
+    (coupled,) = (c for c in committed.tables[1].cells if (c.name, c.noise) == ("order 2", 0.01))
+    independent = (
+        f"{100 * right.inconclusive / right.replications:.0f} % of the samples if its points are independent"
+    )
+    assert independent in README
+    decided = f"of points on one Brownian path {100 * coupled.conforms / coupled.replications:.0f} % conform"
+    assert decided in README
+    (hidden,) = (bar for bar in committed.bars if bar.statement.endswith("hides a fifth"))
+    assert hidden.outcome == "missed" and "twice the size" in README and "-200% of order 4" in hidden.worst
+    assert (
+        f"{100 * hidden.count / hidden.replications:.0f} % of the samples conform: a bar that is missed"
+        in README
+    )
+
+
+def test_all_other_bars_on_false_verdicts_hold_or_are_named_in_the_readme() -> None:
+    committed = decode_calibration(json.loads((COMMITTED / "calibration.json").read_text(encoding="utf-8")))
+    missed = [bar.statement for bar in committed.bars if bar.outcome == "missed" and "false" in bar.statement]
+    named = {"hides a fifth": "hides a fifth of first order", "logarithm alone": "h log h passes for order 1"}
+    for statement in missed:
+        (said,) = (words for part, words in named.items() if part in statement)
+        assert said in README

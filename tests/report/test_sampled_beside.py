@@ -48,7 +48,8 @@ def test_the_report_shows_it_and_lengths_have_enough_points(tmp_path: Path) -> N
     (study,) = sampled_beside_exact([with_points])
     assert str(study.tables[0].rows[0][7]).endswith("of 5")
     steps = {p.length: p.step for p in with_points.points if p.kind == "sampled"}
-    assert steps[200] is not None and steps[100] == item.points[0].step and steps[200] < steps[100]
+    first, second = steps[100], steps[200]
+    assert first is not None and second is not None and first == item.points[0].step and second < first
     page = write_report(Document((with_points,), Provenance.gather(command="c", seconds=1.0)), tmp_path)
     assert "Sampled exponents beside exact ones" in page.read_text(encoding="utf-8")
     assert "Sampled exponents beside exact ones" in (tmp_path / "report.md").read_text(encoding="utf-8")
