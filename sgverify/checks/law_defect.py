@@ -16,7 +16,7 @@ from sgverify.checks.step_rows import StepRows
 LENGTH = 1 / 64
 """Of the differences that give the linear part: it is a control, and best where the step is most nearly linear."""
 
-POINTS, MORE_POINTS = 1 << 9, 1 << 13
+POINTS, MORE_POINTS = 1 << 9, 1 << 14
 """Points of each scramble where rows go through the code together, and where these leave it open."""
 
 WAVES = (1.0, 2.0)

@@ -46,7 +46,8 @@ class OneStepMap:
     """X -> matrix X + still + noise in natural units about the mean; `covariance` is the noise's.
 
     `bend` is the fewest spreads at which a state was found where this is not so, None where there is none; `where` says it.
-    `rounding` bounds what matrix and still are off by, `blur` the covariance and, where draws enter nonlinearly, still.
+    `rounding` bounds what matrix and still are off by, `blur` the covariance and, where draws enter nonlinearly, still; where it
+    bends, these are of the linear part alone.
     `noise_bend` is the size of the smallest draws that were seen to enter nonlinearly.
     """
 
@@ -132,7 +133,8 @@ def read_one_step(
         bend, where = float(sizes[k]), _shown(rows, states[k])
     covariance, blur = noise @ noise.T, 2 * off * max(1.0, float(np.abs(noise).sum(axis=0).max(initial=0.0)))
     blur += 2 * tail * max(1.0, float(np.abs(noise).sum(axis=0).max(initial=0.0)))
-    if not linear:
+    # Where it bends nobody asks for them.
+    if not linear and bend is None:
         still, covariance, error = _moments_of_noise(rows, h, n)
         blur = max(blur, error)
     return OneStepMap(matrix, still, covariance, off, blur, noise_bend, bend, where)
