@@ -55,6 +55,13 @@ DECREASING = {
 }
 """Lengths of the decreasing schedules, which are computed step by step."""
 
+THERMOSTATS = ("sgnht-euler", "sgnht-aboba")
+RIEMANNIAN = ("sgrld-euler", "sgrhmc-euler")
+"""Of the dynamics of section 2 that no exact law is known of: what is proved of them holds for every potential."""
+
+BIASED = "gradient.scale=1.1"
+"""A gradient that is off by the same share of the likelihood at every step: delta = 0.1 of Theorem 2's second term."""
+
 SAMPLED = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab")
 """The schemes whose exact curves are overlaid with sampled points."""
 
@@ -117,6 +124,15 @@ def chen2015(effort: str) -> list[Case]:
     kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
     cases += [
         Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic
+    ]
+    cases += [
+        Case(scheme, ("gradient.kind=full",), PROVED_OF_WORDS if find_scheme(scheme).word else PROVED)
+        for scheme in (*THERMOSTATS, *RIEMANNIAN)
+    ]
+    cases += [
+        Case(scheme, (f"gradient.kind={kind}", BIASED), ("gradient-bias", "bias"))
+        for kind in ("full", "iid")
+        for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
     ]
     for kind in ("without-replacement", "reshuffle"):
         cases += [
