@@ -29,8 +29,11 @@ LENGTH_QUANTITIES = ("bias", "mse", "consistency")
 
 ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
 
-STEPLESS = ("local-order", "stationarity", "order-equivalence", "constant-equivalence", "mean-flow")
-"""The quantities that are proved, for every step size or as it goes to 0."""
+STEPLESS = (
+    *("local-order", "stationarity", "order-equivalence", "constant-equivalence", "mean-flow"),
+    *("poisson-bound", "step-conditions", "bounded-derivatives", "backward-equation"),
+)
+"""The quantities that are proved, for every step size or as it goes to 0, and those that meet an unstable step themselves."""
 
 Progress = Callable[[str, float, int], None]
 """Told what is at work, how many checks are done, the one at work by its share, and how many there are."""
@@ -292,7 +295,7 @@ def _pairs(subject: Subject, asked: frozenset[str]) -> Iterator[tuple[Claim, str
                 wanted = quantity in silent and claim.corrects is None
                 if claim.id in asked or wanted or (quantity in asked and (claim, quantity) in spoken):
                     yield claim, quantity
-            elif (claim, quantity) in spoken:
+            elif (claim, quantity) in spoken and not claim.on_request:
                 yield claim, quantity
 
 

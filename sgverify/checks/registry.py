@@ -157,5 +157,9 @@ CHECKS: dict[str, Check] = {
             composite=True,
             universal=True,
         ),
+        Check("poisson-bound", "poisson_bound:check_poisson_bound", "chen2015 Assumption 1, appendix C"),
+        Check("step-conditions", "step_conditions:check_step_conditions", "chen2015 Assumption 2"),
+        Check("bounded-derivatives", "smooth_drift:check_bounded_derivatives", "chen2015 Assumption 3"),
+        Check("backward-equation", "smooth_drift:check_backward_equation", "chen2015 Definition 11"),
     )
 }

@@ -52,6 +52,10 @@ Quantity = Literal[
     "swap-bound",
     "exchange-rate",
     "exchange-bound",
+    "poisson-bound",
+    "step-conditions",
+    "bounded-derivatives",
+    "backward-equation",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]
@@ -110,7 +114,8 @@ class Claim:
     `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
     card that takes over where this one is refuted, `corrects` the card that this one corrects, `weighs` what its failing is: an
     error of consequence, a slip, a misprint, or one reading of several. `see` is further literature. `vacuous`: a bound that holds
-    of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no predictions then. `densities` holds
+    of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no predictions then. `on_request`: it
+    is judged where it is asked for by name, as the assumptions on the model, for which no scheme is at fault. `densities` holds
     log rho as printed, by the name of the dynamics, and `values` the numbers that the source sets parameters to.
     """
 
@@ -130,6 +135,7 @@ class Claim:
     values: tuple[tuple[str, int], ...] = ()
     vacuous: bool = False
     left_out: str = ""
+    on_request: bool = False
 
     @property
     def quantities(self) -> tuple[str, ...]:

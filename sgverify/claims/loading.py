@@ -21,6 +21,7 @@ _OPTIONAL = {
     "prediction": list,
     "vacuous": bool,
     "left_out": str,
+    "on_request": bool,
     "hypotheses": list,
     "assumes": list,
     "schedule": str,
@@ -102,6 +103,7 @@ def read_card(id: str, text: str, where: str) -> Claim:
         values=_entries(table, "values", int, where),
         vacuous=table.get("vacuous", False),
         left_out=table.get("left_out", ""),
+        on_request=table.get("on_request", False),
     )
 
 

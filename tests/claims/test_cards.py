@@ -14,9 +14,9 @@ from sgverify.claims.loading import _check_links
 from sgverify.errors import DefinitionError
 
 PRINTED = (
-    "stationarity",
-    "theorem-2", "theorem-2-biased", "theorem-3", "theorem-4", "theorem-5", "corollary-6", "remark-7", "lemma-8", "remark-9",
-    "remark-10", "symmetric-words", "lemma-12", "theorem-14",
+    "stationarity", "assumption-1",
+    "theorem-2", "theorem-2-biased", "theorem-3", "theorem-4", "assumption-2", "theorem-5", "corollary-6", "remark-7", "lemma-8",
+    "remark-9", "remark-10", "symmetric-words", "definition-11", "assumption-3", "lemma-12", "theorem-14",
 )  # fmt: skip
 ABOBA = {
     "scheme.follows": True, "scheme.invariant_order": None,
@@ -75,9 +75,10 @@ class TestEachCard:
             for quantity in claim.quantities:
                 prediction = claim.predict(quantity, facts)
                 in_steps = claim.schedule in (None, "fixed")
-                if quantity == "stationarity":
-                    # A residual is zero or not: no rate.
-                    assert prediction.exponent == 0 and prediction.alpha is None
+                if quantity == "stationarity" or claim.on_request:
+                    # A residual is zero or not, an assumption holds or not: no rate.
+                    assert prediction.exponent == 0
+                    assert (prediction.alpha is None) is (quantity != "step-conditions")
                     continue
                 assert prediction.exponent > 0 if in_steps else prediction.exponent <= 0
                 assert (prediction.alpha is None) == in_steps

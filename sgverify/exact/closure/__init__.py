@@ -2,6 +2,14 @@
 
 from sgverify.exact.closure.answers import ClosureAnswers
 from sgverify.exact.closure.carrier import NotClosedError
+from sgverify.exact.closure.generator import Generator, read_generator
 from sgverify.exact.closure.moments import ClosedMoments, close_moments
 
-__all__ = ["ClosedMoments", "ClosureAnswers", "NotClosedError", "close_moments"]
+__all__ = [
+    "ClosedMoments",
+    "ClosureAnswers",
+    "Generator",
+    "NotClosedError",
+    "close_moments",
+    "read_generator",
+]

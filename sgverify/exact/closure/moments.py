@@ -161,7 +161,7 @@ def _read_step(
         return Row([Number(ring, g) for g in ring.generators[first : first + dim]])
 
     given: dict[str, Any] = {name: in_ring(ring, value) for name, value in parameters.items()}
-    given |= {"h": Number(ring, ring.generators[0]), "grad": _Gradient(target), "noise": Noise(draw)}
+    given |= {"h": Number(ring, ring.generators[0]), "grad": PolynomialGradient(target), "noise": Noise(draw)}
     values = scheme.step(tuple(states), **given, dim=Fraction(dim))
     after = []
     for value, shape in zip(values, scheme.shapes.values(), strict=True):
@@ -170,18 +170,19 @@ def _read_step(
     return ring, laws, after
 
 
-class _Gradient:
+class PolynomialGradient:
     """grad U of all data, for a polynomial U; a fresh minibatch of all data is the same one."""
 
     def __init__(self, target: Target) -> None:
         self._target, self._slopes = target, _slopes(target)
 
     def __call__(self, place: Row) -> Row:
+        """grad U."""
         return Row([_evaluated(slope, place.entries) for slope in self._slopes])
 
     def hessian(self, place: Row, vector: Row) -> Row:
         """H(theta) v, from the derivatives of the slopes."""
-        rows = [[_derivative(slope, j) for j in range(len(self._slopes))] for slope in self._slopes]
+        rows = [[derivative(slope, j) for j in range(len(self._slopes))] for slope in self._slopes]
         bends = [Row([_evaluated(bend, place.entries) for bend in row]) for row in rows]
         return Row([dot(row, vector) for row in bends])
 
@@ -194,7 +195,8 @@ class _Gradient:
         """The rest."""
         return self(place) - self.prior(place)
 
-    def fresh(self) -> _Gradient:
+    def fresh(self) -> PolynomialGradient:
+        """The same."""
         return self
 
 
@@ -215,10 +217,10 @@ def _slopes(target: Target) -> list[Form]:
         form = read_form(target.prior, dim)
     except DefinitionError:
         raise NotClosedError(f"the potential of target.name={target.name!r} is no polynomial") from None
-    return [_derivative(form, i) for i in range(dim)]
+    return [derivative(form, i) for i in range(dim)]
 
 
-def _derivative(form: Form, i: int) -> Form:
+def derivative(form: Form, i: int) -> Form:
     """The derivative by the i-th coordinate."""
     return {(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]}
 
