@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.studies.adaptive.functions import COLD, DIM, HOT, Scales
-from sgverify.checks.studies.adaptive.settings import FIRST, MOMENTUM
+from sgverify.checks.studies.adaptive.settings import FIRST, MOMENTUM, ZETA_OF_CSGLD
 from sgverify.configuration import load_configuration
 from sgverify.samplers import Cyclical, Row, Settings, fixed
 from sgverify.samplers.hitting import NEVER, sample_hits
@@ -20,7 +20,7 @@ from sgverify.targets import build_target
 
 PRECONDITIONED, FLOOR = "psgld-0.999-0.1", 0.1
 ZETA = 3.0
-"""Of the weighted samplers; printed for Griewank's exploration, while those of Table 3 are not at hand."""
+"""Of AWSGLD; printed for Griewank's exploration, while those of Table 3 are not at hand."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Contender:
     evaluations: int = 1
 
 
-def _partition(bins: int) -> Callable[[str, Scales], dict[str, Any]]:
+def _partition(bins: int, zeta: float) -> Callable[[str, Scales], dict[str, Any]]:
     def tables(name: str, scales: Scales) -> dict[str, Any]:
         preset = "optimisation-rastrigin" if name == "rastrigin" else "optimisation"
         high = scales.lowest + scales.height
@@ -50,7 +50,7 @@ def _partition(bins: int) -> Callable[[str, Scales], dict[str, Any]]:
                 "low": scales.lowest,
                 "high": high,
                 "bins": bins,
-                "zeta": ZETA,
+                "zeta": zeta,
             }
         }
 
@@ -68,9 +68,9 @@ CONTENDERS = (
     Contender("SGHMC", "sghmc-momentum-0.001", COLD, momentum=True),
     Contender("cycSGLD", "sgld-euler", COLD, cyclical=True),
     Contender("reSGLD", "resgld", COLD, _ladder, evaluations=2),
-    Contender("CSGLD-10", "csgld", HOT, _partition(10)),
-    Contender("AWSGLD-10", "awsgld", HOT, _partition(10)),
-    Contender("AWSGLD-100", "awsgld", HOT, _partition(100)),
+    Contender("CSGLD-10", "csgld", HOT, _partition(10, ZETA_OF_CSGLD)),
+    Contender("AWSGLD-10", "awsgld", HOT, _partition(10, ZETA)),
+    Contender("AWSGLD-100", "awsgld", HOT, _partition(100, ZETA)),
 )
 
 

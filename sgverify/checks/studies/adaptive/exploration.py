@@ -13,6 +13,7 @@ from sgverify.checks.studies.adaptive.settings import (
     FIRST,
     GRIEWANK,
     MOMENTUM,
+    ZETA_OF_CSGLD,
     Effort,
     Printed,
     find_effort,
@@ -67,7 +68,9 @@ def exploration(effort: str) -> Study:
             "SGHMC is the momentum form (46) with the printed decay. Its velocity forgets itself within tens of iterations, "
             "so a refreshment every 1000, as printed, is left out. Cyclical SGHMC runs from the square root of one printed "
             "learning rate to that of the other. pSGLD leaves out the term Gamma. Of reSGLD, not among the printed "
-            "settings, the cold replica is shown; its ladder is the two printed temperatures.",
+            "settings, the cold replica is shown; its ladder is the two printed temperatures. The zeta of CSGLD is not printed "
+            f"either and is {ZETA_OF_CSGLD:g}: its weights start at 1/30 and are pulled by theta(J)^zeta, so that at AWSGLD's zeta "
+            "they would stay where they start, and CSGLD would be hot SGLD.",
             "theta* is exact for exp(-U/tau) up to the grid's error; the sampler also has a step size, and weights that "
             "are not at their limit yet.",
         ),
@@ -96,6 +99,7 @@ def explorers(printed: Printed, effort: Effort) -> tuple[Explorers, ...]:
     root_cycles = Row(Cyclical(first**0.5, period, last**0.5), (length,))
     friction = (1 - MOMENTUM) / printed.step**0.5
     bins = {"partition": {"preset": printed.preset}}
+    masses = {"partition": {"preset": printed.preset, "zeta": ZETA_OF_CSGLD}}
     ladder = {"exchange": {"ladder": [1.0, printed.high / printed.low]}}
     sgld = _load("sgld-euler")
     return (
@@ -110,7 +114,7 @@ def explorers(printed: Printed, effort: Effort) -> tuple[Explorers, ...]:
             {"friction": friction},
         ),
         Explorers(("reSGLD",), _load("resgld"), plain, printed.low, ladder),
-        Explorers(("CSGLD",), _load("csgld"), plain, printed.high, bins),
+        Explorers(("CSGLD",), _load("csgld"), plain, printed.high, masses),
         Explorers(("AWSGLD",), _load("awsgld"), plain, printed.high, bins),
     )
 

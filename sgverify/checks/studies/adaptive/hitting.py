@@ -19,7 +19,13 @@ from sgverify.checks.studies.adaptive.functions import (
     scales_of,
     share_reached,
 )
-from sgverify.checks.studies.adaptive.settings import CYCLES, MOST, Effort, find_effort
+from sgverify.checks.studies.adaptive.settings import (
+    CYCLES,
+    MOST,
+    ZETA_OF_CSGLD,
+    Effort,
+    find_effort,
+)
 from sgverify.evidence import Study, Table
 from sgverify.samplers.hitting import NEVER
 
@@ -197,7 +203,8 @@ def _notes(effort: Effort) -> tuple[str, ...]:
         f"end too, as not having reached anything later.{cut}",
         "As printed: omega_k = 100/(k^.75 + 1000), 200 for Rastrigin; momentum .9; pSGLD .999 and .1; 10 cycles from 2 to .6 "
         "times the step. Ours: regions from the minimum to the height above it (so the minimum is known to them), "
-        f"zeta = {ZETA:g}.",
+        f"zeta = {ZETA:g} of AWSGLD and {ZETA_OF_CSGLD:g} of CSGLD, whose weights start at 1/m and are pulled by theta(J)^zeta: "
+        "at AWSGLD's zeta they would hardly move.",
         "An iteration of reSGLD takes two gradients, one for each replica, and either of them may reach the minimum. "
         f"A minimum reached at dimension {DIM} says little about high dimensions.",
     )

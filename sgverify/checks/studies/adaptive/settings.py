@@ -12,6 +12,11 @@ MOST = 100_000
 
 CYCLES = 10
 MOMENTUM = 0.9
+ZETA_OF_CSGLD = 1.0
+"""Ours: what is printed at hand is for AWSGLD, whose weights start at 1. Those of CSGLD are masses of m regions, start at 1/m
+and change by at most omega_k theta(J)^(zeta - 1) of themselves in a step: with m = 30 and sum omega_k = 0.9 and 1.6 in the
+explorations that is 1e-6 at zeta = 5 and 2e-3 at zeta = 3 in all, and CSGLD would be hot SGLD. At 1 they move.
+"""
 
 
 @dataclass(frozen=True)
