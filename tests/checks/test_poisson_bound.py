@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from sgverify.checks import make_subject, verify
 from sgverify.checks.judging import pairs_of
 from sgverify.claims import claims
 from sgverify.configuration import load_configuration
+from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import read_generator
 from sgverify.exact.closure.poisson import derivatives, lyapunov_of, rational_form, solve_poisson
@@ -111,6 +113,7 @@ def test_the_assumption_holds_on_the_model_of_the_paper(name: str) -> None:
     ("given", "settings", "said"),
     [
         (leap, BARE, "no V falls along the drift of `newton`"),
+        (leap, PLANE, "no V falls along the drift of `newton`"),
         (frictionless, BARE, "sup_l E V^p is infinite"),
         (warm_euler, BARE, "it asks for phi_bar = 0.916667"),
         ("sgld-euler", {**BARE, "schedule": {"kind": "horizon", "scale": 0.7}}, "sup_l E V^p is infinite"),
@@ -132,6 +135,20 @@ def test_what_has_no_such_function_is_refuted(given: object, settings: dict, sai
 def test_what_is_not_computed_says_why(name: str, settings: dict, verdict: str, said: str) -> None:
     found = evidence_of(name, **settings)
     assert found.verdict == verdict and said in found.reason
+
+
+@pytest.mark.parametrize("bend", [Fraction(0), Fraction(1, 10**30)])
+def test_what_rounds_to_decay_and_does_not_has_no_such_function(
+    bend: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An oscillator that stays or grows, taken for one that decays."""
+    _, generator, _ = read("sghmc-aboba", "theta", BARE)
+    still = {m: c for m, c in generator.drift[1].items() if m != (0, 1)}
+    if bend:
+        still[0, 1] = fmpq(bend.numerator, bend.denominator)
+    monkeypatch.setattr("sgverify.exact.continuous.require_decay", lambda drift: None)
+    with pytest.raises(NotExpandableError, match="sum to 0|not positive definite"):
+        lyapunov_of(replace(generator, drift=(generator.drift[0], still)))
 
 
 def test_assumptions_are_judged_where_they_are_asked_for() -> None:

@@ -15,6 +15,7 @@ from math import perm, prod
 
 from flint import arb, fmpq, fmpq_mat
 
+from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.matrices import to_fmpq, to_fraction
 from sgverify.exact.closure.carrier import NotClosedError
 from sgverify.exact.closure.generator import Generator, add_product
@@ -75,8 +76,22 @@ def lyapunov_of(generator: Generator) -> Lyapunov:
     identity = fmpq_mat(
         a.nrows(), a.nrows(), [int(i == j) for i in range(a.nrows()) for j in range(a.nrows())]
     )
-    found = ContinuousLyapunov(a.transpose(), (identity,)).solve(identity * -1)
+    # An eigenvalue on the axis may round to its left: that P exists and is positive definite is decided in fractions.
+    try:
+        found = ContinuousLyapunov(a.transpose(), (identity,)).solve(identity * -1)
+    except ZeroDivisionError:
+        raise NotExpandableError("two of its eigenvalues sum to 0") from None
+    if not all(minor > 0 for minor in _leading_minors(found)):
+        raise NotExpandableError("the solution of its Lyapunov equation is not positive definite")
     return Lyapunov(found, a.inv() * b * -1)
+
+
+def _leading_minors(matrix: fmpq_mat) -> list[fmpq]:
+    rows = matrix.tolist()
+    return [
+        fmpq_mat(k, k, [entry for row in rows[:k] for entry in row[:k]]).det()
+        for k in range(1, len(rows) + 1)
+    ]
 
 
 def solve_poisson(generator: Generator, phi: Form) -> tuple[Form, Fraction]:
