@@ -110,7 +110,7 @@ def conjugacy(word: Splitting, other: Splitting, *, whole: str = "") -> Conjugac
 
     >>> from sgverify.exact.splitting import read_splitting
     >>> print(conjugacy(read_splitting("BAOA"), read_splitting("BAOAB")))
-    B A/2 O A/2 = u v and B/2 A/2 O A/2 B/2 = v u with u = B/2 A/2 O A/2, v = B/2
+    B A/2 O A/2 = u v and B/2 A/2 O A/2 B/2 = v u with u = B/2, v = B/2 A/2 O A/2
     """
     mine, theirs = _Circle.of(_factors(word), whole), _Circle.of(_factors(other), whole)
     size = len(mine.factors)

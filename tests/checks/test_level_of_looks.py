@@ -63,7 +63,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
 def test_a_schedule_makes_no_more_decisions_than_share_its_level(
     moved_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lengths = {"lengths": [20, 40, 80, 160]}
+    lengths = {"lengths": [400, 800, 1600, 3200]}
     subject = make_subject("sgld-euler", load_configuration({**GAUSSIAN, "sweep": lengths}))
     made: list[tuple[float, int]] = []
 

@@ -149,7 +149,7 @@ def test_what_holds_only_as_h_tends_to_0_says_so() -> None:
             "not a polynomial",
         ),
         (overdamped(lambda x, g, h: g, lambda x, h, T: exp(T) * exp(-T)), "not told from 0"),
-        (overdamped(lambda x, g, h: g * sqrt(3 + 2 * sqrt(2)) / (1 + sqrt(2))), "not told from 0"),
+        (overdamped(lambda x, g, h: g * sqrt(5 + 2 * sqrt(6)) / (sqrt(2) + sqrt(3))), "not told from 0"),
     ],
 )
 def test_what_no_rule_reads_is_refused_by_name(scheme: Scheme, why: str) -> None:

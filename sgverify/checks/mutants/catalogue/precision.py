@@ -24,8 +24,8 @@ MUTANTS = (
     bug(
         "gradient-in-float32",
         "sgverify.samplers.differentiation:Affine.linear",
-        "delta = theta - self.centre",
-        "delta = (theta - self.centre).to(torch.float32).to(theta.dtype)",
+        "return self.times(theta - self.centre)",
+        "return self.times((theta - self.centre).to(torch.float32).to(theta.dtype))",
         reason="the gradient is evaluated in float32",
     ),
     bug(
