@@ -136,7 +136,13 @@ def _settle(
     open_scale = subject.configuration.schedule.scale is None
     look = 0
     for shifts in range(SHIFTS + 1 if open_scale else 1):
-        run = _plan(subject, quantity, kind, alpha, shifts)
+        try:
+            run = _plan(subject, quantity, kind, alpha, shifts)
+        except NoRun:
+            # At a smaller scale the lengths that were asked for forget their start no more: what was found stands.
+            if not shifts:
+                raise
+            break
         for found in _looks_at(subject, run, look):
             look = run.looks.index(found.chains)
             sample, lengths = _sample(subject, run, found)

@@ -285,7 +285,7 @@ def noise_then_gradient(theta, *, h, grad, noise, T):
 
 def test_a_step_that_forgets_its_draws_raises_no_false_alarm() -> None:
     # At half the stability limit 1 - h P is 0 but for rounding: every chain is at the mean, and their spread is rounding.
-    found = evidence_of(noise_then_gradient, schedule={"step": 1 / 21})
+    found = evidence_of(noise_then_gradient, schedule={"step": 0.047619047619047})
     assert found.verdict == "inconclusive"
     assert "rounding hides" in found.reason
     # Which a default step keeps clear of.

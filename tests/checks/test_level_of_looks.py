@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgverify.checks import euler_control as controls
-from sgverify.checks import make_subject, sampled_lengths, sampled_stationary
+from sgverify.checks import make_subject, sampled_forgetting, sampled_lengths, sampled_stationary
 from sgverify.checks import sampled_plan as plans
 from sgverify.checks import sampled_sweep as sweeps
 from sgverify.checks.sampled_rung import Chains, share_of
@@ -63,7 +63,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
 def test_a_schedule_makes_no_more_decisions_than_share_its_level(
     moved_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lengths = {"lengths": [400, 800, 1600, 3200]}
+    lengths = {"lengths": [20, 40, 80, 160]}
     subject = make_subject("sgld-euler", load_configuration({**GAUSSIAN, "sweep": lengths}))
     made: list[tuple[float, int]] = []
 
@@ -72,11 +72,29 @@ def test_a_schedule_makes_no_more_decisions_than_share_its_level(
         return undecided(run.looks.index(sample.chains) >= moved_at)
 
     monkeypatch.setattr(sampled_lengths, "_decide", decide)
+    # At every scale: otherwise the run ends at the first whose chains do not forget their start.
+    monkeypatch.setattr(sampled_forgetting, "FORGOTTEN", 0)
     alpha = sampled_lengths.Fraction(1, 2)
     run, *_ = sampled_lengths._settle(subject, "bias", "horizon", alpha, 1, "the bias")
     assert len({scale for scale, _ in made}) == sampled_lengths.SHIFTS + 1 and len(run.looks) == 3
     assert len(made) <= run.decisions - 1 and {count for _, count in made} == {run.decisions}
     assert moved_at < 2 or len(made) == run.decisions - 1
+
+
+def test_a_smaller_scale_that_does_not_forget_leaves_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = {"lengths": [24, 48, 96, 160]}
+    subject = make_subject("sgld-euler", load_configuration({**GAUSSIAN, "sweep": lengths}))
+    made: list[float] = []
+
+    def decide(subject, run, sample, *rest):
+        made.append(run.scale)
+        return undecided(True)
+
+    monkeypatch.setattr(sampled_lengths, "_decide", decide)
+    *_, decision = sampled_lengths._settle(
+        subject, "bias", "horizon", sampled_lengths.Fraction(1, 2), 1, "the bias"
+    )
+    assert len(set(made)) == 1 and decision.verdict == "inconclusive"
 
 
 def control_in(monkeypatch: pytest.MonkeyPatch, gap: float) -> tuple[controls.Control, list[float]]:
