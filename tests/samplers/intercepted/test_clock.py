@@ -87,7 +87,9 @@ def annealed(theta, *, h, grad, T):
     return theta - h * grad(theta) + (2 * warmth * h) ** 0.5 * torch.randn_like(theta)
 
 
-def test_a_step_that_cools_with_the_time_of_day_is_no_function_of_its_state():
+def test_a_step_that_cools_with_the_time_of_day_is_no_function_of_its_state(monkeypatch):
+    # Clocks are put forward, so that the step must be before its switch however long the tests take.
+    monkeypatch.setitem(annealed.__globals__, "STARTED", time.perf_counter())
     subject = make_subject(torch_step(langevin)(annealed), load_configuration(None))
     found = check_pure_step(subject, find_claim("sgverify/pure-step"))
     assert (
