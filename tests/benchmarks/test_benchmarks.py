@@ -35,6 +35,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         sys.path.remove(str(ROOT))
 
 
+@pytest.mark.power  # their last results are in benchmarks/RESULTS.md
 @pytest.mark.parametrize(
     "name",
     [
