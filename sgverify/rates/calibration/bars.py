@@ -125,6 +125,9 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
     def from_noise(cell: Tally) -> int | None:
         return cell.fitted if cell.name == "zero" and cell.habit is not None else None
 
+    def wrong(where: str, table: str) -> Promise:
+        return Promise(f"false verdicts {where}", lambda cell: cell.wrong, high=FALSE, tables=(table,))
+
     others = [noise for noise in NOISES if noise not in BARRED]
     low, high = f"noise {LOW_NOISE:.1%}", f"noise {HIGH_NOISE:.0%}"
     return [
@@ -147,39 +150,12 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         ),
         Promise("exponents where there is nothing but noise", from_noise, high=FALSE),
         Promise("false verdicts at the other noise levels", at(others, lambda cell: cell.wrong), high=FALSE),
-        Promise(
-            "false verdicts where a term that no fit holds hides nothing or a half",
-            lambda cell: cell.wrong,
-            high=FALSE,
-            tables=("masked-nothing",),
-        ),
-        Promise(
-            "false verdicts where a term that no fit holds hides a fifth",
-            lambda cell: cell.wrong,
-            high=FALSE,
-            tables=("masked-a-fifth",),
-        ),
-        Promise(
-            "false verdicts on chains that are not Gaussian or errors that grow",
-            lambda cell: cell.wrong,
-            high=FALSE,
-            tables=("robustness",),
-        ),
-        Promise(
-            "false verdicts against an Euler control",
-            lambda cell: cell.wrong,
-            high=FALSE,
-            tables=("control",),
-        ),
-        Promise(
-            "false verdicts on rates in the length", lambda cell: cell.wrong, high=FALSE, tables=("lengths",)
-        ),
-        Promise(
-            "false verdicts at other step ratios",
-            lambda cell: cell.wrong,
-            high=FALSE,
-            tables=("step-ratios",),
-        ),
+        wrong("where a term that no fit holds hides nothing or a half", "masked-nothing"),
+        wrong("where a term that no fit holds hides a fifth", "masked-a-fifth"),
+        wrong("on chains that are not Gaussian or errors that grow", "robustness"),
+        wrong("against an Euler control", "control"),
+        wrong("on rates in the length", "lengths"),
+        wrong("at other step ratios", "step-ratios"),
         Promise(
             "false verdicts on rates between the powers of the fits",
             lambda cell: None if by_a_logarithm(cell) else cell.wrong,
@@ -198,10 +174,6 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
             high=production_level(),
             tables=("production",),
         ),
-        Promise(
-            "false verdicts of point nulls", lambda cell: cell.wrong, high=FALSE, tables=("point-nulls",)
-        ),
-        Promise(
-            "false verdicts of screen and confirm", lambda cell: cell.wrong, high=FALSE, tables=("screening",)
-        ),
+        wrong("of point nulls", "point-nulls"),
+        wrong("of screen and confirm", "screening"),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,19 @@ def small() -> Study:
     return build_study("vr-resgld/figure-2", "quick")
 
 
+ALIKE: dict[str, Any] = {
+    "name": "resgld",
+    "temperature": 10.0,
+    "step": 1e-7,
+    "length": 12,
+    "batch": 10,
+    "chains": 3,
+    "middle": 10.0,
+    "exchange": {"ladder": [1.0, 1.0 + 1e-12], "every": 3, "energies": "exact"},
+}
+"""Replicas of one temperature but for 1e-12, so that every swap is taken."""
+
+
 def test_the_barrier_is_that_of_the_sum_over_all_data() -> None:
     x = np.asarray(mixture().data)[:, 0]
 
@@ -29,34 +44,15 @@ def test_the_barrier_is_that_of_the_sum_over_all_data() -> None:
 
 
 def test_swaps_between_equal_temperatures_are_all_taken_and_all_counted() -> None:
-    trail = run(
-        "resgld",
-        temperature=10.0,
-        step=1e-7,
-        length=12,
-        batch=10,
-        chains=3,
-        middle=10.0,
-        exchange={"ladder": [1.0, 1.0 + 1e-12], "every": 3, "energies": "exact"},
-    )
+    trail = run(**ALIKE)
     assert np.atleast_1d(trail.tried).tolist() == np.atleast_1d(trail.accepted).tolist() == [4 * 3]
     assert trail.numbers == list(range(1, 13)) and np.array(trail.theta).shape == (12, 2, 3)
     assert np.all(trail.changes == 0) and np.all(trail.crossings == 0)
 
 
 def test_replicas_in_different_modes_exchange_them_without_a_crossing() -> None:
-    # Of one temperature but for 1e-12, so that every swap is taken: the coldest changes its mode at every third step.
-    trail = run(
-        "resgld",
-        temperature=10.0,
-        step=1e-7,
-        length=12,
-        batch=10,
-        chains=3,
-        middle=10.0,
-        exchange={"ladder": [1.0, 1.0 + 1e-12], "every": 3, "energies": "exact"},
-        places=APART,
-    )
+    # Every swap is taken: the coldest changes its mode at every third step.
+    trail = run(**ALIKE, places=APART)
     coldest, warmest = np.array(trail.theta).swapaxes(0, 1)
     assert (coldest[0] > 25).all() and (warmest[0] < -5).all()
     assert np.all(trail.changes == 4) and np.all(trail.crossings == 0)

@@ -108,11 +108,7 @@ def friction_of_small_steps(theta, p, *, h, grad, D, T):
 def exponential_by_table(theta, p, *, h, grad, D, T):
     """BAOAB whose exp(-D h) is 1 - D h + (D h)^2/2 above D h = 0.3, and its noise is not."""
     c = math.exp(-D * h) if D * h < 0.3 else 1 - D * h + (D * h) ** 2 / 2
-    p = p - h / 2 * grad(theta)
-    theta = theta + h / 2 * p
-    p = c * p + math.sqrt(T * (1 - math.exp(-2 * D * h))) * torch.randn_like(p)
-    theta = theta + h / 2 * p
-    return theta, p - h / 2 * grad(theta)
+    return _baoab(theta, p, h, grad, c, math.sqrt(T * (1 - math.exp(-2 * D * h))))
 
 
 def _baoab(theta, p, h, grad, c, s):
