@@ -60,6 +60,19 @@ def test_import_stays_light(statement: str) -> None:
     assert sorted(loaded.intersection(HEAVY)) == []
 
 
+def test_what_asks_for_no_computation_waits_for_none() -> None:
+    calls = [["--version"], ["--help"], ["verify", "--help"], ["verify"], ["list", "schemes"]]
+    program = (
+        f"import json, sys; from sgverify.cli import main; [main(call) for call in {calls}]; "
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert f"version {sgverify.__version__}" in done.stdout
+    loaded = set(json.loads(done.stderr.splitlines()[-1]))
+    assert "sgverify.cli.commands" in loaded
+    assert sorted(loaded.intersection(HEAVY) - {"click"}) == []
+
+
 def test_a_question_to_an_exact_rung_does_not_wait_for_torch() -> None:
     program = (
         "import sgverify, sys; sgverify.rate('sghmc-aboba', quantity='stationary-bias'); "

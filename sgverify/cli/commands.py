@@ -1,4 +1,8 @@
-"""The commands. Each reads its options, asks one question of the layers below and shows the answer."""
+"""The commands. Each reads its options, asks one question of the layers below and shows the answer.
+
+What computes, reads configurations or writes pages (torch, sympy, scipy, pydantic and seconds to load them) is imported inside
+of the command that needs it: `--help`, `--version`, a wrong call and `list` do not wait for it.
+"""
 
 from __future__ import annotations
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from sgverify.claims import Claim
-from sgverify.configuration.kinds import GRADIENTS, SCHEDULES
 from sgverify.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from sgverify.claims import Claim
 
 KINDS = ("schemes", "targets", "gradients", "schedules", "config", "claims", "checks", "mutants", "face")
 
@@ -20,8 +22,12 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
         return [_row(target.name, target.summary, target.source) for target in TARGETS.values()]
     if kind == "gradients":
+        from sgverify.configuration.kinds import GRADIENTS
+
         return _kinds("gradient", GRADIENTS)
     if kind == "schedules":
+        from sgverify.configuration.kinds import SCHEDULES
+
         return _kinds("schedule", SCHEDULES)
     if kind == "config":
         return _config()

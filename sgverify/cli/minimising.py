@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from sgverify.checks import Subject
-from sgverify.evidence import Evidence
+if TYPE_CHECKING:
+    from sgverify.checks import Subject
+    from sgverify.evidence import Evidence
 
 
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:

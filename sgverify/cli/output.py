@@ -15,12 +15,9 @@ from textwrap import fill
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
-from sgverify.report import explain, fitted_text, summarise, tallied
 
 COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "not-applicable": "bright_black"}
 
@@ -76,6 +73,8 @@ def _show(
     if json_path:
         write_evidence(json_path, evidence, watch.provenance())
     if json_path != "-":
+        from sgverify.report import explain, summarise, tallied
+
         # In the long form what violates comes last, at the reader's prompt.
         shown = sorted(evidence, key=_counts_against) if long else evidence
         inside = [item for item in shown if asked is not None and item.scheme != asked]
@@ -94,6 +93,8 @@ def _show(
 
 def show_fitted(evidence: Evidence) -> None:
     """Print what the points of a rate show by themselves, below the answer."""
+    from sgverify.report import fitted_text
+
     said = fitted_text(evidence)
     if said:
         with quiet_pipe():
@@ -154,6 +155,9 @@ def show_json(document: dict[str, Any], json_path: str) -> None:
 @contextmanager
 def progress(title: str) -> Iterator[Any]:
     """A progress bar with the time left on stderr, only on a terminal: yields `update(text, done, total)`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None

@@ -6,9 +6,6 @@ import os
 from pathlib import Path
 
 import click
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from sgverify.cli import output
 from sgverify.cli.commands import JSON
@@ -97,6 +94,10 @@ def mutants(
 
 def _print(matrix: KillMatrix) -> None:
     """The matrix with one letter for each check."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     from sgverify.report.kill_matrix import LEGEND, LETTERS, cell, killer, mark
 
     console = Console(no_color=bool(os.environ.get("NO_COLOR")) or None)
