@@ -3,7 +3,8 @@
 theta_0 is random and the noise of a minibatch is additive on this model, so that an exact error is a polynomial in the posterior
 mean m and in the data's second, third and fourth cumulants s^2, k_3 and k_4. With theta_l = m + delta_l the bias of theta^2 has
 the terms 1, m^2 and, of minibatches, s^2; the mean square error, of the square of (delta_l^2 + 2 m delta_l) averaged, those
-of second degree in them, and m k_3 and k_4. So a few draws, computed exactly, give all others.
+of second degree in them, and m k_3 and k_4. So a few draws, computed exactly, give all others; and since the noise of full
+gradients is zero, so do theirs the part of minibatches that their noise has no share in.
 """
 
 from __future__ import annotations
@@ -18,15 +19,20 @@ from scipy.linalg import qr, solve
 from sgverify.checks.studies.experiment import experiment
 from sgverify.checks.studies.wording import holds
 
-TERMS: dict[tuple[str, str], Callable[..., Sequence[np.ndarray]]] = {
-    ("bias", "full"): lambda m, s2, k3, k4: (m**0, m**2),
-    ("bias", "iid"): lambda m, s2, k3, k4: (m**0, m**2, s2),
-    ("mse", "full"): lambda m, s2, k3, k4: (m**0, m**2, m**4),
-    ("mse", "iid"): lambda m, s2, k3, k4: (m**0, m**2, m**4, s2, s2**2, m**2 * s2, m * k3, k4),
+TERMS: dict[str, Callable[..., Sequence[np.ndarray]]] = {
+    "bias": lambda m, s2, k3, k4: (m**0, m**2),
+    "mse": lambda m, s2, k3, k4: (m**0, m**2, m**4),
 }
-"""What an error is a linear combination of, by its quantity and the estimator of gradients."""
+"""What an error with full gradients is a linear combination of, by its quantity."""
 
-Evaluate = Callable[[int], float | None]
+ADDED: dict[str, Callable[..., Sequence[np.ndarray]]] = {
+    "bias": lambda m, s2, k3, k4: (s2,),
+    "mse": lambda m, s2, k3, k4: (s2, s2**2, m**2 * s2, m * k3, k4),
+}
+"""What the noise of minibatches adds to it."""
+
+Evaluate = Callable[[str, int], float | None]
+"""An error by the estimator of gradients and the data_seed; None where it diverges."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +44,28 @@ class Draws:
     @cached_property
     def means(self) -> np.ndarray:
         """The posterior mean m of each draw."""
-        return self._cumulants[0]
+        return self.cumulants[0]
 
-    def errors(self, quantity: str, gradient: str, evaluate: Evaluate) -> np.ndarray:
-        """The error at every draw, NaN where it diverges; `evaluate` computes it at one data_seed."""
-        terms, nodes = self._terms(quantity, gradient)
-        if self.count <= len(nodes):
-            return self._each(evaluate)
-        known = [evaluate(int(seed)) for seed in nodes]
+    def errors(
+        self, quantity: str, gradient: str, evaluate: Evaluate, seeds: Sequence[int] | None = None
+    ) -> np.ndarray:
+        """The error at every draw or at those of `seeds`, NaN where it diverges; `evaluate` computes it at one draw."""
+        asked = list(range(self.count) if seeds is None else seeds)
+        estimators = dict.fromkeys(("full", gradient))
+        parts = [(estimator, *_terms(self, quantity, estimator)) for estimator in estimators]
+        if len(asked) <= sum(len(nodes) for _, _, nodes in parts):
+            return self._each(evaluate, gradient, asked)
+        total = np.zeros(self.count)
+        known: list[float | None] = []
+        for estimator, terms, nodes in parts:
+            at_nodes = [evaluate(estimator, int(seed)) for seed in nodes]
+            known += at_nodes
+            if None not in at_nodes:
+                rest = np.array(at_nodes, dtype=np.float64) - total[nodes]
+                total = total + terms @ solve(terms[nodes], rest)
         if all(value is None for value in known):
-            return np.full(self.count, np.nan)
-        if any(value is None for value in known):
-            return self._each(evaluate)
-        return np.asarray(terms @ solve(terms[nodes], np.array(known, dtype=np.float64)))
+            return np.full(len(asked), np.nan)
+        return self._each(evaluate, gradient, asked) if None in known else total[asked]
 
     def judged(self, answers: Sequence[np.ndarray | bool]) -> tuple[str, str]:
         """At which |m| a statement holds, and its verdict; each answer is one for each draw, or one for all of them."""
@@ -66,11 +81,12 @@ class Draws:
             parts.append(f"{word} at {len(here)} of {self.count}: {where}")
         return "; ".join(parts), said[0] if len(set(said)) == 1 else "depends on the data"
 
-    def _each(self, evaluate: Evaluate) -> np.ndarray:
-        return np.array([evaluate(seed) for seed in range(self.count)], dtype=np.float64)
+    @staticmethod
+    def _each(evaluate: Evaluate, gradient: str, seeds: Sequence[int]) -> np.ndarray:
+        return np.array([evaluate(gradient, seed) for seed in seeds], dtype=np.float64)
 
     @cached_property
-    def _cumulants(self) -> np.ndarray:
+    def cumulants(self) -> np.ndarray:
         """m, s^2, k_3, k_4 of each draw. Shape (4, count)."""
         rows = []
         for seed in range(self.count):
@@ -80,12 +96,17 @@ class Draws:
             rows.append((float(target.mean[0]), second, third, fourth - 3 * second**2))
         return np.array(rows).T
 
-    def _terms(self, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
-        """The terms at each draw, shape (count, k), and the k draws that tell them apart best."""
-        terms = np.stack(TERMS[quantity, gradient](*self._cumulants), axis=1)
-        # Columns of one size: those of pivoted QR are then the draws that are farthest from what the others span.
-        _, _, order = qr((terms / np.abs(terms).max(axis=0)).T, pivoting=True)
-        return terms, order[: terms.shape[1]]
+
+@cache
+def _terms(draws: Draws, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
+    """The terms at each draw, shape (count, k), and k draws: the first one, and those that tell them apart best."""
+    terms = np.stack((TERMS if gradient == "full" else ADDED)[quantity](*draws.cumulants), axis=1)
+    # Columns of one size: those of pivoted QR are then the draws that are farthest from what the others span. The first
+    # draw, of which curves are shown, is computed in any case: made the largest, it is taken first.
+    columns = (terms / np.abs(terms).max(axis=0)).T
+    columns[:, 0] *= 2 * np.linalg.norm(columns, axis=0).max() / np.linalg.norm(columns[:, 0])
+    _, _, order = qr(columns, pivoting=True)
+    return terms, order[: terms.shape[1]]
 
 
 @cache

@@ -189,8 +189,8 @@ def _claims(friction: float, draws: Draws) -> Table:
 def _over(draws: Draws, scheme: str, gradient: str, friction: float, step: float) -> np.ndarray:
     """The biases at one step size over draws of the data."""
 
-    def bias(seed: int) -> float | None:
-        found = experiment(scheme, gradient, friction, seed).at_step("bias", step, settings.LONG)
+    def bias(estimator: str, seed: int) -> float | None:
+        found = experiment(scheme, estimator, friction, seed).at_step("bias", step, settings.LONG)
         return None if found is None else found.value
 
     return draws.errors("bias", gradient, bias)

@@ -277,7 +277,9 @@ def over_draws(
 ) -> np.ndarray:
     """One error of a curve over draws of the data."""
     return draws.errors(
-        quantity, gradient, lambda seed: trace(kind, quantity, gradient, friction, alpha, seed)(length)
+        quantity,
+        gradient,
+        lambda estimator, seed: trace(kind, quantity, estimator, friction, alpha, seed)(length),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -12,7 +12,6 @@ import numpy as np
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.draws import Draws
 from sgverify.checks.studies.experiment import Experiment, experiment
-from sgverify.exact.ball import Certified
 
 APART = 5
 """Of the scales, every so many are looked at before those around the best."""
@@ -71,8 +70,7 @@ class Tuned:
 
     def value(self, quantity: str, length: int) -> float | None:
         """The exact error with the selected constants at another length; None where it diverges."""
-        found = _at(self.chain, self.kind)(quantity, self.own_scale, self.alpha, length)
-        return None if found is None else found.value
+        return _error(self.chain, self.kind, quantity, self.own_scale, self.alpha, length)
 
 
 def grid_of(kind: str) -> tuple[Fraction, ...]:
@@ -95,11 +93,11 @@ def tuned(
         chain = experiment(contender.scheme, gradient, friction)
         gone = []
         for scale in grid_of(kind)[::thinning]:
-            found = _at(chain, kind)(quantity, scale * contender.shrink, alpha, length)
+            found = _error(chain, kind, quantity, scale * contender.shrink, alpha, length)
             if found is None:
                 gone.append(scale)
-            elif best is None or abs(found.value) < best[0]:
-                best = (abs(found.value), friction, scale)
+            elif best is None or abs(found) < best[0]:
+                best = (abs(found), friction, scale)
         diverging.append((friction, tuple(gone)))
     if best is None:
         raise ValueError(f"{contender.name}: every choice of the grid diverges at L = {length}")
@@ -114,17 +112,26 @@ class TunedOver:
     contender: Contender
     gradient: str
     kind: str
-    alpha: Fraction
     selected: tuple[tuple[float, Fraction], ...]
+    draws: Draws
 
     def values(self, quantity: str, length: int) -> np.ndarray:
         """The exact errors at a length, each draw with its own constants; NaN where they diverge."""
-        found = []
-        for seed, (friction, scale) in enumerate(self.selected):
-            chain = experiment(self.contender.scheme, self.gradient, friction, seed)
-            error = _at(chain, self.kind)(quantity, scale * self.contender.shrink, self.alpha, length)
-            found.append(np.nan if error is None else error.value)
-        return np.array(found)
+        found = np.empty(len(self.selected))
+        for friction, scale in dict.fromkeys(self.selected):
+            seeds = [seed for seed, own in enumerate(self.selected) if own == (friction, scale)]
+            found[seeds] = _over_draws(
+                self.draws,
+                self.contender,
+                self.gradient,
+                friction,
+                self.kind,
+                quantity,
+                scale,
+                length,
+                seeds,
+            )
+        return found
 
 
 @cache
@@ -142,15 +149,10 @@ def tuned_over(
     |bias| has a dip wherever the bias changes its sign, and is searched value by value. The mean square error, which costs
     more, is taken to have one valley over the scale: between the neighbours of the best of every `APART`-th value.
     """
-    alpha, scales = settings.BEST_RATES[contender.scheme][quantity], grid_of(kind)[::thinning]
+    scales = grid_of(kind)[::thinning]
 
     def errors(friction: float, scale: Fraction) -> np.ndarray:
-        def error(seed: int) -> float | None:
-            chain = experiment(contender.scheme, gradient, friction, seed)
-            found = _at(chain, kind)(quantity, scale * contender.shrink, alpha, length)
-            return None if found is None else found.value
-
-        sizes = abs(draws.errors(quantity, gradient, error))
+        sizes = abs(_over_draws(draws, contender, gradient, friction, kind, quantity, scale, length))
         return np.where(np.isnan(sizes), np.inf, sizes)
 
     choices: list[tuple[float, Fraction]] = []
@@ -165,8 +167,35 @@ def tuned_over(
             choices.append((friction, scales[k]))
             sizes.append(found)
     selected = np.array(sizes).argmin(axis=0)
-    return TunedOver(contender, gradient, kind, alpha, tuple(choices[place] for place in selected))
+    return TunedOver(contender, gradient, kind, tuple(choices[place] for place in selected), draws)
 
 
-def _at(chain: Experiment, kind: str) -> Callable[[str, Fraction, Fraction, int], Certified | None]:
-    return chain.at_horizon if kind == "horizon" else chain.at_power
+def _over_draws(
+    draws: Draws,
+    contender: Contender,
+    gradient: str,
+    friction: float,
+    kind: str,
+    quantity: str,
+    scale: Fraction,
+    length: int,
+    seeds: Sequence[int] | None = None,
+) -> np.ndarray:
+    """The exact errors with one pair of constants at every draw of the data, or at those of `seeds`."""
+    alpha = settings.BEST_RATES[contender.scheme][quantity]
+
+    def error(estimator: str, seed: int) -> float | None:
+        chain = experiment(contender.scheme, estimator, friction, seed)
+        return _error(chain, kind, quantity, scale * contender.shrink, alpha, length)
+
+    return draws.errors(quantity, gradient, error, seeds)
+
+
+@cache
+def _error(
+    chain: Experiment, kind: str, quantity: str, scale: Fraction, alpha: Fraction, length: int
+) -> float | None:
+    """One exact error, computed once: the searches of a draw, over draws and of other figures meet at many."""
+    at = chain.at_horizon if kind == "horizon" else chain.at_power
+    found = at(quantity, scale, alpha, length)
+    return None if found is None else found.value

@@ -21,11 +21,11 @@ def test_an_error_is_that_polynomial_of_the_data(
     quantity: str, gradient: str, nodes: int, scheme: str, kind: str
 ) -> None:
     draws = draws_of(24)
-    asked: list[int] = []
+    asked: list[tuple[str, int]] = []
 
-    def error(seed: int) -> float:
-        asked.append(seed)
-        chain = experiment(scheme, gradient, 10.0, seed)
+    def error(estimator: str, seed: int) -> float:
+        asked.append((estimator, seed))
+        chain = experiment(scheme, estimator, 10.0, seed)
         at = chain.at_horizon if kind == "horizon" else chain.at_power
         found = at(quantity, Fraction(1, 500), Fraction(1, 3), 40)
         assert found is not None
@@ -33,14 +33,19 @@ def test_an_error_is_that_polynomial_of_the_data(
 
     whole = draws.errors(quantity, gradient, error)
     assert len(asked) == nodes
-    for seed in [seed for seed in range(24) if seed not in asked][:3]:
-        assert whole[seed] == pytest.approx(error(seed), rel=1e-10)
+    # The first draw is that of the curves, and the part without noise is shared with full gradients.
+    assert {("full", 0), (gradient, 0)} <= set(asked)
+    used = {seed for _, seed in asked}
+    for seed in [seed for seed in range(24) if seed not in used][:3]:
+        assert whole[seed] == pytest.approx(error(gradient, seed), rel=1e-10)
+    few = [5, 3, 20][: nodes - 1]
+    np.testing.assert_allclose(draws.errors(quantity, gradient, error, few), whole[few], rtol=1e-10)
 
 
 def test_where_some_draws_diverge_each_is_computed() -> None:
-    found = draws_of(24).errors("bias", "full", lambda seed: None if seed % 2 else float(seed))
+    found = draws_of(24).errors("bias", "full", lambda _, seed: None if seed % 2 else float(seed))
     np.testing.assert_array_equal(np.isnan(found), [seed % 2 == 1 for seed in range(24)])
-    assert np.isnan(draws_of(24).errors("bias", "full", lambda seed: None)).all()
+    assert np.isnan(draws_of(24).errors("bias", "iid", lambda _, seed: None)).all()
     assert smaller(np.array([1.0, np.nan, -1.0]), np.array([np.nan, 1.0, 2.0])).tolist() == [
         True,
         False,
