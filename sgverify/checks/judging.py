@@ -13,6 +13,7 @@ from sgverify.checks.finite_time import alpha_of, why_no_rate
 from sgverify.checks.isolation import isolated, raised_on
 from sgverify.checks.local_order import STATED
 from sgverify.checks.making import unsettled
+from sgverify.checks.orbits import told_of_orbits
 from sgverify.checks.progress import Interrupted, listening, settled_before
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
@@ -177,7 +178,8 @@ def run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool = True
 
 def _run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool) -> Evidence:
     applies, reason = _applies(subject, claim, quantity) if ask else (True, "")
-    escaping = {"scheme.ergodic", "scheme.escapes"} & claim.needs and not claim.escaping and subject.escape
+    ergodic = bool({"scheme.ergodic", "scheme.escapes"} & claim.needs) and not claim.escaping
+    escaping = ergodic and subject.escape
     if not applies and "scheme.ergodic" in claim.needs and subject.affine:
         # A chain without an invariant law is refused with its spectral radius, never passed over.
         _ = subject.step_sizes.default
@@ -189,6 +191,8 @@ def _run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool) -> E
         if applies
         else unsettled(subject, claim, quantity, reason, "not-applicable")
     )
+    if ergodic and evidence.verdict == "conforms":
+        evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(subject.orbits)}")
     return evidence if ask else _outside(subject, claim, evidence)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+from sgverify.checks.orbits import orbits_of
 from sgverify.checks.prior_part import prior_part
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import contracting_step, typical_step
@@ -23,7 +24,7 @@ from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch,
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers import LARGEST_MULTIPLICATIVE, LARGEST_WITH_SNAPSHOT
-from sgverify.exact.escape import DriftEscape, drift_escape
+from sgverify.exact.escape import Orbits
 from sgverify.exact.multiplicative.snapshot_stability import SnapshotStability
 from sgverify.exact.multiplicative.stability import SECOND, MomentStability
 from sgverify.exact.posterior import posterior_average
@@ -216,10 +217,11 @@ class Subject:
     @property
     def step(self) -> float:
         """The configured step size, or its default: half the stability limit where it is known, else a typical step."""
-        return self.configuration.schedule.step or self._default_step
+        return self.configuration.schedule.step or self.usual_step
 
     @property
-    def _default_step(self) -> float:
+    def usual_step(self) -> float:
+        """The step size where none is configured."""
         if self.felt.quadratic:
             try:
                 return self.step_sizes.default
@@ -233,31 +235,22 @@ class Subject:
         return step
 
     @property
-    def escape(self) -> DriftEscape | None:
-        """How chains escape on a potential that is not quadratic, at the step that is asked about; None where none is seen to.
+    def escape(self) -> Orbits | None:
+        """How chains escape at the step that is asked about; None where none is seen to."""
+        found = self.orbits
+        return found if isinstance(found, Orbits) and found.gone else None
 
-        What no reading follows is not looked at: torch code, memory, states other than theta and p, positive ones.
-        """
-        key = ("escape", self.configuration.schedule.step, self.configuration.schedule.scale)
+    @property
+    def orbits(self) -> Orbits | str:
+        """Starts that were followed at the step that is asked about, or why none was."""
+        key = ("orbits", self.configuration.schedule.step, self.configuration.schedule.scale)
         if key not in self.shared:
-            self.shared[key] = self._escape()
-        found: DriftEscape | None = self.shared[key]
+            try:
+                self.shared[key] = orbits_of(self)
+            except SgverifyError as error:
+                self.shared[key] = f"no start was followed: {error}"
+        found: Orbits | str = self.shared[key]
         return found
-
-    def _escape(self) -> DriftEscape | None:
-        scheme = self.scheme
-        followed = isinstance(scheme, Scheme) and not scheme.memory and set(scheme.state) <= {"theta", "p"}
-        if not followed or self.felt.quadratic or scheme.dynamics.positive:
-            return None
-        given = {
-            name: float(value) for name, value in self.model_parameters.items() if name in scheme.parameters
-        }
-        try:
-            return drift_escape(
-                scheme, self.felt, given, self.metric, self.scale, self.configuration.temperature
-            )
-        except SgverifyError:
-            return None
 
     @property
     def scale(self) -> float:

@@ -83,7 +83,8 @@ class TorchSubject(Subject):
         return "torch code is read at nodes of a quadrature, not as an exact map"
 
     @property
-    def _default_step(self) -> float:
+    def usual_step(self) -> float:
+        """The step size where none is configured."""
         return share_of_time_scale(
             self.scheme.dynamics, self.felt.curvature_float64(self.configuration.temperature)
         )

@@ -271,14 +271,43 @@ def step_in_long_double(
             grad=gradient,
             noise=Noise(lambda law: carrier(np.asarray(next(drawn), dtype=EXTENDED))),
             dim=dim,
-            metric=LongDoubleMetric(metric)
-            if isinstance(metric, CoordinateMetric)
-            else LongDoubleRootMatrix(metric),
+            metric=_metric_ingredient(metric),
             **given,
         )
     return [
         np.broadcast_to(value.value, np.shape(before)) for value, before in zip(values, state, strict=True)
     ]
+
+
+def start_in_long_double(
+    scheme: Scheme,
+    state: Sequence[np.ndarray],
+    *,
+    h: float,
+    gradient: LongDoubleGradient,
+    parameters: Mapping[str, float],
+    dim: int,
+    metric: CoordinateMetric | MatrixMetric,
+) -> list[np.ndarray]:
+    """The states of the dynamics and the memory that a definition starts there, its draws at 0; shapes as of the states."""
+    with np.errstate(all="ignore"):
+        values = scheme.start_memory(
+            tuple(LongDouble(np.asarray(value, dtype=EXTENDED)) for value in state),
+            grad=gradient,
+            noise=Noise(lambda law: LongDouble(np.zeros(np.shape(state[0]), dtype=EXTENDED))),
+            dim=dim,
+            metric=_metric_ingredient(metric),
+            **{name: LongDouble(EXTENDED(value)) for name, value in {**parameters, "h": h}.items()},
+        )
+    shapes = [*(np.shape(value) for value in state), *(np.shape(state[0]) for _ in scheme.memory)]
+    return [
+        np.broadcast_to(value.value if isinstance(value, LongDouble) else EXTENDED(float(value)), shape)
+        for value, shape in zip(values, shapes, strict=True)
+    ]
+
+
+def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> LongDoubleMetric | LongDoubleRootMatrix:
+    return LongDoubleMetric(metric) if isinstance(metric, CoordinateMetric) else LongDoubleRootMatrix(metric)
 
 
 def _rounded(value: Any) -> np.ndarray:
@@ -370,4 +399,11 @@ def _(draw: LongDouble) -> LongDouble:
     return type(draw)(draw.value[..., :1])
 
 
-__all__ = ["BITS", "Coarse", "LongDouble", "LongDoubleGradient", "step_in_long_double"]
+__all__ = [
+    "BITS",
+    "Coarse",
+    "LongDouble",
+    "LongDoubleGradient",
+    "start_in_long_double",
+    "step_in_long_double",
+]

@@ -1,4 +1,4 @@
-"""Chains that a step without noise carries off to infinity: told from those that come back, in any dimension."""
+"""Chains that a step carries off to infinity: told from those that come back, in any dimension and any state variable."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sgverify.checks.judging import judge_pair, run_check
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.exact.escape import DriftEscape
-from sgverify.schemes import langevin, scheme, sqrt
+from sgverify.exact.escape import Orbits
+from sgverify.schemes import dot, exp, langevin, scheme, sqrt, thermostat
 
 
 @scheme(langevin, order=1)
@@ -22,7 +22,34 @@ def tamed(theta, *, h, grad, noise, T):
     return theta - h * g / sqrt(1 + h * h * g * g) + sqrt(2 * T * h) * noise()
 
 
-def escape(given: Any, **target: Any) -> DriftEscape | None:
+@scheme(langevin, order=1)
+def repelled(theta, *, h, grad, noise, T):
+    """The force points outwards from |g| = 1000 on, and grows no faster than the state."""
+    g = grad(theta)
+    return theta - h * g * (1 - g * g / 10**6) / (1 + g * g / 10**6) + sqrt(2 * T * h) * noise()
+
+
+@scheme(langevin, order=1, memory={"m": lambda theta, *, grad: grad(theta)})
+def remembering(theta, m, *, h, grad, noise, T):
+    """A memory that blows up beside a position that does not."""
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise(), m + h * m * dot(m, m)
+
+
+@scheme(thermostat, order=1)
+def implicit_friction(theta, p, xi, *, h, grad, noise, dim, D, T):
+    """Beyond its pole at xi = -1/h the friction damps again, and falls without end."""
+    p = (p - h * grad(theta) + sqrt(2 * D * T * h) * noise()) / (1 + h * xi)
+    return theta + h * p, p, xi + h * (dot(p, p) / dim - T)
+
+
+@scheme(thermostat, order=1)
+def exact_friction(theta, p, xi, *, h, grad, noise, dim, D, T):
+    """What exp(-h xi) throws out comes back."""
+    p = exp(-h * xi) * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
+    return theta + h * p, p, xi + h * (dot(p, p) / dim - T)
+
+
+def escape(given: Any, **target: Any) -> Orbits | None:
     return make_subject(given, load_configuration(target=target)).escape
 
 
@@ -48,6 +75,42 @@ def test_explicit_steps_escape_where_the_drift_is_cubic(name: str, dim: int) -> 
 )
 def test_what_comes_back_does_not_escape(given: Any, target: dict[str, Any]) -> None:
     assert escape(given, **target) is None
+
+
+GAUSSIAN = {"name": "gaussian"}
+
+
+@pytest.mark.parametrize(
+    ("given", "along"),
+    [
+        ("sgnht-euler", "p"),
+        ("sgnht-euler-explicit", "theta"),
+        ("sgrld-euler", "theta"),
+        (repelled, "theta"),
+        (remembering, "theta"),
+        (implicit_friction, "xi"),
+    ],
+)
+def test_steps_that_are_no_affine_map_escape_on_a_gaussian_too(given: Any, along: str) -> None:
+    target = {} if isinstance(given, str) else GAUSSIAN
+    found = make_subject(given, load_configuration(target=target)).escape
+    assert found is not None and found.along == along
+
+
+@pytest.mark.parametrize("given", ["sgnht-aboba", exact_friction, tamed])
+@pytest.mark.parametrize("precision", [1.0, 1e4])
+@pytest.mark.parametrize("share", [1.0, 0.01])
+def test_steps_that_hold_do_not_escape_on_a_gaussian(given: Any, precision: float, share: float) -> None:
+    step = share * make_subject(given, load_configuration(target={**GAUSSIAN, "precision": precision})).step
+    asked = load_configuration(target={**GAUSSIAN, "precision": precision}, schedule={"step": step})
+    assert make_subject(given, asked).escape is None
+
+
+def test_an_edge_of_a_thermostat_is_where_its_momentum_turns_over() -> None:
+    """From p with h^2 p^2 > 2 on, p -> (1 - h xi) p with xi ~ h p^2 grows: tried in doublings, from somewhat nearer on."""
+    found = make_subject("sgnht-euler", load_configuration(target=GAUSSIAN, schedule={"step": 0.01})).escape
+    assert found is not None and found.along == "p"
+    assert 2**0.5 / 0.01 / 4 <= found.distance <= 2 * 2**0.5 / 0.01
 
 
 def test_the_distance_is_that_of_the_edge_within_a_factor_of_two() -> None:
