@@ -96,7 +96,7 @@ class Orbits:
 
     def __str__(self) -> str:
         if not self.gone:
-            return f"none escaped of {self.followed}"
+            return f"none was carried off to infinity of {self.followed}"
         return (
             f"escape: at h={self.step:.3g} a chain that starts {self.distance:.3g} from the mean of {self.along} is carried off to "
             f"infinity: the drift outruns the step, and the chain is transient (followed, which is no proof: {self.followed}; "
