@@ -9,6 +9,7 @@ from typing import Any
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import why_no_expansion
 from sgverify.checks.facts import facts_of
+from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.noise_certificate import noise_certificate
@@ -53,7 +54,7 @@ def compare(subject: Subject, claim: Claim, comparison: Comparison) -> Evidence:
     law = InvariantLaw(subject.model)
     steps = default_steps(subject)
     subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
-    points = [_point(law, comparison, step) for step in steps]
+    points = with_zeros(subject, [_point(law, comparison, step) for step in steps])
     prediction = claim.predict(check, facts_of(subject, "fixed", None))
     what = _name(law, comparison)
     certificate: dict[str, Any] = {"law": _law_text(law)}

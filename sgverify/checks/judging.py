@@ -10,6 +10,7 @@ from functools import partial
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of, why_no_rate
+from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.isolation import isolated, raised_on
 from sgverify.checks.local_order import STATED
 from sgverify.checks.making import unsettled
@@ -193,6 +194,7 @@ def _run_check(subject: Subject, claim: Claim, quantity: str, *, ask: bool) -> E
     )
     if ergodic and evidence.verdict == "conforms":
         evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(subject.orbits)}")
+    evidence = up_to_rounding(subject, evidence)
     return evidence if ask else _outside(subject, claim, evidence)
 
 

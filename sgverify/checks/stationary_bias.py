@@ -9,6 +9,7 @@ from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
+from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.memory_bias import bias_of_memory
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
@@ -65,7 +66,9 @@ def _settled(subject: Subject, claim: Claim) -> Evidence:
     steps = default_steps(subject)
     if subject.affine:
         subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
-    points = [_point(answers, step) for step in steps]
+    points = with_zeros(
+        subject, [_point(answers, step) for step in steps], lambda: subject.reference_average.value
+    )
     prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
     what = f"the stationary bias of {subject.observable}"
     try:

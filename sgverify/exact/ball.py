@@ -17,6 +17,7 @@ from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import SgverifyError
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.rounded import Rounded
 
 STARTING_BITS = 192
 RELATIVE_ERROR = 1e-12
@@ -94,9 +95,11 @@ def number(value: Any) -> arb:
     return arb(value)
 
 
-def enclosed(value: Algebraic) -> arb:
-    """The ball of an exact irrational number at the working precision."""
-    low, high = value.enclosure(int(flint.ctx.prec) + 8)
+def enclosed(value: Algebraic | Rounded) -> arb:
+    """The ball of an exact irrational number at the working precision, or of an interval."""
+    low, high = (
+        (value.low, value.high) if isinstance(value, Rounded) else value.enclosure(int(flint.ctx.prec) + 8)
+    )
     return number(low).union(number(high))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import Irrational, Surd
 
 SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(1, 6)
@@ -136,6 +137,8 @@ def number_text(value: Any) -> tuple[str, int]:
     if isinstance(value, Algebraic):
         # Python would round 2**(1/3); `sgverify.schemes.read_number` keeps what the text says.
         return f"read_number({str(value)!r})".replace("'", '"'), ATOM
+    if isinstance(value, Rounded):
+        value = float(value)
     if isinstance(value, Fraction) and value.denominator != 1:
         return f"{value.numerator}/{value.denominator}", PRODUCT
     shown = repr(value) if isinstance(value, float) else str(value)

@@ -49,7 +49,7 @@ class _OfStep(Arithmetic):
         self.value, self.kept = value, kept
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, _Absorbing):
+        if isinstance(other, Absorbing):
             return other
         number = other.value if isinstance(other, _OfStep) else float(other)
         return _OfStep(operation(self.value, number), self.kept)
@@ -61,19 +61,20 @@ class _OfStep(Arithmetic):
         return _OfStep(-self.value, self.kept)
 
 
-class _Absorbing(Arithmetic):
+class Absorbing(Arithmetic):
     """What depends on more than h, and with it everything that is made of it."""
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         return self
 
-    def __pow__(self, exponent: int) -> _Absorbing:
+    def __pow__(self, exponent: int) -> Absorbing:
         return self
 
-    def __neg__(self) -> _Absorbing:
+    def __neg__(self) -> Absorbing:
         return self
 
-    def __call__(self, *_: Any) -> _Absorbing:
+    def __call__(self, *_: Any) -> Absorbing:
+        """A gradient or a metric, asked anywhere."""
         return self
 
     fresh = prior = likelihood = hessian = __call__
@@ -84,7 +85,7 @@ def _arguments(
     scheme: Scheme, parameters: Mapping[str, float], dim: int, steps: np.ndarray
 ) -> list[np.ndarray]:
     kept: list[Any] = []
-    rest = _Absorbing()
+    rest = Absorbing()
     given: dict[str, Any] = {
         name: _OfStep(np.full_like(steps, value), kept) for name, value in parameters.items()
     }
@@ -145,23 +146,23 @@ def _(value: _OfStep) -> _OfStep:
 @expm1.register
 @sqrt.register
 @first_entry.register
-def _(value: _Absorbing) -> _Absorbing:
+def _(value: Absorbing) -> Absorbing:
     return value
 
 
 @dot.register
-def _(left: _Absorbing, right: Any) -> _Absorbing:
+def _(left: Absorbing, right: Any) -> Absorbing:
     return left
 
 
 @constants_like.register
-def _(like: _Absorbing, numbers: tuple[Any, ...]) -> _Absorbing:
+def _(like: Absorbing, numbers: tuple[Any, ...]) -> Absorbing:
     return like
 
 
 @linear_image.register
-def _(vector: _Absorbing, rows: tuple[Any, ...]) -> _Absorbing:
+def _(vector: Absorbing, rows: tuple[Any, ...]) -> Absorbing:
     return vector
 
 
-__all__ = ["switches"]
+__all__ = ["Absorbing", "switches"]

@@ -10,6 +10,7 @@ from sgverify.errors import SgverifyError
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import Surd
 
 NUMBER, SCALAR, VECTOR, MATRIX = "number", "scalar", "vector", "matrix"
@@ -203,4 +204,4 @@ def _check_vector(name: str, value: Abstract) -> None:
 
 def is_exact(value: object) -> bool:
     """Whether `value` is a number that stands for itself: a subclass, such as numpy's, is a foreign one."""
-    return type(value) in (int, float, Fraction, Surd, Algebraic)
+    return type(value) in (int, float, Fraction, Surd, Algebraic, Rounded)

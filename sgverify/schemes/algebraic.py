@@ -17,7 +17,7 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.monomials import Generator, Monomial, check_together, enclosure_of, product_of, text_of
 from sgverify.schemes.real_root import Root, isolate
-from sgverify.schemes.surd import Irrational, Surd, exact
+from sgverify.schemes.surd import Irrational, Surd, exact, is_rounded
 from sgverify.schemes.whole_numbers import prime_powers
 
 MOST_DIMENSIONS = 120
@@ -31,7 +31,8 @@ Basis = tuple[Monomial, ...]
 class Algebraic(Irrational):
     """An irrational number as {monomial: rational}; a monomial is a product of g^e, each g a prime or a `Root`.
 
-    Sums, products, quotients and whole powers are closed; a rational result is handed back as `Fraction`.
+    Sums, products, quotients and whole powers are closed; a rational result is handed back as `Fraction`. Beside a float
+    that is itself rounded it is a float too.
     """
 
     __slots__ = ("terms",)
@@ -69,6 +70,8 @@ class Algebraic(Irrational):
         return self
 
     def __add__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) + other
         right = _terms(other)
         if right is None:
             return NotImplemented
@@ -87,6 +90,8 @@ class Algebraic(Irrational):
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) * other
         right = _terms(other)
         if right is None:
             return NotImplemented
@@ -100,10 +105,14 @@ class Algebraic(Irrational):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) / other
         right = _terms(other)
         return NotImplemented if right is None else self * _inverse(right)
 
     def __rtruediv__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return other / float(self)
         return NotImplemented if _terms(other) is None else _inverse(self.terms) * other
 
     def __pow__(self, exponent: int) -> Any:
@@ -248,8 +257,8 @@ def _inverse(terms: Terms) -> Any:
     return Algebraic.make({monomial: row[-1] for monomial, row in zip(basis, rows, strict=True)})
 
 
-def _sign(value: Algebraic | Fraction) -> int:
-    if isinstance(value, Fraction):
+def _sign(value: Algebraic | Fraction | float) -> int:
+    if isinstance(value, Fraction | float):
         return (value > 0) - (value < 0)
     bits = 64
     while True:  # an irrational number is not 0

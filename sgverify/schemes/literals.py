@@ -2,17 +2,21 @@
 
 `math.sqrt(2)` stands for a root and 1 - 0.9 for a tenth, and read as the decimals that they print as they would make a right
 step one that is wrong by 1e-16. No run of a step tells numbers apart that are so near: what is read changes by less than
-the roundings of the few operations that made the float.
+the roundings of the few operations that made the float. A float that stands for no simple number, such as math.cos(0.3), is
+some number within these roundings, an interval: cos^2 + sin^2 = 1 is then neither proved nor false, and holds up to rounding.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import LONGEST_DECIMAL, Irrational, Surd, exact, sqrt_of_rational
 
 ROUNDINGS = 8
@@ -26,15 +30,29 @@ LEADING, LINEAR = 48, 96
 """The largest coefficients of a quadratic equation that a float is recognised as a root of."""
 
 
+_MET: ContextVar[dict[float, None] | None] = ContextVar("met", default=None)
+
+
+@contextmanager
+def intervals_met() -> Iterator[dict[float, None]]:
+    """Within, every float that is read as an interval is kept."""
+    found: dict[float, None] = {}
+    token = _MET.set(found)
+    try:
+        yield found
+    finally:
+        _MET.reset(token)
+
+
 def literal(value: Any) -> Fraction | Irrational:
     """The exact number that a literal stands for: as `exact`, and of a float that is no short decimal the nearest simple number.
 
     A fraction, a decimal of a few digits, the root of a fraction, or the root of a small quadratic equation; where there is none
-    within `ROUNDINGS` roundings it is the decimal.
+    within `ROUNDINGS` roundings it is the interval of these.
 
     >>> import math
-    >>> literal(0.1 + 0.2), literal(1 - 0.9), literal(math.sqrt(2)), literal(0.1234567890123)
-    (Fraction(3, 10), Fraction(1, 10), 1*sqrt(2), Fraction(1234567890123, 10000000000000))
+    >>> literal(0.1 + 0.2), literal(1 - 0.9), literal(math.sqrt(2)), str(literal(math.cos(0.3)))
+    (Fraction(3, 10), Fraction(1, 10), 1*sqrt(2), '0.955336489126 +/- 8.5e-16')
     """
     found = exact(value)
     if (
@@ -44,7 +62,15 @@ def literal(value: Any) -> Fraction | Irrational:
     ):
         return found
     simple = _simple(value)
-    return found if simple is None else simple
+    return _interval(value) if simple is None else simple
+
+
+def _interval(value: float) -> Rounded:
+    met = _MET.get()
+    if met is not None:
+        met[abs(value)] = None
+    middle, radius = Fraction(value), abs(Fraction(value)) * ROUNDINGS / 2**53
+    return Rounded(middle - radius, middle + radius)
 
 
 @lru_cache(maxsize=1024)

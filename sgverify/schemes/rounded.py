@@ -1,4 +1,4 @@
-"""A printed decimal as what it says: some number in an interval with rational ends."""
+"""A printed decimal, or a float that Python has rounded, as what it says: some number in an interval with rational ends."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.surd import Irrational, Surd
 
 BITS = 256  # how sharply an irrational number is enclosed where it meets an interval
 
 
-class Rounded:
+class Rounded(Irrational):
     """Some number in [low, high]; sums, products and quotients enclose every value that they can take.
 
     Two occurrences of one interval are two numbers: nothing cancels, and what is enclosed may be wider than needed.
@@ -24,12 +25,12 @@ class Rounded:
 
     @property
     def middle(self) -> Fraction:
-        """The middle of the interval: the decimal that was printed."""
+        """The middle of the interval: the decimal that was printed, or the float."""
         return (self.low + self.high) / 2
 
     @property
     def radius(self) -> Fraction:
-        """Half the width: half a unit in the last place that was printed."""
+        """Half the width: half a unit in the last place that was printed, or the roundings behind a float."""
         return (self.high - self.low) / 2
 
     def __float__(self) -> float:
@@ -94,7 +95,7 @@ class Rounded:
 def _ends(value: object) -> tuple[Fraction, Fraction] | None:
     if isinstance(value, Rounded):
         return value.low, value.high
-    if isinstance(value, Algebraic):
+    if isinstance(value, Algebraic | Surd):
         return value.enclosure(BITS)
     if isinstance(value, int | Fraction):
         return Fraction(value), Fraction(value)

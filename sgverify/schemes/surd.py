@@ -43,7 +43,7 @@ class Surd(Irrational):
 
     `sqrt(2)*h/3` in a definition must stay exact in the exact readings and become a float64 in the
     sampled one; this is the number that can do both. Sums, products and quotients by a single root
-    are closed; a rational result is handed back as `Fraction`.
+    are closed; a rational result is handed back as `Fraction`. Beside a float that is itself rounded it is a float too.
     """
 
     __slots__ = ("terms",)
@@ -70,6 +70,15 @@ class Surd(Irrational):
                 return float(value)
             bits *= 2
 
+    def enclosure(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Two rationals around the number, about 2^-bits apart, relative to its largest term."""
+        low = high = Fraction(0)
+        for q, r in self.terms.items():
+            root = math.isqrt(q << 2 * bits)
+            ends = [r * Fraction(end, 1 << bits) for end in (root, root + 1)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
     def __neg__(self) -> Surd:
         return Surd({q: -r for q, r in self.terms.items()})
 
@@ -77,6 +86,8 @@ class Surd(Irrational):
         return self
 
     def __add__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) + other
         right = _terms(other)
         if right is None:
             return NotImplemented
@@ -88,6 +99,8 @@ class Surd(Irrational):
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) - other
         right = _terms(other)
         return NotImplemented if right is None else self + Surd.make({q: -r for q, r in right.items()})
 
@@ -95,6 +108,8 @@ class Surd(Irrational):
         return NotImplemented if _terms(other) is None else -self + other
 
     def __mul__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) * other
         right = _terms(other)
         if right is None:
             return NotImplemented
@@ -109,10 +124,14 @@ class Surd(Irrational):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return float(self) / other
         right = _terms(other)
         return NotImplemented if right is None else self * _inverse(right)
 
     def __rtruediv__(self, other: Any) -> Any:
+        if is_rounded(other):
+            return other / float(self)
         left = _terms(other)
         return NotImplemented if left is None else Surd.make(left) * _inverse(self.terms)
 
@@ -202,6 +221,14 @@ def _square_part(n: int) -> tuple[int, int]:
         factor += 1 if factor == 2 else 2
     whole = math.isqrt(rest)
     return (root * whole, radical) if whole * whole == rest else (root, radical * rest)
+
+
+def is_rounded(value: object) -> bool:
+    """Whether it is a float that is neither a short decimal nor a simple fraction: what it was rounded from it does not say."""
+    if not isinstance(value, float):
+        return False
+    number = exact(value)
+    return isinstance(number, Fraction) and number.denominator > LONGEST_DECIMAL
 
 
 def _terms(value: object) -> Mapping[int, Fraction] | None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +17,7 @@ from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.coefficients import read_coefficients
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
 from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.literals import ROUNDINGS, literal
 from sgverify.schemes.noise import Noise
 from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
@@ -140,6 +142,8 @@ class Alphabet:
         if coefficients is None:
             return tuple(Fraction(1, counts[symbol]) for symbol in text)
         shares = _read_shares(text, coefficients)
+        if not isinstance(coefficients, str):
+            shares = _without_rounding(text, shares, coefficients)
         for symbol in counts:
             total: Any = sum((c for s, c in zip(text, shares, strict=True) if s == symbol), Fraction(0))
             if total != 1:
@@ -199,7 +203,9 @@ def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:
             f"word={text!r}: {len(given)} coefficients for {len(text)} letters; give one share per letter"
         )
     try:
-        numbers = read_coefficients(text, given)
+        numbers = read_coefficients(
+            text, given if isinstance(given, str) else [_simple(value) for value in given]
+        )
     except DefinitionError as error:
         raise DefinitionError(f"word={text!r}: {error}") from None
     shares = tuple(number for number in numbers if not isinstance(number, Rounded))
@@ -209,6 +215,25 @@ def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:
             "with; leave the ~ out, the decimal is then what it says"
         )
     return shares
+
+
+def _simple(value: Any) -> Any:
+    """A float as the simple number that it was rounded from, such as a root; anything else, and other floats, as they are."""
+    found = literal(value) if isinstance(value, float) and isfinite(value) else value
+    return value if isinstance(found, Rounded) else found
+
+
+def _without_rounding(text: str, shares: tuple[Share, ...], given: Sequence[Any]) -> tuple[Share, ...]:
+    """`shares` over their sum, letter by letter, where floats are among them and the sum is 1 up to their rounding."""
+    found = list(shares)
+    for symbol in set(text):
+        places = [k for k, letter in enumerate(text) if letter == symbol]
+        total: Any = sum((shares[k] for k in places), Fraction(0))
+        rounding = ROUNDINGS * 2.0**-53 * sum(abs(float(shares[k])) for k in places)
+        if any(isinstance(given[k], float) for k in places) and 0 < abs(float(total - 1)) <= rounding:
+            for k in places:
+                found[k] = shares[k] / total
+    return tuple(found)
 
 
 def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) -> Letter:

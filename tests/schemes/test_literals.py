@@ -1,4 +1,4 @@
-"""Floats in definitions are read as the numbers that they were rounded from, where those are simple, and as themselves else."""
+"""Floats in definitions are read as the numbers that they were rounded from, where those are simple, and as intervals else."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgverify.exact.series.local_order import local_order
-from sgverify.schemes import langevin, scheme, sqrt
+from sgverify.schemes import langevin, read_number, scheme, sqrt
 from sgverify.schemes.literals import ROUNDINGS, literal
+from sgverify.schemes.rounded import Rounded
 
 FEW = ROUNDINGS * 2.0**-53
 
@@ -37,6 +38,23 @@ def test_no_number_is_read_as_one_that_a_run_tells_from_it(value: float, negativ
 )
 def test_what_python_rounded_is_found_again(value: float, exactly: Any) -> None:
     assert literal(value) == exactly
+
+
+def test_a_float_of_no_simple_number_is_an_interval_around_it() -> None:
+    for value in (math.cos(0.3), -math.exp(-0.3), math.pi * 1e-7):
+        found = literal(value)
+        assert isinstance(found, Rounded) and float(found) == value and found.low < found.middle < found.high
+        assert found.radius == abs(Fraction(value)) * ROUNDINGS / 2**53
+
+
+def test_an_exact_number_beside_such_a_float_is_a_float() -> None:
+    for exact_one in (sqrt(2), sqrt(2) + 1, read_number("2^(1/3)")):
+        assert exact_one * math.pi == math.pi * exact_one == float(exact_one) * math.pi
+        assert exact_one - math.pi == -(math.pi - exact_one) == float(exact_one) - math.pi
+        assert exact_one / math.pi == float(exact_one) / math.pi and math.pi / exact_one == math.pi / float(
+            exact_one
+        )
+    assert sqrt(2) * 0.5 == sqrt(2) / 2 and not isinstance(sqrt(2) * 0.5, float)
 
 
 def test_short_decimals_are_what_they_say() -> None:

@@ -125,6 +125,17 @@ def test_shares_may_be_text_or_decimals(shares: list[Any]) -> None:
     assert CHEN.word("ABOBA", coefficients=shares).word == CHEN.word("ABOBA").word
 
 
+def test_shares_of_floats_sum_to_one_up_to_their_rounding() -> None:
+    a, half = math.cos(0.7) / 3, 1 / math.sqrt(2)
+    # In exact decimals these sum to 1 + 1e-17.
+    word = CHEN.word("ABOABOA", coefficients=[a, half, 0.25, 1 - 2 * a, 1 - half, 0.75, a]).word
+    assert word is not None and word.shares[0] == word.shares[6]
+    assert word.shares[0] + word.shares[3] + word.shares[6] == 1 == word.shares[1] + word.shares[4]
+    assert word.shares[1] == sqrt(2) / 2
+    with pytest.raises(DefinitionError, match="the shares of A sum to"):
+        CHEN.word("ABOBA", coefficients=[a, 0.5, 1, 0.5, 1 - a + 1e-12])
+
+
 def test_shares_may_be_irrational() -> None:
     shares = CHEN.word("ABOBA", coefficients=["sqrt(2)", "1/2", 1, "1/2", 1 - sqrt(2)]).word.shares
     assert shares[0] * shares[0] == 2 and sum((shares[0], shares[-1])) == 1

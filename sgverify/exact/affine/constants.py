@@ -13,6 +13,7 @@ from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.schemes import Surd, exact
 from sgverify.schemes.algebraic import Algebraic
+from sgverify.schemes.rounded import Rounded
 
 
 def number_ring(cap: int) -> Ring:
@@ -44,7 +45,7 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
 
 def rational(value: Any) -> fmpq | arb:
     """A number as flint's rational, or as a ball where it has roots."""
-    if isinstance(value, Algebraic):
+    if isinstance(value, Algebraic | Rounded):
         return enclosed(value)
     if isinstance(value, Surd):
         return sum(
@@ -59,8 +60,17 @@ def _evaluate(ring: Ring, value: Any) -> arb:
         term = arb(rational(fraction_of(factor)))
         for position, e in enumerate(exponents):
             if e:
-                term = term * arb(rational(ring.number_of_slot(position))) ** e
+                term = term * _of_slot(ring, position) ** e
         total += term
     if not total.is_finite():
         raise NotExpandableError("a coefficient that has no value")
     return total
+
+
+def _of_slot(ring: Ring, position: int) -> arb:
+    what = ring.opaque.get(position)
+    if what is not None and what.kind == "root":
+        return _evaluate(ring, what.argument).sqrt()
+    if what is not None and what.kind == "reciprocal":
+        return 1 / _evaluate(ring, what.argument)
+    return arb(rational(ring.number_of_slot(position)))

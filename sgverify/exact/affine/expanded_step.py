@@ -135,7 +135,8 @@ def _summed(coefficients: Sequence[arb], whole: bool, s: arb) -> tuple[arb, arb]
     total = sum(terms, arb(0))
     if whole:
         return total, arb(0)
-    sizes = [float(abs(term).mid()) for term in terms]
+    # What may be 0, by the intervals of floats, falls no further than their rounding.
+    sizes = [0.0 if term.contains(0) else float(abs(term).mid()) for term in terms]
     if len(sizes) < 3 * WINDOW:
         return None
     late, before, early = (max(sizes[len(sizes) - (k + 1) * WINDOW :][:WINDOW]) for k in range(3))

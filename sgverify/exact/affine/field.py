@@ -15,6 +15,7 @@ from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.literals import literal
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import Irrational
 
 
@@ -67,7 +68,7 @@ def _(value: Scalar) -> Scalar:
 
 
 def _ball(number: Any) -> arb:
-    if isinstance(number, Algebraic):
+    if isinstance(number, Algebraic | Rounded):
         return enclosed(number)
     if isinstance(number, Surd):
         return sum((_ball(r) * arb(q).sqrt() for q, r in number.terms.items()), arb(0))

@@ -9,10 +9,12 @@ from typing import Any
 from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import SgverifyError
+from sgverify.exact.ball import enclosed
 from sgverify.schemes import Surd, dot, exp, expm1, sqrt
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import sqrt_of_rational
 
 SLOTS = 12
@@ -45,6 +47,8 @@ class Ring:
         found = literal(value) if isinstance(value, int | float) else value
         if isinstance(found, Fraction):
             return self.context.constant(fmpq(found.numerator, found.denominator))
+        if isinstance(found, Rounded):
+            return self._slot(f"{found!r}", lambda given: enclosed(found))
         if not isinstance(found, Surd):
             raise NotClosedError(f"a {type(value).__name__} is not read in moments")
         total = self.context.constant(0)

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.evaluation import NotRealError, sign_of, size_at, value_at
+from sgverify.exact.series.evaluation import NotRealError, sign_of, value_at
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
@@ -24,9 +24,6 @@ MOST_BRANCHES = 32
 
 LOOKS = 400
 """Points at which numbers are asked; one that tells is enough, so that their count decides what stays open and nothing else."""
-
-ROUNDING = 1e-12
-"""What a few operations on floats may round to, of the size of what cancels: some thousand units in the last place."""
 
 Signs = Mapping[str, int]
 T = TypeVar("T")
@@ -58,22 +55,22 @@ def told_from_zero(value: Polynomial, ring: Ring) -> bool:
     """Whether an element that is not 0 by the ring's relations is not 0 at some real state of the ring's branch.
 
     Without opaque roots and signs it is: a polynomial that is not 0 is not 0 somewhere. Roots of numbers are
-    independent of one another. Raises `NotExpandableError` where no number tells: it may be 0 by a relation that the
-    ring does not have, or by more digits than a rounded float has, or the branch may be empty.
+    independent of one another, and a coefficient that may be 0 by the intervals of floats is dropped before (`nearly_zero`).
+    Raises `NotExpandableError` where no number tells: it may be 0 by a relation that the ring does not have, or the branch
+    may be empty.
     """
     if not value:
         return False
     degrees = value.degrees()
     free = all(what.kind == "number" or not degrees[k] for k, what in ring.opaque.items())
-    if free and not ring.supposed and not ring.rounded:
+    if free and not ring.supposed:
         return True
     for point in points_of(ring):
         try:
             found = value_at(value, ring, point)
         except NotRealError:
             continue
-        least = ROUNDING * size_at(value, ring, point) if ring.rounded else 0
-        if found.a > least or found.b < -least:
+        if found.a > 0 or found.b < 0:
             return True
     raise NotExpandableError(f"{ring.text(value, 4)}, which is not told from 0")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.polynomials import Polynomial, rational
-from sgverify.exact.series.roots import SimpleRoot
+from sgverify.exact.series.roots import Interval, SimpleRoot
 from sgverify.schemes.real_root import Root
 
 if TYPE_CHECKING:
@@ -37,19 +37,20 @@ def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
     Raises `NotRealError` where a root is not real there.
     """
     total = _interval(Fraction(0))
+    degrees = value.degrees()
+    known = {k: _generator(k, ring, point) for k, degree in enumerate(degrees) if degree > 0}
     for exponents, factor in value.to_dict().items():
         term = _interval(rational(factor))
-        for position, exponent in enumerate(map(int, exponents)):
-            if exponent:
-                term = term * _generator(position, ring, point) ** exponent
+        for position, number in known.items():
+            if exponents[position]:
+                term = term * number ** int(exponents[position])
         total = total + term
     return total
 
 
-def size_at(value: Polynomial, ring: Ring, point: Point) -> Any:
-    """What the terms of `value` are in size at a point, cancelling or not."""
-    terms = ({m: c} for m, c in value.to_dict().items())
-    return sum(abs(value_at(ring.context.from_dict(term), ring, point)).b for term in terms)
+def number_at(value: Polynomial, ring: Ring) -> Any:
+    """An interval around a polynomial in numbers alone."""
+    return value_at(value, ring, _nowhere)
 
 
 def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
@@ -80,7 +81,9 @@ def _generator(position: int, ring: Ring, point: Point) -> Any:
     return _context().sqrt(_context().mpf([max(inside.a, 0), inside.b]))
 
 
-def _root_of_number(root: SimpleRoot) -> Any:
+def _root_of_number(root: SimpleRoot | Interval) -> Any:
+    if isinstance(root, Interval):
+        return _context().mpf([_interval(root.number.low).a, _interval(root.number.high).b])
     if isinstance(root.base, Root):
         low, high = root.base.enclosure(BITS)
         return _context().mpf([_interval(low).a, _interval(high).b])

@@ -13,18 +13,20 @@ from typing import Any
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
+from sgverify.exact.series.nearly_zero import without_rounding
 from sgverify.exact.series.polynomials import Polynomial, library, rational
 from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
-from sgverify.exact.series.roots import Opaque, SimpleRoot, monomials_of, simple_roots
+from sgverify.exact.series.roots import Interval, Opaque, SimpleRoot, monomials_of, simple_roots
 from sgverify.schemes import Surd
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.literals import literal
-from sgverify.schemes.surd import LONGEST_DECIMAL, sqrt_of_rational
+from sgverify.schemes.rounded import Rounded
+from sgverify.schemes.surd import sqrt_of_rational
 
 Index = tuple[int, ...]
-SLOTS = 8
+SLOTS = 16
 
 
 class TooShallowError(NotExpandableError):
@@ -70,6 +72,7 @@ class Ring:
         self.supposed: dict[str, Polynomial] = {}
         self.under_roots: list[Polynomial] = []
         self.rounded = False
+        self.floats: dict[int, float] = {}
         self.cap = cap
         self.depth = depth
         self.minibatches = max(1, minibatches)
@@ -170,14 +173,13 @@ class Ring:
     def constant(self, value: Any) -> Polynomial:
         """An exact number as a ring element; roots of primes take slots.
 
-        A float is the number that `literal` reads it as; one that is no short decimal or simple fraction, such as a
-        value of math.exp, is itself rounded, which `rounded` remembers.
+        A float is the number that `literal` reads it as; one that is an interval, such as a value of math.exp, is a symbol.
         """
         number = literal(value)
-        parts = [number] if isinstance(number, Fraction) else number.terms.values()  # type: ignore[attr-defined]
-        self.rounded = self.rounded or any(part.denominator > LONGEST_DECIMAL for part in parts)
         if isinstance(number, Fraction):
             return self.context.constant(self.library.number(number))
+        if isinstance(number, Rounded):
+            return self._interval(number)
         assert isinstance(number, Surd | Algebraic)
         total = self.zero
         for monomial, factor in monomials_of(number):
@@ -189,6 +191,14 @@ class Ring:
                     term = term * self._root(root) ** power
             total = total + term
         return self.reduce(total)
+
+    def _interval(self, number: Rounded) -> Polynomial:
+        """The symbol of a float, positive; the same float is the same number."""
+        if float(number) < 0:
+            return -self._interval(-number)
+        self.rounded = True
+        what = Opaque("number", str(float(number)), number=Interval(number))
+        return self.slot(("interval", number.middle), what)
 
     def _root(self, root: SimpleRoot) -> Polynomial:
         known = self._roots.setdefault(root.key, root)
@@ -338,9 +348,12 @@ class Ring:
     def reduce(self, value: Polynomial) -> Polynomial:
         """`value` with the powers of all opaque roots carried out: their squares, the cubes of cube roots, ....
 
-        With reciprocals it is the exact zero where it vanishes, and one of several ways to write it elsewhere.
+        With reciprocals it is the exact zero where it vanishes, and one of several ways to write it elsewhere. What is 0 up
+        to the rounding of the definition's floats is the exact zero too.
         """
         value = self.carried_out(value)
+        if self.rounded:
+            value = without_rounding(value, self)
         return without_quotients(value, self) if self.reciprocals else value
 
     def carried_out(self, value: Polynomial) -> Polynomial:

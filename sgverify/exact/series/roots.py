@@ -11,6 +11,7 @@ from sgverify.schemes import Surd
 from sgverify.schemes.algebraic import Algebraic, radical
 from sgverify.schemes.monomials import Generator, Monomial
 from sgverify.schemes.real_root import Root
+from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.whole_numbers import prime_powers
 
 
@@ -21,7 +22,14 @@ class Opaque:
     kind: str
     text: str
     argument: Any = None
-    number: SimpleRoot | None = None
+    number: SimpleRoot | Interval | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A float that stands for no simple number: a symbol without relations, of which an interval is known."""
+
+    number: Rounded
 
 
 @dataclass(frozen=True)

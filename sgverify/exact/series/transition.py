@@ -122,7 +122,7 @@ def exponents_of(ring: Ring, increments: list[Series], degree: int) -> list[Poly
         for k, increment in enumerate(increments):
             if j in increment.terms:
                 total = total + increment.terms[j] * ring.generator("dual", k)
-        found.append(total)
+        found.append(ring.reduce(total) if ring.rounded else total)
     return found
 
 

@@ -15,21 +15,26 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.ball import enclosed
 from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import log
+from sgverify.schemes.rounded import Rounded
 
 DEPTH = 3
 """Derivatives of U and B that are held: drift and density have one, Fokker-Planck takes up to two more."""
 
-SLOTS = 8
-"""How many different roots, exponentials and logarithms a definition may use."""
+SLOTS = 16
+"""How many different roots, exponentials and logarithms a definition may use, and floats that are read as intervals."""
+
+INTERVAL = "interval"
+"""The function of a slot that stands for a float: its argument is the interval's middle."""
 
 
 class Field:
@@ -70,6 +75,7 @@ class Field:
         self.context = fmpq_mpoly_ctx.get([f"g{k}" for k in range(len(self.keys))], Ordering.degrevlex)
         self._generators = self.context.gens()
         self.slots: list[tuple[str, Element]] = []
+        self.intervals: dict[float, Rounded] = {}
         self._places = {
             key: (function, a) for function in functions for a in self.indices for key in [(*function, a)]
         }
@@ -87,6 +93,12 @@ class Field:
                 root = self.slot("sqrt", self.constant(radical)) if radical != 1 else self.constant(1)
                 total = total + root * factor
             return total
+        if isinstance(number, Rounded):
+            if float(number) < 0:
+                return -self.constant(-number)
+            # A symbol of its own, of which the interval is known: c^2 + s^2 is 1 up to the rounding of both.
+            self.intervals[float(number)] = number
+            return self.slot(INTERVAL, self.constant(number.middle))
         assert isinstance(number, Fraction)  # what definitions can write has square roots at most
         top = self.context.constant(fmpq(number.numerator, number.denominator))
         return Element(self, top, self.context.constant(1))
@@ -121,7 +133,9 @@ class Field:
                 return "positive"
             if key[0] == "slot":
                 function, argument = self.slots[key[1]]
-                known = function == "exp" or (function == "sqrt" and self._is_positive(argument.top))
+                known = function in ("exp", INTERVAL) or (
+                    function == "sqrt" and self._is_positive(argument.top)
+                )
                 return "positive" if known else "any"
             return "any"
 
@@ -171,7 +185,7 @@ class Field:
         return total
 
     def reduce(self, value: Element) -> Element:
-        """`value` with the squares of all roots carried out in its numerator."""
+        """`value` with the squares of all roots carried out in its numerator, and without what may be 0 by the intervals in it."""
         for k in reversed(range(len(self.slots))):
             function, argument = self.slots[k]
             place = self._at["slot", k]
@@ -184,7 +198,37 @@ class Field:
                 term = Element(self, self.context.from_dict({rest: factor}), self.context.constant(1))
                 total = total + term * argument**twice
             value = total / Element(self, value.below, self.context.constant(1))
-        return value
+        return self._without_rounding(value) if self.intervals else value
+
+    def numbers(self) -> dict[int, arb]:
+        """Balls around the slots that stand for numbers, by their places."""
+        found: dict[int, arb] = {}
+        for k, (function, argument) in enumerate(self.slots):
+            top, below = (_number(part, found) for part in (argument.top, argument.below))
+            if top is not None and below is not None:
+                inner = top / below
+                found[self._at["slot", k]] = (
+                    enclosed(self.intervals[float(inner.mid())])
+                    if function == INTERVAL
+                    else getattr(inner, function)()
+                )
+        return found
+
+    def _without_rounding(self, value: Element) -> Element:
+        numbers = self.numbers()
+        floats = {self._at["slot", k] for k, (function, _) in enumerate(self.slots) if function == INTERVAL}
+        groups: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+        for powers, factor in value.top.to_dict().items():
+            rest = tuple(0 if k in numbers else e for k, e in enumerate(powers))
+            groups.setdefault(rest, {})[powers] = factor
+        kept: dict[tuple[int, ...], Any] = {}
+        for terms in groups.values():
+            own = {tuple(e if k in numbers else 0 for k, e in enumerate(m)): c for m, c in terms.items()}
+            rounded = any(m[k] for m in own for k in floats)
+            total = _number(self.context.from_dict(own), numbers)
+            if not rounded or total is None or not total.contains(0):
+                kept.update(terms)
+        return Element(self, self.context.from_dict(kept), value.below)
 
     def label(self, place: int) -> tuple[str, int]:
         """The printed name of a symbol."""
@@ -197,6 +241,8 @@ class Field:
             return root_label(key[1], key[2], key[3], self.dim), 1
         if key[0] == "slot":
             function, argument = self.slots[key[1]]
+            if function == INTERVAL:
+                return str(float(argument.top.leading_coefficient())), 1
             return f"{function}({argument})", 1
         name, i = key
         return (name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"), 1
@@ -224,7 +270,7 @@ class Element(Arithmetic):
         """A number as an element."""
         if isinstance(value, Element):
             return value
-        if isinstance(value, int | float | Fraction | Surd) and not isinstance(value, bool):
+        if isinstance(value, int | float | Fraction | Surd | Rounded) and not isinstance(value, bool):
             return self.field.constant(value)
         return None
 
@@ -258,6 +304,20 @@ class Element(Arithmetic):
             if len(self.below.to_dict()) == 1 and " " not in below
             else f"{top} / ({below})"
         )
+
+
+def _number(polynomial: fmpq_mpoly, numbers: Mapping[int, arb]) -> arb | None:
+    """A polynomial in symbols that stand for numbers; None where another symbol is in it."""
+    total = arb(0)
+    for powers, factor in polynomial.to_dict().items():
+        term = arb(factor)
+        for place, power in enumerate(powers):
+            if power and place not in numbers:
+                return None
+            if power:
+                term = term * numbers[place] ** int(power)
+        total = total + term
+    return total
 
 
 class _Quotient:

@@ -72,7 +72,10 @@ def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
     field = value.field
     numbers: dict[int, Any] = {place: fmpq(x.numerator, x.denominator) for place, x in chosen.items()}
     try:
+        numbers.update(field.numbers())
         for k, (function, argument) in enumerate(field.slots):
+            if field.keys.index(("slot", k)) in numbers:
+                continue
             top, below = (_evaluate(part, numbers) for part in (argument.top, argument.below))
             if top is None or below is None:
                 continue

@@ -28,6 +28,7 @@ from sgverify.exact.series.operators import (
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.smoothness import is_smooth
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.exact.transfer.hermite import EXTENDED
@@ -267,6 +268,8 @@ def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], slopes: M
             inside = value_of(what.argument, ring, parameters, slopes)
             function = exp if what.kind == "exp" else sqrt
             return function(inside if isinstance(inside, Jet) else Jet(np.array([inside], dtype=EXTENDED)))
+        if what is not None and isinstance(what.number, Interval):
+            return EXTENDED(float(what.number.number))
         return _number(ring.square_of_slot(position)) ** EXTENDED(0.5)
     except NotExpandableError:
         raise OutOfReachError(f"{ring.label(position)[0]} in the expansion stands for no number") from None

@@ -21,6 +21,7 @@ from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.transition import transition_of
 from sgverify.exact.transfer.plane_poisson import PoissonPlane
 from sgverify.exact.transfer.result import OutOfReachError
@@ -220,6 +221,9 @@ def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
     for name in ring.parameters:
         if position == ring.position("root", name):
             return math.sqrt(known[name])
+    what = ring.opaque.get(position)
+    if what is not None and isinstance(what.number, Interval):
+        return float(what.number.number)
     try:
         return math.sqrt(ring.square_of_slot(position))
     except NotExpandableError:

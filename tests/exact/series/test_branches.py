@@ -149,12 +149,21 @@ def test_what_holds_only_as_h_tends_to_0_says_so() -> None:
             "not a polynomial",
         ),
         (overdamped(lambda x, g, h: g, lambda x, h, T: exp(T) * exp(-T)), "not told from 0"),
-        (overdamped(lambda x, g, h: g * sqrt(5 + 2 * sqrt(6)) / (sqrt(2) + sqrt(3))), "not told from 0"),
     ],
 )
 def test_what_no_rule_reads_is_refused_by_name(scheme: Scheme, why: str) -> None:
     with pytest.raises(NotExpandableError, match=why):
         local_order(scheme, 1, 1)
+
+
+def test_a_root_that_python_rounded_is_a_float_beside_exact_roots() -> None:
+    # sqrt(5 + 2 sqrt 6) = sqrt 2 + sqrt 3 is a float, of which a hundred-millionth more is told.
+    assert (
+        local_order(overdamped(lambda x, g, h: g * sqrt(5 + 2 * sqrt(6)) / (sqrt(2) + sqrt(3))), 1, 1).order
+        == 1
+    )
+    wrong = overdamped(lambda x, g, h: g * sqrt(5 + 2 * sqrt(6)) / (sqrt(2) + sqrt(3) + Fraction(1, 10**12)))
+    assert local_order(wrong, 1, 1).order == 0
 
 
 def test_the_absolute_value_of_a_draw_is_no_draw() -> None:

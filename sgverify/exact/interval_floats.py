@@ -1,0 +1,46 @@
+"""The floats of a definition that are read as intervals: those that stand for no simple number.
+
+A definition is run on values that absorb everything they meet, and what is no value of the state, of an ingredient or of a draw
+is a number that the definition brings along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sgverify.exact.step_switches import Absorbing
+from sgverify.schemes import Dynamics, Scheme
+from sgverify.schemes.literals import intervals_met, literal
+from sgverify.schemes.noise import Noise
+
+
+def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
+    """Of a step, the start of its memory and its dynamics, without their signs, each once."""
+    with intervals_met() as met:
+        given = {**_ingredients(dim), **dict.fromkeys(scheme.parameters, _ANY)}
+        state = scheme.start_memory((_ANY,) * len(scheme.dynamics.state), **given)
+        scheme.step(state, **given)
+    return tuple(dict.fromkeys([*met, *intervals_of_dynamics(scheme.dynamics, dim)]))
+
+
+def intervals_of_dynamics(dynamics: Dynamics, dim: int) -> tuple[float, ...]:
+    """Of drift and diffusion."""
+    with intervals_met() as met:
+        given = {**_ingredients(dim), **dict.fromkeys(dynamics.parameters, _ANY)}
+        dynamics.coefficients((_ANY,) * len(dynamics.state), **given)
+    return tuple(met)
+
+
+class _Any(Absorbing):
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, float):
+            literal(other)
+        return self
+
+
+_ANY = _Any()
+
+
+def _ingredients(dim: int) -> dict[str, Any]:
+    return {"h": _ANY, "grad": _ANY, "noise": Noise(lambda law: _ANY), "metric": _ANY, "dim": dim}

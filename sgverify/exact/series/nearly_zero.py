@@ -1,0 +1,78 @@
+"""Elements of a ring that are 0 up to the rounding of a definition's floats.
+
+A float that stands for no simple number, such as math.cos(0.3), is a symbol of which an interval is known. c^2 + s^2 - 1 is no
+zero of the ring then; but its enclosure holds 0, and that it is not 0 nobody can say. So a coefficient counts as 0 where its
+enclosure holds it, and `Ring.reduce` drops it. A coefficient that is off by more than these roundings stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgverify.exact.series.evaluation import number_at
+from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.roots import Interval
+
+if TYPE_CHECKING:
+    from sgverify.exact.series.ring import Ring
+
+APART = 1e-6
+"""Of the size of what cancels: a sum that is larger is told from 0 in floats, whose own errors, and the intervals' widths, are
+1e-15 times the number and the degree of its terms."""
+
+Terms = dict[tuple[int, ...], Any]
+
+
+def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
+    """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it."""
+    numbers = _numbers(ring)
+    groups: dict[tuple[int, ...], Terms] = {}
+    for exponents, factor in value.to_dict().items():
+        rest = tuple(0 if k in numbers else e for k, e in enumerate(exponents))
+        groups.setdefault(rest, {})[exponents] = factor
+    kept: Terms = {}
+    for terms in groups.values():
+        near = _in_floats(terms, numbers)
+        if abs(sum(near)) > APART * sum(map(abs, near)) or not _may_be_zero(terms, ring, numbers):
+            kept.update(terms)
+    return value if len(kept) == len(value) else ring.context.from_dict(kept)
+
+
+def _numbers(ring: Ring) -> dict[int, float]:
+    """The opaque elements that are numbers, roots and reciprocals of such ones too, by their positions."""
+    for k in ring.opaque:
+        if k not in ring.floats and ring.is_number(ring.generator_at(k)):
+            ring.floats[k] = float(number_at(ring.generator_at(k), ring).mid)
+    return ring.floats
+
+
+def _in_floats(terms: Terms, numbers: dict[int, float]) -> list[float]:
+    found = []
+    for exponents, factor in terms.items():
+        term = float(rational(factor))
+        for k, number in numbers.items():
+            if exponents[k]:
+                term *= number ** int(exponents[k])
+        found.append(term)
+    return found
+
+
+def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
+    own = ring.context.from_dict(
+        {tuple(e if k in numbers else 0 for k, e in enumerate(m)): c for m, c in terms.items()}
+    )
+    # Roots of numbers alone are free of one another: a sum of them that is not the ring's 0 is not 0.
+    if not _has_interval(own, ring):
+        return False
+    found = number_at(own, ring)
+    return bool(found.a <= 0 <= found.b)
+
+
+def _has_interval(value: Polynomial, ring: Ring) -> bool:
+    degrees = value.degrees()
+    return any(
+        isinstance(what.number, Interval)
+        or (what.argument is not None and _has_interval(what.argument, ring))
+        for k, what in ring.opaque.items()
+        if degrees[k]
+    )
