@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sgverify.claims import claims
 from sgverify.evidence import Document, Erratum, Evidence, Study
+from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, word
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.matrix import Group, groups
@@ -33,6 +34,7 @@ def render_markdown(
     blocks = ["# Rate conformance report", _counted(evidence)]
     if sampled_together(evidence):
         blocks.append(f"{_text(sampled_together(evidence))}.")
+    blocks += _answer(evidence)
     for title, name in (("Refuted as printed", REFUTED), ("Violations", "violates")):
         found = [item for item in evidence if outcome(item) == name]
         if found:
@@ -43,7 +45,11 @@ def render_markdown(
                 _listed(found),
             ]
     for group in groups(evidence):
-        blocks += [f"## {_text(group.title)}", _matrix(group)]
+        if group.judged:
+            blocks += [f"## {_text(group.title)}", _matrix(group)]
+    unspoken = [item for item in evidence if item.verdict == "not-applicable"]
+    if unspoken:
+        blocks += ["## Claims that do not apply", _listed(unspoken)]
     for title, shown in sections(studies).items():
         blocks.append(f"## {title}")
         for study in shown:
@@ -75,9 +81,31 @@ def _counted(evidence: Sequence[Evidence]) -> str:
     return _table(rows)
 
 
+def _answer(evidence: Sequence[Evidence]) -> list[str]:
+    rows = [["integrator", "answer", "cause, and what it takes", "refuted as printed, and judged by"]]
+    known = claims()
+    for answer in answers_of(evidence):
+        causes = [f"{_text(item.claim)}: {_text(item.reason)}" for item in answer.causes]
+        fallen = [f"{id}, by {known[id].corrected}" if id in known else id for id in answer.refuted]
+        rows.append(
+            [
+                _text(answer.scheme),
+                f"{SYMBOLS[answer.verdict]} {answer.word}, {answer.asked} questions",
+                "<br>".join([*causes, *[f"and {answer.more} more"] * bool(answer.more)]) or "none",
+                _text("; ".join(fallen)) or "none",
+            ]
+        )
+    blocks = ["## Answer", _table(rows)] if evidence else []
+    lines = [f"- {_text(item.claim)}: {_text(item.why)}" for item in untested(evidence)]
+    lines += [
+        f"- assumed: {_text(text)} ({_text(', '.join(ids))})" for text, ids in assumed(evidence).items()
+    ]
+    return [*blocks, "## What was not tested", "\n".join(lines)] if lines else blocks
+
+
 def _matrix(group: Group) -> str:
     rows = [["claim", *map(_text, group.schemes)]]
-    for claim in group.claims:
+    for claim in group.judged:
         cells = [group.answers(scheme, claim) for scheme in group.schemes]
         rows.append([_text(claim), *("<br>".join(map(_cell, items)) or "·" for items in cells)])
     return _table(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,11 @@ from sgverify.report.wording import claim_order, gradient_text
 
 # What a question is asked with, but not what it is about: the claim itself sets the schedule and the sweep.
 _ASIDE = ("schedule", "sweep", "steps", "seed", "chains", "dtype", "device")
-_NAMED = ("gradient", "test_function")
+_NAMED = ("gradient",)
+_WORDS = {"test_function": "test function", "target.name": "target"}
+"""What a question is about, told wherever it is not the same everywhere."""
+
+_NONE = "null"
 PROOFS = "Proved: every smooth potential, every step size, in the dimensions that each answer names"
 
 
@@ -33,6 +37,12 @@ class Group:
         """In the order of the cards."""
         return tuple(sorted({item.claim for item in self.evidence}, key=claim_order))
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The claims that speak of some scheme here."""
+        spoken = {item.claim for item in self.evidence if item.verdict != "not-applicable"}
+        return tuple(claim for claim in self.claims if claim in spoken)
+
     def cell(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
         """The evidence on one scheme and one claim; empty where the question was not put."""
         return tuple(item for item in self.evidence if item.scheme == scheme and item.claim == claim)
@@ -49,46 +59,81 @@ class Group:
 def groups(evidence: Iterable[Evidence]) -> list[Group]:
     """The evidence by what it was asked about: proofs first, then configurations as they first occur."""
     evidence = tuple(evidence)
-    shared = _settings_in_common(evidence)
     collected: dict[str, list[Evidence]] = {}
-    for item in evidence:
-        collected.setdefault(_title(item, shared), []).append(item)
+    for item, title in zip(evidence, _titles(evidence), strict=True):
+        collected.setdefault(title, []).append(item)
     ordered = sorted(collected.items(), key=lambda entry: entry[0] != PROOFS)
     return [Group(title, tuple(items)) for title, items in ordered]
 
 
-def _title(item: Evidence, shared: frozenset[str]) -> str:
-    if _proved(item):
-        return PROOFS
-    configuration = item.configuration
-    words = [gradient_text(configuration)]
-    if "test_function" in configuration:
-        words.append(f"test function {configuration['test_function']}")
-    settings = _settings(configuration)
-    words += [f"{key} {_plain(value)}" for key, value in settings.items() if f"{key}={value}" not in shared]
-    text = ", ".join(words)
-    return text[:1].upper() + text[1:]
+def settings_in_common(evidence: Iterable[Evidence]) -> list[str]:
+    """The settings that have one value wherever a question has them: they are said once, in no title."""
+    values: dict[str, set[str]] = {}
+    for item in evidence:
+        if not _proved(item):
+            for key, value in _settings(item.configuration).items():
+                values.setdefault(key, set()).add(value)
+    return [_named(key, next(iter(found))) for key, found in values.items() if len(found) == 1]
+
+
+def _titles(evidence: Sequence[Evidence]) -> list[str]:
+    """Gradients, and then of each setting no more than what still tells questions apart, one after the other."""
+    settings = [_settings(item.configuration) for item in evidence]
+    keys = sorted(dict.fromkeys(key for row in settings for key in row), key=_place)
+    classes: list[tuple[list[str], list[int]]] = []
+    for words, members in _split(range(len(evidence)), lambda i: _gradient(evidence[i])).items():
+        classes.append(([words], members))
+    for key in keys:
+        parted = []
+        everywhere = {row.get(key, _NONE) for row in settings}
+        for words, members in classes:
+            if words == [PROOFS]:
+                parted.append((words, members))
+                continue
+            found = _split(members, lambda i, key=key: settings[i].get(key, _NONE))  # type: ignore[misc]
+            for value, own in found.items():
+                apart = len(found) > 1 or (key in _WORDS and len(everywhere) > 1)
+                said = apart and value != _NONE
+                parted.append(([*words, _named(key, value)] if said else words, own))
+        classes = parted
+    titles = [""] * len(evidence)
+    for words, members in classes:
+        text = ", ".join(words)
+        for i in members:
+            titles[i] = text[:1].upper() + text[1:]
+    return titles
+
+
+def _gradient(item: Evidence) -> str:
+    return PROOFS if _proved(item) else gradient_text(item.configuration)
+
+
+def _split(members: Iterable[int], value: Callable[[int], str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i in members:
+        found.setdefault(value(i), []).append(i)
+    return found
+
+
+def _place(key: str) -> tuple[bool, ...]:
+    """What is asked about first: the target, then the test function; settings that follow from them are not told."""
+    return (key != "target.name", key != "test_function", not key.startswith("target."))
+
+
+def _named(key: str, value: str) -> str:
+    return f"{_WORDS.get(key, key)} {_plain(value)}"
 
 
 def _proved(item: Evidence) -> bool:
-    return item.method == "proof" and not item.points
-
-
-def _settings_in_common(evidence: tuple[Evidence, ...]) -> frozenset[str]:
-    """The settings that all evidence which is not a proof has in common; they are said once, not in every title."""
-    sets = [
-        frozenset(f"{key}={value}" for key, value in _settings(item.configuration).items())
-        for item in evidence
-        if not _proved(item)
-    ]
-    return frozenset.intersection(*sets) if sets else frozenset()
+    """Whether it is a proof of something: that a claim does not speak of a scheme is none."""
+    return item.method == "proof" and not item.points and item.verdict != "not-applicable"
 
 
 def _settings(configuration: Mapping[str, Any]) -> dict[str, str]:
     """Dotted settings as JSON text, without those that are no part of the question or are named already."""
     flat: dict[str, str] = {}
     for key, value in configuration.items():
-        if key in _ASIDE or key == "test_function":
+        if key in _ASIDE:
             continue
         if isinstance(value, Mapping):
             for name, inner in value.items():

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from sgverify.claims import claims
 from sgverify.evidence import Document, Erratum, Evidence, Study
+from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.drawing import COLOURS
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, standing, word
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.figures import figures
-from sgverify.report.matrix import Group, groups
+from sgverify.report.matrix import Group, groups, settings_in_common
 from sgverify.report.panels import description_of, draw_panel, places_of
 from sgverify.report.studies import cell_text, numeric, remarks, sections, study_anchor
 from sgverify.report.svg import embedded, inline_svg
@@ -53,6 +54,8 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
     evidence = document.evidence
     parts = groups(evidence)
     titles = {item.id: part.title for part in parts for item in part.evidence}
+    parts = [part for part in parts if part.judged]
+    unspoken = [item for item in evidence if item.verdict == "not-applicable"]
     anchors = {part.title: f"group-{number}" for number, part in enumerate(parts, start=1)}
     return str(
         _template().render(
@@ -65,6 +68,11 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
             refuted=_together((item for item in evidence if outcome(item) == REFUTED), titles),
             limits=limits_of_refutations(evidence),
             violated=_together((item for item in evidence if outcome(item) == "violates"), titles),
+            unspoken=_together(unspoken, titles, by=lambda item: (item.claim, item.reason)),
+            answers=answers_of(evidence),
+            untested=untested(evidence),
+            assumed=assumed(evidence),
+            common=settings_in_common(evidence),
             groups=[_group(part, anchors[part.title]) for part in parts],
             anchors=anchors,
             figures=_drawn(evidence),
@@ -131,6 +139,7 @@ def _template() -> Any:
         number=number_text,
         pretty=_pretty,
         short=_short,
+        anchor=anchor,
         cell=cell_text,
         entries=certificate_lines,
     )
@@ -145,7 +154,7 @@ def _group(part: Group, anchor: str) -> dict[str, Any]:
     return {
         "anchor": anchor,
         "part": part,
-        "rows": [(claim, [part.answers(scheme, claim) for scheme in part.schemes]) for claim in part.claims],
+        "rows": [(claim, [part.answers(scheme, claim) for scheme in part.schemes]) for claim in part.judged],
     }
 
 
@@ -203,11 +212,19 @@ def anchor(claim: str) -> str:
     return "claim-" + claim.replace("/", "-")
 
 
-def _together(evidence: Iterable[Evidence], titles: dict[str, str]) -> list[dict[str, Any]]:
+def _finding(item: Evidence) -> tuple[str, ...]:
+    return item.claim, item.check, predicted_text(item), found_text(item)
+
+
+def _together(
+    evidence: Iterable[Evidence],
+    titles: dict[str, str],
+    by: Callable[[Evidence], tuple[str, ...]] = _finding,
+) -> list[dict[str, Any]]:
     """Evidence of one claim with one finding in one row, each scheme once: the same result is said once."""
-    rows: dict[tuple[str, str, str, str], list[Evidence]] = {}
+    rows: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:
-        rows.setdefault((item.claim, item.check, predicted_text(item), found_text(item)), []).append(item)
+        rows.setdefault(by(item), []).append(item)
     ordered = sorted(rows.values(), key=lambda items: claim_order(items[0].claim))
     return [
         {

@@ -4,7 +4,7 @@ import dataclasses
 
 from sgverify.claims import claims
 from sgverify.report import groups
-from sgverify.report.matrix import PROOFS
+from sgverify.report.matrix import PROOFS, settings_in_common
 
 
 def test_every_piece_of_evidence_is_in_exactly_one_cell(evidence):
@@ -36,6 +36,34 @@ def test_what_is_the_same_everywhere_is_not_repeated_and_what_differs_is(evidenc
     titles = [group.title for group in groups([*evidence, other])]
     assert "Full gradients, test function p**2, friction 7.5" in titles
     assert len(titles) == len(set(titles)) == 6
+
+
+def test_a_title_has_no_key_that_tells_nothing_apart_and_always_names_the_target(evidence):
+    item = evidence[1]
+    table = {"correction": 2.0, "momentum": "rescaled"}
+    mean = {"name": "gaussian-mean", "size": 1000}
+    well = {"name": "double-well"}
+    asked = [
+        dataclasses.replace(item, id="", configuration={**item.configuration, **changes})
+        for changes in (
+            {"target": mean},
+            {"target": well, "exchange": {"ladder": [1, 4], **table}},
+            {"target": well, "exchange": {"ladder": [1, 20], **table}},
+            {"target": well, "exchange": {"ladder": [1, 20], "refresh": 2, **table}},
+        )
+    ]
+    assert [group.title for group in groups(asked)] == [
+        "Full gradients, target gaussian-mean",
+        "Full gradients, target double-well, exchange.ladder [1, 4]",
+        "Full gradients, target double-well, exchange.ladder [1, 20]",
+        "Full gradients, target double-well, exchange.ladder [1, 20], exchange.refresh 2",
+    ]
+    assert "exchange.correction 2.0" in settings_in_common(asked)
+
+
+def test_a_claim_that_does_not_apply_is_no_proof(evidence):
+    spoken, silent = evidence[0], dataclasses.replace(evidence[0], id="", verdict="not-applicable")
+    assert [group.judged for group in groups([spoken, silent])] == [(spoken.claim,), ()]
 
 
 def test_schedule_sweep_and_seed_are_no_part_of_the_question(evidence):

@@ -79,9 +79,20 @@ def test_every_link_leads_to_something_on_the_page(page):
 def test_each_cell_leads_to_its_evidence_and_says_its_verdict_in_words(document, text):
     for group in groups(document.evidence):
         for item in group.evidence:
+            if item.claim not in group.judged:
+                continue
             cell = re.search(rf'<a href="#{item.id}" class="{outcome(item)}".*?</a>', text, re.DOTALL)
             assert cell, item.id
             assert f"<small>{outcome(item)}</small>" in cell.group() and item.method in cell.group()
+
+
+def test_the_answer_stands_first_and_what_does_not_apply_by_itself(document, text):
+    places = [text.index(f'<section id="{name}"') for name in ("answer", "untested", "refuted", "group-1")]
+    assert places == sorted(places)
+    apart = text[text.index('<section id="unspoken"') : text.index('<section id="claims"')]
+    for item in document.evidence:
+        if item.verdict == "not-applicable":
+            assert item.claim in apart and item.reason.partition("<")[0] in apart
 
 
 def test_every_claim_is_shown_with_statement_source_and_replay(document, text):
