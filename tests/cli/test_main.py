@@ -116,9 +116,17 @@ def test_an_exception_in_one_check_is_one_inconclusive_answer(
     assert {name: {**item, "seconds": 0} for name, item in found.items()} == {
         name: {**item, "seconds": 0} for name, item in kept.items()
     }
-    # What violates outranks it; and asked again it leaves the same bits, and the same file.
+
+
+def test_an_exception_leaves_the_same_bits_again_and_what_violates_outranks_it(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("--checks", "local-order,stationarity", "--json", "-")
+    broken_check(monkeypatch, ZeroDivisionError("somewhere deep"))
+    first, again = (call("verify", "mine.py:heun", *asked).evidence[-1] for _ in range(2))
+    # The reason names the file of the traceback.
+    assert first["reason"] == again["reason"] and "ZeroDivisionError" in first["reason"]
     assert call("verify", "mine.py:wrong", *asked).code == 1
-    assert call("verify", "mine.py:heun", *asked).evidence[-1]["reason"] == answer.evidence[-1]["reason"]
 
 
 def test_the_tests_of_the_package_itself_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:

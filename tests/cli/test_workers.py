@@ -15,7 +15,7 @@ from sgverify.schemes import find_scheme
 JOBS: list[Job] = [(math.factorial, (n,)) for n in (5, 3, 8)]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("workers", [1, 7])
 def test_every_result_comes_with_the_number_of_its_job(workers: int) -> None:
     assert dict(run_jobs(JOBS, workers)) == {0: 120, 1: 6, 2: 40320}
 

@@ -13,7 +13,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks import Subject
-from sgverify.configuration import Configuration, load_configuration, settings_of
+from sgverify.configuration import Configuration, TargetTable, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.exact.series.letters import prove_alphabet
 from sgverify.schemes import ALPHABETS, NAMED, Scheme
@@ -244,8 +244,8 @@ def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
         lambda: datasets(dim=0),
         lambda: datasets(dim=1, sizes=[2]),
         lambda: targets(dims=[]),
-        lambda: gradients(target=find(targets(data=False), lambda t: True), kinds=["iid"]),
-        lambda: gradients(target=find(targets(data=False), lambda t: True), kinds=["sometimes"]),
+        lambda: gradients(target=TargetTable(name="gaussian"), kinds=["iid"]),
+        lambda: gradients(target=TargetTable(name="gaussian"), kinds=["sometimes"]),
         lambda: schedules(kinds=[]),
         lambda: schedules(limit=0.0),
         lambda: exponents(low=0.9, high=0.1),
@@ -263,7 +263,7 @@ def test_a_failing_configuration_shrinks_to_the_smallest() -> None:
         lambda: targets(names=["normal"]),
         lambda: targets(names=["double-well"], condition=4.0),
         lambda: targets(dims=[1, 2], condition=4.0),
-        lambda: gradients(target=find(targets(data=False), lambda t: True), biased=True),
+        lambda: gradients(target=TargetTable(name="gaussian"), biased=True),
         lambda: configurations(names=["double-well"], kinds=["iid"]),
         lambda: configurations(dtypes=["float16"]),
         lambda: configurations(degree=1, lowest=2),
