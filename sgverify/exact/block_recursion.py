@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +139,18 @@ def blocked(values: Array, steps: int, blocks: int, padding: float | Array) -> A
     full[..., : values.shape[-1]] = values
     full[..., values.shape[-1] :] = padding
     return np.ascontiguousarray(np.swapaxes(full.reshape(*values.shape[:-1], blocks, steps), -1, -2))
+
+
+def contracted(subscripts: str, *operands: Array) -> Array:
+    """einsum of three arrays and more by pairs, in the order that is best for their shapes."""
+    path = _pairs(subscripts, *(operand.shape for operand in operands))
+    return np.asarray(np.einsum(subscripts, *operands, optimize=path))
+
+
+@cache
+def _pairs(subscripts: str, *shapes: tuple[int, ...]) -> list[Any]:
+    # numpy looks for it at every call, which takes longer than the products of a few small matrices.
+    return np.einsum_path(subscripts, *(np.empty(shape) for shape in shapes), optimize=True)[0]
 
 
 def _product(left: Array, right: Array) -> Array:

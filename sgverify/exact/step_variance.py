@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.exact.block_recursion import Array, Path
+from sgverify.exact.block_recursion import Array, Path, contracted
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,22 @@ class Skew:
     def at(self, j: int, gradient: Array, form: Array) -> tuple[Array, Array, Array]:
         """v, dv/dg and dv/dE of v = 2 kappa_3(g; E) + kappa_4(E, E) at step j of every block."""
         b = self.injection[:, :, j]
-        a = np.einsum("ipb,ib->pb", b, gradient)
-        e = np.einsum("ipb,ijb,jqb->pqb", b, form, b, optimize=True)
+        value, a, over, fourth = self._terms(b, gradient, form)
         along = np.einsum("pqr,rb->pqb", self.third, a)
+        by_form = contracted("ipb,pqb,jqb->ijb", b, 2 * along + 2 * fourth, b)
+        return value, 2 * np.einsum("ipb,pb->ib", b, over), by_form
+
+    def value_at(self, j: int, gradient: Array, form: Array) -> Array:
+        """v alone."""
+        return self._terms(self.injection[:, :, j], gradient, form)[0]
+
+    def _terms(self, b: Array, gradient: Array, form: Array) -> tuple[Array, Array, Array, Array]:
+        """v, g and what kappa_3 and kappa_4 make of E, all in the coordinates of the noise, whose injection is b."""
+        a = np.einsum("ipb,ib->pb", b, gradient)
+        e = contracted("ipb,ijb,jqb->pqb", b, form, b)
         over = np.einsum("pqr,qrb->pb", self.third, e)
         fourth = np.einsum("pqrs,rsb->pqb", self.fourth, e)
-        value = 2 * (a * over).sum(axis=0) + (e * fourth).sum(axis=(0, 1))
-        by_form = np.einsum("ipb,pqb,jqb->ijb", b, 2 * along + 2 * fourth, b, optimize=True)
-        return value, 2 * np.einsum("ipb,pb->ib", b, over), by_form
+        return 2 * (a * over).sum(axis=0) + (e * fourth).sum(axis=(0, 1)), a, over, fourth
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class StepVariances:
                 value = value + more
                 by_gradient[:, j] += more_gradient
                 by_form[:, :, j] += more_form
-                size += float(sizes.at(j, np.abs(g), np.abs(e))[0].sum())
+                size += float(sizes.value_at(j, np.abs(g), np.abs(e)).sum())
             values.append(math.fsum(value))
         return cls(math.fsum(values), size, by_gradient, by_form, by_covariance)
 

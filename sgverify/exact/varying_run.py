@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sgverify.exact.block_recursion import Array, Blocks, Path
+from sgverify.exact.block_recursion import Array, Blocks, Path, contracted
 from sgverify.exact.step_variance import Skew, StepVariances
 
 _UNIT = 2.0**-53
@@ -52,7 +52,7 @@ class Run:
         """sum_l w_l (E phi(X_l) - target) / W."""
         law, form = self.law, self.quadratic
         value = self.constant - self.target + np.einsum("i,isb->sb", self.linear, law.vector)
-        value += np.einsum("isb,ij,jsb->sb", law.vector, form, law.vector, optimize=True)
+        value += contracted("isb,ij,jsb->sb", law.vector, form, law.vector)
         value += np.einsum("ij,ijsb->sb", form, law.matrix)
         return math.fsum((self.weights * value).ravel()) / self._weight
 
@@ -62,7 +62,7 @@ class Run:
         law, form, n = self.law, np.abs(self.quadratic), len(self.linear)
         mean = np.abs(law.vector)
         value = abs(self.constant) + abs(self.target) + np.einsum("i,isb->sb", np.abs(self.linear), mean)
-        value += np.einsum("isb,ij,jsb->sb", mean, form, mean, optimize=True)
+        value += contracted("isb,ij,jsb->sb", mean, form, mean)
         value += np.einsum("ij,ijsb->sb", form, np.abs(law.matrix))
         here = ((2 * n * n + n + 8) * _UNIT + self.entry_error) * float((self.weights * value).sum())
         behind = self._propagated(self.future)

@@ -51,6 +51,12 @@ class Estimator:
     def begin(self, step: int, theta: Tensor) -> None:
         """Told theta at the start of a step of the block, before it is evaluated."""
 
+    def given(self, step: int) -> tuple[Tensor, ...] | None:
+        """What the gradients of a step of the block are made of beside theta and what never changes: the same tensors each
+        time that it is asked, as many at every step. None where there is more to a step than that.
+        """
+        return () if type(self) is Estimator else None
+
     @property
     def carried(self) -> tuple[Tensor, ...]:
         """What later steps need of the earlier ones, each of shape (S, C, d)."""
@@ -97,6 +103,7 @@ class MinibatchEstimator(Estimator):
         self._data: Any = potential.data
         self._drawn: Tensor = torch.empty(0)
         self._indices: Tensor = torch.empty(0)
+        self._added: tuple[Tensor, ...] | None = None
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches; on an affine gradient, sum what their data add to it."""
@@ -110,12 +117,20 @@ class MinibatchEstimator(Estimator):
         for k in range(1, self._batch):
             total += deviations[drawn[:, k]]
         self._drawn = total.div_(self._batch).to(self._data.dtype) + self._affine.offset
+        self._added = self._drawn.unbind()
+
+    def given(self, step: int) -> tuple[Tensor, ...] | None:
+        """See `Estimator.given`: on an affine gradient, what the data of each minibatch add to it."""
+        if self._added is None or type(self) is not MinibatchEstimator:
+            return None
+        return self._added[step * self._per_step : (step + 1) * self._per_step]
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        drawn = self._drawn[step * self._per_step + minibatch]
-        if self._affine is not None and self._affine.deviations is not None:
-            return self._affine.linear(theta) + drawn
+        number = step * self._per_step + minibatch
+        if self._added is not None and self._affine is not None:
+            return self._affine.linear(theta) + self._added[number]
+        drawn = self._drawn[number]
         scale = len(self._data) / self._batch
         return self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._data[drawn])
 

@@ -48,21 +48,31 @@ class Motion:
         """The tape of the present step size, once it has shown the definition's bits."""
         return self._recorded if self._proved else None
 
-    def move(self, state: State, drawn: State, h: Constant, make_grad: Callable[[], Any]) -> State:
-        """The next state of every chain. Shapes (S, C, d) or (S, C, 1) for each variable."""
+    def move(
+        self,
+        state: State,
+        drawn: State,
+        h: Constant,
+        make_grad: Callable[[], Any],
+        given: State | None = (),
+    ) -> State:
+        """The next state of every chain. Shapes (S, C, d) or (S, C, 1) for each variable.
+
+        `given`: the tensors of this step alone that its gradients are made of; None where it cannot be recorded.
+        """
         if h is not self._h:
             self._h, self._recorded, self._proved = h, None, False
             return self._define(state, drawn, make_grad)
-        if self._proved:
-            return self._play(state, drawn)
-        if not self._recordable:
+        if not self._recordable or given is None:
             return self._define(state, drawn, make_grad)
+        if self._proved:
+            return self._play(state, (*drawn, *given))
         if self._recorded is None:
-            return self._record(state, drawn, make_grad)
+            return self._record(state, drawn, given, make_grad)
         new = self._define(state, drawn, make_grad)
         # What passes through a step unchanged is the state itself, which playing may overwrite.
         new = tuple(tensor.clone() if any(tensor is old for old in state) else tensor for tensor in new)
-        pairs = zip(new, self._play(state, drawn), strict=True)
+        pairs = zip(new, self._play(state, (*drawn, *given)), strict=True)
         self._proved = self._recordable = all(torch.equal(a, b) for a, b in pairs)
         return new
 
@@ -77,11 +87,11 @@ class Motion:
         inputs = (*state, *drawn[0])
         return Stretch(*compiled_steps(tape, observe, inputs)(state, drawn, met, tape.fixed))
 
-    def _record(self, state: State, drawn: State, make_grad: Callable[[], Any]) -> State:
+    def _record(self, state: State, drawn: State, given: State, make_grad: Callable[[], Any]) -> State:
         try:
             self._recorded, new = record(
                 lambda: self._define(state, drawn, make_grad),
-                (*state, *drawn),
+                (*state, *drawn, *given),
                 self._fixed,
                 self._clock,
                 overwritten=len(state),
@@ -93,13 +103,13 @@ class Motion:
         self._met = self._recorded.met(new[0]) if self._recorded.steady else None
         return new
 
-    def _play(self, state: State, drawn: State) -> State:
+    def _play(self, state: State, given: State) -> State:
         tape = self._recorded
         assert tape is not None
         self._turn = 1 - self._turn
         new = self._rooms[self._turn]
         met = tape.met(state[0]) if self._met is None else self._met
-        tape.play_into((*state, *drawn), met, tape.fixed, new)
+        tape.play_into((*state, *given), met, tape.fixed, new)
         return new
 
     def _define(self, state: State, drawn: State, make_grad: Callable[[], Any]) -> State:

@@ -24,7 +24,6 @@ from sgverify.samplers.blocks import (
 from sgverify.samplers.compiling import together
 from sgverify.samplers.constants import Constant
 from sgverify.samplers.fused.driver import fused
-from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.motion import Motion
 from sgverify.samplers.schedules import Fixed, step_sizes
 from sgverify.samplers.watching import Watch
@@ -102,10 +101,8 @@ class Ensemble(Assembly):
         end = min(self.rows[row].lengths[-1] for row in alive)
         end = end if until is None else min(end, until)
         marks = sorted({*(mark for mark in marks if mark < end), end})
-        # Another estimator may do something else at another step.
-        steady = self._tape and type(estimator) is Estimator
         parameters = self._parameters if around is None else self._parameters_of(alive)
-        motion = Motion(self.scheme, parameters, self._clock, self._fixed(), tape=steady)
+        motion = Motion(self.scheme, parameters, self._clock, self._fixed(), tape=self._tape)
         fast = fused(self, alive, own, noise, start, range(done, end), watch)
         state, beyond, h = start, None, None
         while done < end and beyond is None:
@@ -139,7 +136,7 @@ class Ensemble(Assembly):
                 self._clock.now = k
                 estimator.begin(k, state[0])
                 drawn_now = tuple(islice(draws, self.scheme.draws))
-                state = motion.move(state, drawn_now, h, partial(estimator.of_step, k))
+                state = motion.move(state, drawn_now, h, partial(estimator.of_step, k), estimator.given(k))
                 beyond = far_out(state, self._bound)
                 if around is not None:
                     # To rows that do not diverge here this is a step like any other.

@@ -68,10 +68,7 @@ class NoiseLaw:
 
     def cumulant(self, order: int) -> Fraction:
         """kappa_order = m_order - sum_{k < order} binom(order - 1, k - 1) kappa_k m_(order - k)."""
-        total = self.moment(order)
-        for k in range(1, order):
-            total -= math.comb(order - 1, k - 1) * self.cumulant(k) * self.moment(order - k)
-        return total
+        return _cumulant(self.atoms, self.edge, order)
 
     @property
     def symmetric(self) -> bool:
@@ -137,6 +134,14 @@ class Noise:
 
 def _discrete(name: str, *atoms: tuple[int | Fraction | Surd, Fraction]) -> NoiseLaw:
     return NoiseLaw(name, atoms)
+
+
+@cache
+def _cumulant(atoms: Atoms, edge: int | Fraction | Surd | None, order: int) -> Fraction:
+    total = _moment(atoms, edge, order)
+    for k in range(1, order):
+        total -= math.comb(order - 1, k - 1) * _cumulant(atoms, edge, k) * _moment(atoms, edge, order - k)
+    return total
 
 
 @cache

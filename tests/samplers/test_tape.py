@@ -12,6 +12,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Row, Settings, compiling, fixed, motion, power, sample, tape
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.gradients import MinibatchEstimator
 from sgverify.samplers.schedules import Fixed
 from sgverify.samplers.tape import NotRecordable, Tape, record, room
 from sgverify.schemes import dot, exp, find_scheme, langevin, scheme, sqrt, thermostat
@@ -100,12 +101,37 @@ def test_a_stale_constant_in_what_is_compiled_is_seen(space: Target, monkeypatch
     assert not np.array_equal(run(ABOBA, space, rows, compiled=True), plain)
 
 
-@pytest.mark.parametrize("kind", ["iid", "reshuffle", "symmetric", "additive"])
-def test_a_step_whose_gradient_changes_is_not_recorded(
+@pytest.mark.parametrize("kind", ["iid", "reshuffle", "symmetric", "without-replacement"])
+def test_a_played_step_is_given_its_own_minibatches(
     wide_posterior: Target, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows, choice = fixed([0.01, 0.02], [9]), GradientChoice(kind, batch=4)
+    plain = run(ABOBA, wide_posterior, rows, gradient=choice, tape=False)
+    played: list[int] = []
+    honest = motion.Motion._play
+
+    def play(self: motion.Motion, *given: Any) -> Any:
+        played.append(1)
+        return honest(self, *given)
+
+    monkeypatch.setattr(motion.Motion, "_play", play)
+    # Blocks of four steps: the minibatches of each are drawn anew.
+    assert np.array_equal(run(ABOBA, wide_posterior, rows, gradient=choice, block=4), plain)
+    assert len(played) == 7
+    # The planted bug: those of the step before. The tape shows other bits, and is dropped.
+    honest_given = MinibatchEstimator.given
+    monkeypatch.setattr(MinibatchEstimator, "given", lambda self, step: honest_given(self, max(0, step - 1)))
+    played.clear()
+    assert np.array_equal(run(ABOBA, wide_posterior, rows, gradient=choice, block=4), plain)
+    assert len(played) <= 1
+
+
+@pytest.mark.parametrize(("kind", "hoist"), [("additive", True), ("svrg", True), ("iid", False)])
+def test_a_step_whose_gradient_does_something_else_is_not_recorded(
+    wide_posterior: Target, kind: str, hoist: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(motion, "record", lambda *given, **how: pytest.fail("recorded"))
-    run(ABOBA, wide_posterior, fixed([0.01], [9]), gradient=GradientChoice(kind, batch=4))
+    run(ABOBA, wide_posterior, fixed([0.01], [9]), gradient=GradientChoice(kind, batch=4), hoist=hoist)
 
 
 def recorded(step: Any, *inputs: torch.Tensor, fixed: Any = ()) -> Tape:
