@@ -176,7 +176,7 @@ class Kernel:
         drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
         terms = [torch.ones_like(state[0]) for _ in range(self._shape.minibatches)]
         if isinstance(self._estimator, MinibatchEstimator):
-            kept, self._estimator._drawn = self._estimator._drawn, terms  # type: ignore[assignment]
+            kept, self._estimator._added = self._estimator._added, tuple(terms)
 
         def step() -> Sequence[Tensor]:
             draws = iter(drawn)
@@ -195,7 +195,7 @@ class Kernel:
             return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
         finally:
             if isinstance(self._estimator, MinibatchEstimator):
-                self._estimator._drawn = kept
+                self._estimator._added = kept
 
     def _observed(self) -> Tape | None:
         asked = self._asked
