@@ -92,8 +92,11 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
         told += (
             f"; the bound is eta^({predicted}), and eta^({at_fixed_k['delta^(1/4)']}) with gradient noise. Where temperatures are "
             f"swapped in place of replicas, as (34) has it, W2 is at most of the order eta^({tied}), and the bound holds; where "
-            f"k eta > 1, as the proof takes it, the bound holds of everything: {long}"
+            f"k eta > 1, as the proof takes it, the bound holds of everything: {long}. Between the two, at k = eta^(-a) with "
+            f"0 < a < 1, nothing was computed: if the lost swaps of k steps add up, W2 is k^(1/2) eta^({below}), more than the bound where "
+            f"a < {_crossing(below, predicted)} and less beyond"
         )
+        certificate["not computed"] = "k between 1 and 1/eta"
     return settled(
         subject,
         claim,
@@ -102,6 +105,11 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
         found=below,
         certificate=certificate,
     )
+
+
+def _crossing(below: Fraction, predicted: Fraction) -> Fraction:
+    """The a at which k^(1/2) eta^below, W2 of as many lost swaps as steps, meets k^(3/2) eta^predicted, for k = eta^(-a)."""
+    return (predicted - below) / (PREFACTOR["k"] - Fraction(1, 2))
 
 
 def _bound(k: float, eta: float) -> float:

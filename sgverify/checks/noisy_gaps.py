@@ -11,18 +11,22 @@ V/n the variance of the gradient's noise: D_h is that of the diffusion, on the g
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
+import numpy as np
 from flint import arb
+from scipy.integrate import quad
+from scipy.stats import norm
 
 from sgverify.checks.facts import facts_of
 from sgverify.checks.ladder import Ladder
 from sgverify.checks.subject import Subject
 from sgverify.exact.exchange.generator import Replicas
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.exchange_rules import inverse_gap
+from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 
 DEVIATIONS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Of log S."""
@@ -35,6 +39,16 @@ TIMES_MORE = 16.0
 
 ROUNDING = 1e-9
 """Of a gap, relative: eigenvalues of matrices of 2304 rows in float64."""
+
+
+REDONE = 1e-8
+"""Of a chance: adaptive quadrature of a bounded integrand, broken where min(1, .) is, is told to keep 1e-10."""
+
+REACH = 12.0
+"""Standard deviations of the noise, beyond which 1e-32 is left."""
+
+LEVELS = (0.1, 0.9)
+"""Quantiles of each replica's energy at which chances are computed anew."""
 
 
 class Lined(Protocol):
@@ -60,6 +74,10 @@ class NoisyGaps:
     by_deviation: dict[float, float]
     by_setting: dict[str, tuple[float, float]]
     scale: str
+    unbalanced: float
+    """Of the flows that a noisy chance leaves, the largest over all deviations."""
+    apart: float
+    """Of the chances and E min(1, S~) by another quadrature, the largest over deviations and pairs of energies."""
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -69,6 +87,8 @@ class NoisyGaps:
                 f"s = {s:g}": gap for s, gap in self.by_deviation.items()
             },
             "without swaps": self.alone,
+            "detailed balance left with noisy energies": self.unbalanced,
+            "chances less E min(1, S~) by adaptive quadrature": self.apart,
             f"against m, eta and n ({self.scale}): the deviation of log S, and the gap": {
                 name: list(pair) for name, pair in self.by_setting.items()
             },
@@ -76,6 +96,12 @@ class NoisyGaps:
 
     def judged(self, judgement: Judgement) -> Judgement:
         """A verdict that holds of exact energies, with what noise makes of it."""
+        if self.unbalanced > ROUNDING:
+            reason = f"noisy swaps do not balance the joint Gibbs law: flows differ by {self.unbalanced:.3g} of the largest"
+            return Judgement("violates", False, reason)
+        if self.apart > REDONE:
+            reason = f"the chance of a noisy swap is off by {self.apart:.3g} from E min(1, S~)"
+            return Judgement("violates", False, reason)
         gaps = list(self.by_deviation.values())
         if any(later > earlier * (1 + ROUNDING) for earlier, later in pairwise(gaps)):
             reason = f"noise of the energies raises the spectral gap: {self.by_deviation}"
@@ -114,6 +140,7 @@ def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
         unit = abs(inverse_gap(*line.temperatures)) * known**0.5
         scale = f"from the data, m = {m}, eta = {eta:.3g}, n = {n}"
     more = TIMES_MORE
+    noisy = {s: line.replicas(CELLS, INTENSITY, s) for s in DEVIATIONS}
     settings = {
         "as configured": unit * spread(m, eta) ** 0.5,
         f"{more:g} m": unit * spread(more * m, eta) ** 0.5,
@@ -127,7 +154,33 @@ def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
         {s: gap(s) for s in DEVIATIONS},
         {name: (s, gap(s)) for name, s in settings.items()},
         scale,
+        max(replicas.unbalanced for replicas in noisy.values()),
+        max(_apart(replicas, s, line.temperatures) for s, replicas in noisy.items() if s),
     )
+
+
+def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, float]) -> float:
+    """How far chances are off from the mean of min(1, S~) over the noise of the energies, each put into the rule itself."""
+    cold, warm = temperatures
+    variance = (deviation / inverse_gap(cold, warm)) ** 2
+    heights, off = replicas.cells.heights, 0.0
+    energies = [np.quantile(heights, level) for level in LEVELS]
+    for first in energies:
+        for second in energies:
+
+            def taken(x: float, first: float = first, second: float = second) -> float:
+                log_rate = log_swap_rate(first + x, second, tau_1=cold, tau_2=warm, variance=variance, F=2.0)
+                return float(norm.pdf(x, scale=variance**0.5) * math.exp(min(0.0, log_rate)))
+
+            edge = second - first + inverse_gap(cold, warm) * variance / 2.0
+            ends = [-REACH * variance**0.5, REACH * variance**0.5]
+            inner = [edge] if ends[0] < edge < ends[1] else []
+            parts = [
+                quad(taken, a, b, epsabs=1e-10, limit=200)[0] for a, b in pairwise([ends[0], *inner, ends[1]])
+            ]
+            found = replicas.chance(np.array([[first]]), np.array([[second]]))
+            off = max(off, abs(float(found[0, 0]) - sum(parts)))
+    return off
 
 
 def _noise(subject: Subject) -> float | None:
