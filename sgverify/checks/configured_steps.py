@@ -2,7 +2,8 @@
 
 A rate as h -> 0 does not say that the configured steps are small enough for it. That a step is its power series there is
 asked coefficient by coefficient (`exact.affine.expanded_step`), whatever the size of the error: a large constant, or a step
-beyond the leading term, is no objection, another function of h is one.
+beyond the leading term, is no objection, another function of h is one. Where a step is far from the leading terms of its
+expansion at steps that are small for every method (`exact.leading_terms`), the expansion speaks of no step that anybody runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from dataclasses import replace
 from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.expanded_step import Difference, ExpandedStep
+from sgverify.exact.affine.stability import eigenvalues_of
+from sgverify.exact.leading_terms import FAR, Departure, Setting, departure
 from sgverify.exact.series import LocalOrder
 from sgverify.exact.step_switches import switches
 from sgverify.rates import Judgement
@@ -42,6 +45,8 @@ def explained(
         largest = apart[0]
         there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
         why = f"{judgement.reason}; this is as h -> 0 alone, and not so at the steps that are configured: {there}{largest}"
+    elif far := departures(subject):
+        why = f"{judgement.reason}; this is as h -> 0 alone, and small steps are not small enough: {far[0]}"
     elif not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
         why = f"{judgement.reason}; this is as h -> 0 alone: {', '.join(subject.order.limits)}"
     else:
@@ -75,6 +80,47 @@ def turns_of(subject: Subject) -> list[float]:
             subject.shared["turns"] = switches(subject.scheme, given, subject.target.dim)
     known: list[float] = subject.shared["turns"]
     return known
+
+
+UNIT = Setting(1.0, 1.0, 1.0)
+"""What a claim about every potential is asked on, besides the target."""
+
+
+def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
+    """Where a step that is small for the target is far from the leading terms of its expansion, the farthest first.
+
+    `every`: for every potential, and so for one of curvature 1 too.
+    """
+    known: dict[Setting, Departure | None] = subject.shared.setdefault("departures", {})
+    asked = [*_settings(subject), *([UNIT] if every else [])]
+    for setting in asked:
+        if setting not in known:
+            known[setting] = departure(subject.read_scheme, setting, setting.small)
+    far = {item for item in map(known.get, asked) if item is not None and not item.share <= FAR}
+    return sorted(far, key=lambda item: -item.share)
+
+
+def told_of_steps(subject: Subject) -> str:
+    """At which of the steps that a configuration sets a step is far from its leading terms, for the end of a sentence."""
+    schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
+    steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
+    for setting in _settings(subject) if steps else []:
+        found = departure(subject.read_scheme, setting, max(steps))
+        if found is not None and not found.share <= FAR:
+            return f"; of the steps that are configured, {found}"
+    return ""
+
+
+def _settings(subject: Subject) -> list[Setting]:
+    """The curvatures of the target with its temperature and friction; none where it has no single ones."""
+    if not subject.felt.quadratic:
+        return []
+    rates = eigenvalues_of(subject.felt.precision)
+    given = subject.configuration
+    return [
+        Setting(float(rate), float(given.temperature), float(given.friction))
+        for rate in sorted({max(rates), min(rates)}, reverse=True)
+    ]
 
 
 def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.averaged_noise import averaged_noise_or_why
-from sgverify.checks.configured_steps import differences, steps_of_runs, turns_of
+from sgverify.checks.configured_steps import departures, differences, steps_of_runs, told_of_steps, turns_of
 from sgverify.checks.conjugate_words import conjugacy_certificate, in_words
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled, whole
@@ -145,7 +145,11 @@ def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgemen
     # A series names a switch where it holds the whole argument of a root; what was cut off is looked for.
     turns = [] if order.unseen else turns_of(subject)
     if not apart and not order.unseen and not turns:
-        return judgement
+        far = departures(subject, every=True)
+        if not far:
+            return replace(judgement, reason=judgement.reason + told_of_steps(subject))
+        reason = f"{judgement.reason}; it is proved as h -> 0 alone, and small steps are not small enough: {far[0]}"
+        return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
     shown = f", and {apart[0]}" if apart else ""
     if turns:
         shown += f"; at h={', '.join(f'{h:.6g}' for h in turns)} a root of a function of h touches 0 and turns into another one"

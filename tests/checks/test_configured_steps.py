@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify import exp, scheme, sqrt
+from sgverify import exp, scheme, sqrt, verify
 from sgverify.checks import rate
 from sgverify.checks.configured_steps import steps_of_runs
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.formula import plant
 from sgverify.schemes import dot, find_scheme, kinetic, langevin
+from sgverify.schemes.scheme import make_scheme
 
 FLAT = plant(find_scheme("sgld-euler"), "h*grad(theta)", "h*(1 + 20*exp(-1/h))*grad(theta)")
 CLIPPED = plant(find_scheme("sgld-euler"), "h*grad(theta)", "(h + 0.2 - sqrt((h - 0.2)**2))/2*grad(theta)")
@@ -83,3 +84,40 @@ def test_where_nobody_runs_a_step_it_is_nobodys() -> None:
     assert 1.0 not in steps and 0.5 in steps
     # Those that a run and a sweep have by default are among them.
     assert {subject.step, subject.step / 16} <= set(steps)
+
+
+def test_a_proof_whose_expansion_speaks_of_no_step_that_is_run_is_no_green_line() -> None:
+    def cut_off(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        g = grad(theta)
+        return theta - h * g * exp(-1000 * h * g * g) + sqrt(2 * T * h) * noise()
+
+    (found,) = verify(make_scheme(cut_off, langevin, order=1), checks=["local-order"])
+    assert (found.verdict, found.method) == ("inconclusive", "proof")
+    assert (
+        "it is proved as h -> 0 alone" in found.reason and "the drift of theta is off by 100%" in found.reason
+    )
+
+    def saturated(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        return theta - h / (1 + 1000 * h) * grad(theta) + sqrt(2 * T * h) * noise()
+
+    flat = {"name": "gaussian", "precision": 1.0}
+    asked = verify(
+        make_scheme(saturated, langevin, order=1), target=flat, checks=["local-order", "stationary-bias"]
+    )
+    assert {evidence.verdict for evidence in asked} == {"inconclusive"}
+
+
+def test_a_configured_step_that_is_beyond_the_leading_terms_is_named() -> None:
+    def implicit(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        return theta - h / (1 + h) * grad(theta) + sqrt(2 * T * h) * noise()
+
+    flat = {"name": "gaussian", "precision": 1.0}
+    for step, told in ((0.05, False), (1.0, True)):
+        (found,) = verify(
+            make_scheme(implicit, langevin, order=1),
+            target=flat,
+            schedule={"kind": "fixed", "step": step},
+            checks=["local-order"],
+        )
+        assert found.verdict == "conforms"
+        assert ("at h=1, where the curvature is 1" in found.reason) is told
