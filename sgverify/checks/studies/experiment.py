@@ -91,19 +91,24 @@ class Experiment:
         values = self.answers.mean_square_error if quantity == "mse" else self.answers.bias
         return values(horizon_step(scale, alpha, length), length)
 
-    def at_power(
-        self, quantity: str, scale: float | Fraction, alpha: Fraction, length: int
-    ) -> Certified | None:
+    def at_power(self, quantity: str, scale: float | Fraction, alpha: Fraction, length: int) -> float | None:
         """Bias or mean square error of phi_tilde at h_l = scale l^-alpha; None where it is beyond `BEYOND`."""
-        answers = self.answers
-        values = answers.decreasing_mean_square_error if quantity == "mse" else answers.decreasing_bias
         try:
             # Moments that overflow are what "diverged" means here, so numpy need not warn of them.
             with np.errstate(over="ignore", invalid="ignore"):
-                found = values(float(scale), float(alpha), length)
+                found = self.answers.decreasing_error(quantity, float(scale), float(alpha), length)
         except InstabilityError:
             return None
-        return found if abs(found.value) <= BEYOND else None
+        return found if abs(found) <= BEYOND else None
+
+    def error(
+        self, kind: str, quantity: str, scale: float | Fraction, alpha: Fraction, length: int
+    ) -> float | None:
+        """The error on a schedule of this kind, horizon or power; None where it diverges."""
+        if kind == "power":
+            return self.at_power(quantity, scale, alpha, length)
+        found = self.at_horizon(quantity, scale, alpha, length)
+        return None if found is None else found.value
 
     def sampled(self, rows: tuple[Row, ...], runs: int) -> SampledErrors:
         """The errors of `runs` chains in every row, averaged over the random start by Gauss-Hermite quadrature.

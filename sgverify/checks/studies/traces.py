@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 import numpy as np
@@ -64,14 +64,8 @@ def figure_7(effort: str) -> Study:
 @cache
 def trace(kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, data_seed: int = 0) -> Value:
     """The exact error as a function of L, signed; None where it diverges."""
-    chain, rate, scale = experiment(SCHEME, gradient, friction, data_seed), Fraction(alpha), SCALES[kind]
-    at = chain.at_horizon if kind == "horizon" else chain.at_power
-
-    def value(length: int) -> float | None:
-        found = at(quantity, scale, rate, length)
-        return None if found is None else found.value
-
-    return cache(value)
+    chain = experiment(SCHEME, gradient, friction, data_seed)
+    return cache(partial(chain.error, kind, quantity, SCALES[kind], Fraction(alpha)))
 
 
 @cache

@@ -196,6 +196,4 @@ def _error(
     chain: Experiment, kind: str, quantity: str, scale: Fraction, alpha: Fraction, length: int
 ) -> float | None:
     """One exact error, computed once: the searches of a draw, over draws and of other figures meet at many."""
-    at = chain.at_horizon if kind == "horizon" else chain.at_power
-    found = at(quantity, scale, alpha, length)
-    return None if found is None else found.value
+    return chain.error(kind, quantity, scale, alpha, length)

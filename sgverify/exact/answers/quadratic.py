@@ -26,7 +26,13 @@ from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
 from sgverify.exact.mse import mean_square_error
 from sgverify.exact.two_scales import TwoScaleSeries
-from sgverify.exact.varying import VaryingProblem, power_steps, varying_bias, varying_mean_square_error
+from sgverify.exact.varying import (
+    VaryingProblem,
+    power_steps,
+    varying_bias,
+    varying_error,
+    varying_mean_square_error,
+)
 
 LARGEST_VARYING = 4
 """Coordinates for which a recursion over a million different steps is run: two dimensions with momentum."""
@@ -77,6 +83,11 @@ class QuadraticAnswers:
     def decreasing_mean_square_error(self, scale: float, alpha: float, length: int) -> Certified:
         """E (phi_tilde - phi_bar)^2 for the weighted average at h_l = scale l^-alpha."""
         return self.weighted_mean_square_error(power_steps(scale, alpha, length))
+
+    def decreasing_error(self, quantity: str, scale: float, alpha: float, length: int) -> float:
+        """The same bias, or with the quantity "mse" the mean square error, without a bound on its rounding."""
+        steps = power_steps(scale, alpha, length)
+        return varying_error(self._varying, steps, square=quantity == "mse")
 
     def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
         """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
