@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,16 @@ def imports(source: str, module: str, is_package: bool) -> Iterator[tuple[int, s
 
 def faults(source: str, module: str, is_package: bool = False) -> list[str]:
     """What the floors have against `module`, one sentence each."""
+    return faults_of(imports(source, module, is_package), module)
+
+
+def faults_of(names: Iterable[tuple[int, str]], module: str) -> list[str]:
+    """The same of the imports that were read."""
     own = _part(module)
     if own not in FLOORS:
         return [f"{module}: {own!r} stands on no floor; give it one in FLOORS"]
     found = []
-    for line, name in imports(source, module, is_package):
+    for line, name in names:
         package, *rest = name.split(".")
         if package in HEAVY and FLOORS[own] in LIGHT_FLOORS:
             found.append(f"{module}:{line} imports {package} on floor {FLOORS[own]}")
@@ -102,16 +108,16 @@ def cycles(edges: Mapping[str, set[str]]) -> list[str]:
 
 
 def test_every_module_keeps_its_floor() -> None:
-    modules = list(_modules())
-    assert any(module == "sgverify.schemes.scheme" for module, *_ in modules)
-    assert [fault for module, package, text in modules for fault in faults(text, module, package)] == []
+    modules = _modules()
+    assert "sgverify.schemes.scheme" in modules
+    assert [fault for module, names in modules.items() for fault in faults_of(names, module)] == []
 
 
 def test_no_circle_among_the_parts() -> None:
     edges: dict[str, set[str]] = {part: set() for part in FLOORS}
-    for module, package, text in _modules():
+    for module, names in _modules().items():
         own = _part(module)
-        for _, name in imports(text, module, package):
+        for _, name in names:
             other = _part(name)
             if name.startswith("sgverify.") and other in FLOORS and other != own:
                 edges[own].add(other)
@@ -170,11 +176,16 @@ def test_a_planted_circle_is_found() -> None:
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
 
 
-def _modules() -> Iterable[tuple[str, bool, str]]:
+@cache
+def _modules() -> Mapping[str, list[tuple[int, str]]]:
+    """What each module imports."""
+    found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = ["sgverify", *path.relative_to(PACKAGE).with_suffix("").parts]
         package = parts[-1] == "__init__"
-        yield ".".join(parts[:-1] if package else parts), package, path.read_text(encoding="utf-8")
+        module = ".".join(parts[:-1] if package else parts)
+        found[module] = list(imports(path.read_text(encoding="utf-8"), module, package))
+    return found
 
 
 def _part(module: str) -> str:
