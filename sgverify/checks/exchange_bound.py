@@ -93,8 +93,8 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
             f"; the bound is eta^({predicted}), and eta^({at_fixed_k['delta^(1/4)']}) with gradient noise. Where temperatures are "
             f"swapped in place of replicas, as (34) has it, W2 is at most of the order eta^({tied}), and the bound holds; where "
             f"k eta > 1, as the proof takes it, the bound holds of everything: {long}. Between the two, at k = eta^(-a) with "
-            f"0 < a < 1, nothing was computed: if the lost swaps of k steps add up, W2 is k^(1/2) eta^({below}), more than the bound where "
-            f"a < {_crossing(below, predicted)} and less beyond"
+            f"0 < a < 1, nothing was computed: if the lost swaps of k steps add up, W2 is k^(1/2) eta^({below}), more than the "
+            f"bound where a < {_crossing(below, predicted)} and less beyond"
         )
         certificate["not computed"] = "k between 1 and 1/eta"
     return settled(
