@@ -33,7 +33,15 @@ ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
 
 STEPLESS = (
     *("local-order", "stationarity", "order-equivalence", "constant-equivalence", "mean-flow"),
-    *("poisson-bound", "step-conditions", "bounded-derivatives", "backward-equation"),
+    *(
+        "poisson-bound",
+        "step-conditions",
+        "bounded-derivatives",
+        "backward-equation",
+        "lipschitz-gradient",
+        "dissipativity",
+        "noise-growth",
+    ),
 )
 """The quantities that are proved, for every step size or as it goes to 0, and those that meet an unstable step themselves."""
 

@@ -161,5 +161,20 @@ CHECKS: dict[str, Check] = {
         Check("step-conditions", "step_conditions:check_step_conditions", "chen2015 Assumption 2"),
         Check("bounded-derivatives", "smooth_drift:check_bounded_derivatives", "chen2015 Assumption 3"),
         Check("backward-equation", "smooth_drift:check_backward_equation", "chen2015 Definition 11"),
+        Check(
+            "lipschitz-gradient",
+            "target_assumptions:check_lipschitz_gradient",
+            "deng2021 Assumption 1, deng2022 Assumption A2",
+            composite=True,
+        ),
+        Check(
+            "dissipativity", "target_assumptions:check_dissipativity", "deng2021 Assumption 2", composite=True
+        ),
+        Check(
+            "noise-growth",
+            "target_assumptions:check_noise_growth",
+            "deng2021 Assumption 3, deng2022 Assumption A4",
+            composite=True,
+        ),
     )
 }

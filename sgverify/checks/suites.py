@@ -78,6 +78,9 @@ OF_EXCHANGE = (
 )
 """Checks of the rules that replica exchange puts around a scheme."""
 
+OF_TARGETS = ("lipschitz-gradient", "dissipativity", "noise-growth")
+"""What both papers on composites assume of the target; asked where their theorems are."""
+
 LADDERS = ("exchange.ladder=[1, 4]", "exchange.ladder=[1, 20]")
 
 
@@ -155,11 +158,15 @@ def awsgld(effort: str) -> list[Case]:
         ("target.name=double-well", "temperature=2", "partition.bins=10"),
         ("target.name=gaussian", "target.dim=2", "partition.bins=30"),
     )
+    assumed = Case("awsgld", targets[1], ("lipschitz-gradient", "noise-growth"))
     return [
-        Case(scheme, (*target, f"partition.zeta={zeta}"), checks)
-        for scheme, checks in (("awsgld", OF_WEIGHTS), ("csgld", ("fixed-point",)))
-        for target in targets
-        for zeta in zetas
+        assumed,
+        *(
+            Case(scheme, (*target, f"partition.zeta={zeta}"), checks)
+            for scheme, checks in (("awsgld", OF_WEIGHTS), ("csgld", ("fixed-point",)))
+            for target in targets
+            for zeta in zetas
+        ),
     ]
 
 
@@ -167,6 +174,7 @@ def vr_resgld(effort: str) -> list[Case]:
     """The claims of Deng et al. 2021: energies on the Gaussian model, where their noise is linear, swaps on a double well."""
     composites = ("resgld", "vr-resgld", "avr-resgld", "vr-resghmc")
     cases = [Case(name, ("gradient.kind=iid",), OF_EXCHANGE) for name in composites]
+    cases.append(Case("vr-resgld", ("gradient.kind=iid",), OF_TARGETS))
     cases += [
         Case("vr-resgld", ("target.name=double-well", f"temperature={warmth}", ladder), ("exchange-rate",))
         for warmth in (1, 0.2)

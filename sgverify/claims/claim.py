@@ -56,6 +56,9 @@ Quantity = Literal[
     "step-conditions",
     "bounded-derivatives",
     "backward-equation",
+    "lipschitz-gradient",
+    "dissipativity",
+    "noise-growth",
 ]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]
