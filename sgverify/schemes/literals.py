@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from sgverify.schemes.rounded import Rounded
-from sgverify.schemes.surd import LONGEST_DECIMAL, Irrational, Surd, exact, sqrt_of_rational
+from sgverify.schemes.surd import Irrational, Surd, exact, is_rounded, sqrt_of_rational
 
 ROUNDINGS = 8
 """Operations of Python behind a float, at most: each may be off by 2^-53 of it."""
@@ -25,6 +25,9 @@ ROUNDINGS = 8
 LARGEST_DENOMINATOR = 1000
 DIGITS = 9
 """Of a short decimal."""
+
+CHANCE = 1e-3
+"""With which a number that stands for nothing may be as near to a simple one: of 1e8, half a unit is within the roundings."""
 
 LEADING, LINEAR = 48, 96
 """The largest coefficients of a quadratic equation that a float is recognised as a root of."""
@@ -55,11 +58,7 @@ def literal(value: Any) -> Fraction | Irrational:
     (Fraction(3, 10), Fraction(1, 10), 1*sqrt(2), '0.955336489126 +/- 8.5e-16')
     """
     found = exact(value)
-    if (
-        not isinstance(value, float)
-        or not isinstance(found, Fraction)
-        or found.denominator <= LONGEST_DECIMAL
-    ):
+    if not is_rounded(value):
         return found
     simple = _simple(value)
     return _interval(value) if simple is None else simple
@@ -79,11 +78,17 @@ def _simple(value: float) -> Fraction | Surd | None:
 
 
 def _candidates(value: float) -> Iterator[Fraction | Surd]:
-    yield Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
+    most = _largest_denominator(value)
+    if most:
+        yield Fraction(value).limit_denominator(most)
     yield Fraction(f"{value:.{DIGITS - 1}e}")
-    square = Fraction(value * value).limit_denominator(LARGEST_DENOMINATOR)
+    most = _largest_denominator(value * value)
+    square = Fraction(value * value).limit_denominator(most) if most else Fraction(0)
     if square and _near(float(square), value * value):
         yield sqrt_of_rational(square) * (1 if value > 0 else -1)
+    # Each of the equations is near by chance with its largest terms times a few roundings.
+    if 4 * LEADING**2 * LINEAR * value * value * ROUNDINGS * 2.0**-53 > CHANCE:
+        return
     for a in range(1, LEADING + 1):
         for b in range(-LINEAR, LINEAR + 1):
             t = a * value * value + b * value
@@ -94,6 +99,11 @@ def _candidates(value: float) -> Iterator[Fraction | Surd]:
                 root = sqrt_of_rational(Fraction(b * b + 4 * a * c))
                 sign = 1 if 2 * a * value + b > 0 else -1
                 yield (root * sign - b) * Fraction(1, 2 * a)
+
+
+def _largest_denominator(value: float) -> int:
+    """There are about q^2 / 3 fractions with denominators up to q between two whole numbers."""
+    return int(min(LARGEST_DENOMINATOR, (CHANCE / (ROUNDINGS * 2.0**-53 * max(1.0, abs(value)))) ** 0.5))
 
 
 def _near(one: float, other: float) -> bool:

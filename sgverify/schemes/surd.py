@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -160,6 +161,9 @@ Number = int | float | Fraction | Irrational
 LARGEST_DENOMINATOR = 1000
 """The largest denominator of a fraction that a float is recognised as."""
 
+MOST_DIGITS = 12
+"""Of a decimal that somebody has written; what Python has computed has sixteen, but for zeros at the end."""
+
 LONGEST_DECIMAL = 10**12
 """Decimals of at most twelve places are what they say: 0.333 is 333/1000."""
 
@@ -225,10 +229,13 @@ def _square_part(n: int) -> tuple[int, int]:
 
 def is_rounded(value: object) -> bool:
     """Whether it is a float that is neither a short decimal nor a simple fraction: what it was rounded from it does not say."""
-    if not isinstance(value, float):
+    if not isinstance(value, float) or value.is_integer():
         return False
-    number = exact(value)
-    return isinstance(number, Fraction) and number.denominator > LONGEST_DECIMAL
+    number, decimal = exact(value), Decimal(repr(float(value)))
+    if number.denominator > LONGEST_DECIMAL:
+        return True
+    # exp(10) has twelve places as well, and sixteen digits.
+    return number == Fraction(decimal) and len(decimal.as_tuple().digits) > MOST_DIGITS
 
 
 def _terms(value: object) -> Mapping[int, Fraction] | None:

@@ -41,7 +41,7 @@ def test_what_python_rounded_is_found_again(value: float, exactly: Any) -> None:
 
 
 def test_a_float_of_no_simple_number_is_an_interval_around_it() -> None:
-    for value in (math.cos(0.3), -math.exp(-0.3), math.pi * 1e-7):
+    for value in (math.cos(0.3), -math.exp(-0.3), math.pi * 1e-7, math.exp(10), math.cosh(20)):
         found = literal(value)
         assert isinstance(found, Rounded) and float(found) == value and found.low < found.middle < found.high
         assert found.radius == abs(Fraction(value)) * ROUNDINGS / 2**53
@@ -60,6 +60,8 @@ def test_an_exact_number_beside_such_a_float_is_a_float() -> None:
 def test_short_decimals_are_what_they_say() -> None:
     assert literal(1.0000000000001) != 1
     assert literal(0.333) == Fraction(333, 1000)
+    assert literal(12345.678) == Fraction(12345678, 1000)
+    assert literal(1e5 / 3) == Fraction(100000, 3)
 
 
 @scheme(langevin)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sgverify.errors import NotExpandableError
 from sgverify.exact.series.evaluation import number_at
 from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.roots import Interval
@@ -20,11 +21,17 @@ APART = 1e-6
 """Of the size of what cancels: a sum that is larger is told from 0 in floats, whose own errors, and the intervals' widths, are
 1e-15 times the number and the degree of its terms."""
 
+LOST = 1e-9
+"""What the intervals may leave of a coefficient that counts as 0: large floats that cancel leave more, which a run may see."""
+
 Terms = dict[tuple[int, ...], Any]
 
 
 def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
-    """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it."""
+    """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it.
+
+    Raises `NotExpandableError` where these say no more than that a sum of large numbers may be 0.
+    """
     numbers = _numbers(ring)
     groups: dict[tuple[int, ...], Terms] = {}
     for exponents, factor in value.to_dict().items():
@@ -65,7 +72,14 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
     if not _has_interval(own, ring):
         return False
     found = number_at(own, ring)
-    return bool(found.a <= 0 <= found.b)
+    if not found.a <= 0 <= found.b:
+        return False
+    if found.delta.b > LOST:
+        raise NotExpandableError(
+            f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {float(found.delta.b):.1g} of it, so that it is not "
+            "told from 0"
+        )
+    return True
 
 
 def _has_interval(value: Polynomial, ring: Ring) -> bool:

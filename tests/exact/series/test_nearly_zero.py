@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sgverify.errors import NotExpandableError
 from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import Scheme, kinetic, langevin, sqrt
 from sgverify.schemes.scheme import make_scheme
@@ -81,3 +82,11 @@ def test_roots_of_numbers_are_not_rounded() -> None:
     # sqrt 2 is exact, and so is a difference of 1e-20 from it.
     assert local_order(pulls(sqrt(2) / 2, sqrt(2) / 2, 1 - sqrt(2)), 1, 1).order == 1
     assert local_order(pulls(sqrt(2) / 2, sqrt(2) / 2, 1 - sqrt(2) + Fraction(1, 10**20)), 1, 1).order == 0
+
+
+def test_large_floats_that_cancel_prove_nothing() -> None:
+    large = 1e8 * math.cos(0.3)
+    with pytest.raises(NotExpandableError, match="floats that cancel"):
+        local_order(pulls(large + 1, -large), 1, 1)
+    # One symbol for one float: this cancels whatever the float is.
+    assert local_order(pulls(large, 1, -large), 1, 1).order == 1
