@@ -74,7 +74,8 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
     found = number_at(own, ring)
     if not found.a <= 0 <= found.b:
         return False
-    if found.delta.b > LOST:
+    # Series of numbers alone have high powers, large coefficients, and a reader who sums them in balls.
+    if found.delta.b > LOST and ring.coordinates:
         raise NotExpandableError(
             f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {float(found.delta.b):.1g} of it, so that it is not "
             "told from 0"
