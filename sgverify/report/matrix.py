@@ -81,8 +81,8 @@ def _titles(evidence: Sequence[Evidence]) -> list[str]:
     settings = [_settings(item.configuration) for item in evidence]
     keys = sorted(dict.fromkeys(key for row in settings for key in row), key=_place)
     classes: list[tuple[list[str], list[int]]] = []
-    for words, members in _split(range(len(evidence)), lambda i: _gradient(evidence[i])).items():
-        classes.append(([words], members))
+    for gradient, alike in _split(range(len(evidence)), lambda i: _gradient(evidence[i])).items():
+        classes.append(([gradient], alike))
     for key in keys:
         parted = []
         everywhere = {row.get(key, _NONE) for row in settings}

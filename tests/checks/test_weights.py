@@ -172,7 +172,7 @@ def test_the_suite_asks_every_claim_that_is_judged() -> None:
     judgeable = {
         q for id, card in claims().items() if id.split("/")[0] in ("awsgld", "csgld") for q in card.quantities
     }
-    assert asked == judgeable == set(OF_WEIGHTS)
+    assert asked == judgeable == {*OF_WEIGHTS, "lipschitz-gradient", "noise-growth"}
     assert len(find_suite("awsgld")("quick")) < len(find_suite("awsgld")("full"))
 
 
