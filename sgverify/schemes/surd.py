@@ -232,6 +232,7 @@ def is_rounded(value: object) -> bool:
     if not isinstance(value, float) or value.is_integer():
         return False
     number, decimal = exact(value), Decimal(repr(float(value)))
+    assert isinstance(number, Fraction)  # of a float
     if number.denominator > LONGEST_DECIMAL:
         return True
     # exp(10) has twelve places as well, and sixteen digits.
