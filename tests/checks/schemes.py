@@ -16,7 +16,7 @@ WEAK = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA"
 
 @scheme(thermostat, order=1)
 def nose(theta, p, xi, *, h, grad, noise, dim, D, T):
-    p = p - h * grad(theta) - h * xi * p + sqrt(2 * D * T * h) * noise()
+    p = exp(-h * xi) * p - h * grad(theta) + sqrt(2 * D * T * h) * noise()
     return theta + h * p, p, xi + h * (dot(p, p) / dim - T)
 
 
