@@ -112,8 +112,8 @@ BUGS = {
     ),
     "a recording that is played on the old draws": (
         "sgverify.samplers.motion:Motion._play",
-        "tape.play_into((*state, *drawn), met, tape.fixed, new)",
-        "self.__dict__.setdefault('kept', drawn); tape.play_into((*state, *self.kept), met, tape.fixed, new)",
+        "tape.play_into((*state, *given), met, tape.fixed, new)",
+        "self.__dict__.setdefault('kept', given); tape.play_into((*state, *self.kept), met, tape.fixed, new)",
         "sghmc-aboba",
         {},
     ),
