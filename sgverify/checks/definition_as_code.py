@@ -10,10 +10,11 @@ from torch import Tensor
 
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
+from sgverify.samplers.binding import TENSORS
 from sgverify.samplers.carrier import Chains
 from sgverify.schemes import Scheme
+from sgverify.schemes.binding import bind
 from sgverify.schemes.declaration import Declaration
-from sgverify.schemes.noise import Noise
 from sgverify.schemes.torch_step import TorchStep
 
 
@@ -32,13 +33,13 @@ def as_torch_step(scheme: Scheme) -> TorchStep:
     ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
 
     def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
-        values = scheme.step(
-            tuple(Chains(value) for value in state),
+        h, dim = given.pop("h"), given.pop("dim", None)
+        return bind(scheme, TENSORS, given, dim=dim).step(
+            state,
+            h=h,
             grad=None if grad is None else _Slope(grad),
-            noise=Noise(lambda law: Chains(torch.randn_like(state[0]))),
-            **given,
+            draw=lambda law: torch.randn_like(state[0]),
         )
-        return tuple(value.tensor for value in values)
 
     declaration = Declaration(scheme.state, ingredients)
     return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)

@@ -12,8 +12,10 @@ import torch
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import Runs
+from sgverify.samplers.binding import TENSORS
 from sgverify.samplers.carrier import Chains
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import bind
+from sgverify.schemes.slope import FullSlope
 
 POINTS = 8
 """Random steps on which an identity of the definition is shown."""
@@ -86,19 +88,15 @@ def _identities(subject: Subject) -> Iterator[Identity]:
         before = [generator.standard_normal((*shape, width)) for width in widths]
         # An identity holds for all T and D or for none but a few. Where all is of one size, roundings cover nothing.
         friction, temperature = (float(number) for number in generator.uniform(0.5, 2.0, 2))
-        values = scheme.step(
-            tuple(Chains(torch.from_numpy(state)) for state in before),
+        dim = subject.target.dim
+        values = bind(scheme, TENSORS, {"D": friction, "T": temperature}, dim=dim).step(
+            [torch.from_numpy(state) for state in before],
             h=SIZE,
             grad=_Slope(),
-            noise=Noise(
-                lambda law: Chains(torch.from_numpy(generator.standard_normal((*shape, subject.target.dim))))
-            ),
-            dim=subject.target.dim,
-            D=friction,
-            T=temperature,
+            draw=lambda law: torch.from_numpy(generator.standard_normal((*shape, dim))),  # noqa: B023
         )
         states = tuple(
-            np.stack([old, value.tensor.expand(old.shape).numpy()])
+            np.stack([old, value.expand(old.shape).numpy()])
             for old, value in zip(before, values, strict=True)
         )
         first, second = _drift(subject, place, states, friction, temperature)
@@ -116,14 +114,11 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             yield identity
 
 
-class _Slope:
+class _Slope(FullSlope):
     """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
 
     def __call__(self, theta: Any) -> Any:
         return theta * 0.75
-
-    def fresh(self) -> _Slope:
-        return self
 
 
 def _drift(

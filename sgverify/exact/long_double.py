@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
 from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.noise import Noise
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -263,20 +264,21 @@ def step_in_long_double(
     `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
     `carrier`: `Coarse` where roundings are to be seen.
     """
-    drawn = iter(draws)
-    given = {name: carrier(constants(value)) for name, value in {**parameters, "h": h}.items()}
+    bound = bind(
+        scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric)
+    )
     with np.errstate(all="ignore"):
-        values = scheme.step(
-            tuple(carrier(np.asarray(value, dtype=EXTENDED)) for value in state),
-            grad=gradient,
-            noise=Noise(lambda law: carrier(np.asarray(next(drawn), dtype=EXTENDED))),
-            dim=dim,
-            metric=_metric_ingredient(metric),
-            **given,
-        )
-    return [
-        np.broadcast_to(value.value, np.shape(before)) for value, before in zip(values, state, strict=True)
-    ]
+        values = bound.step(state, h=h, grad=gradient, draw=in_order(draws))
+    return [np.broadcast_to(value, np.shape(before)) for value, before in zip(values, state, strict=True)]
+
+
+def extended(constants: type = EXTENDED, carrier: type[LongDouble] = LongDouble) -> Carrier:
+    """Arrays in extended precision as values, numbers computed in the format `constants`."""
+    return Carrier(
+        lambda value: carrier(np.asarray(value, dtype=EXTENDED)),
+        lambda value: carrier(constants(value)),
+        attrgetter("value"),
+    )
 
 
 def start_in_long_double(
@@ -290,20 +292,11 @@ def start_in_long_double(
     metric: CoordinateMetric | MatrixMetric,
 ) -> list[np.ndarray]:
     """The states of the dynamics and the memory that a definition starts there, its draws at 0; shapes as of the states."""
+    bound = bind(scheme, extended(), parameters, dim=dim, metric=_metric_ingredient(metric))
     with np.errstate(all="ignore"):
-        values = scheme.start_memory(
-            tuple(LongDouble(np.asarray(value, dtype=EXTENDED)) for value in state),
-            grad=gradient,
-            noise=Noise(lambda law: LongDouble(np.zeros(np.shape(state[0]), dtype=EXTENDED))),
-            dim=dim,
-            metric=_metric_ingredient(metric),
-            **{name: LongDouble(EXTENDED(value)) for name, value in {**parameters, "h": h}.items()},
-        )
+        values = bound.start(state, h=h, grad=gradient, draw=lambda law: np.zeros(np.shape(state[0])))
     shapes = [*(np.shape(value) for value in state), *(np.shape(state[0]) for _ in scheme.memory)]
-    return [
-        np.broadcast_to(value.value if isinstance(value, LongDouble) else EXTENDED(float(value)), shape)
-        for value, shape in zip(values, shapes, strict=True)
-    ]
+    return [np.broadcast_to(value, shape) for value, shape in zip(values, shapes, strict=True)]
 
 
 def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> LongDoubleMetric | LongDoubleRootMatrix:

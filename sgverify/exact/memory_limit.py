@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.exact.long_double import LongDouble, LongDoubleGradient
+from sgverify.exact.long_double import LongDouble, LongDoubleGradient, extended
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import bind, in_order
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Target
 
 NODES = 4097
@@ -122,7 +123,8 @@ class _Reading:
     """The definition on all nodes at once, with the gradient there computed once."""
 
     def __init__(self, scheme: Scheme, target: Target, nodes: np.ndarray, temperature: float) -> None:
-        self._scheme, self._nodes, self._temperature = scheme, nodes, temperature
+        self._bound = bind(scheme, extended(), {"T": temperature}, dim=1)
+        self._nodes, self._draws = nodes, scheme.draws
         self._full = LongDoubleGradient(target)
         self._known = self._full(LongDouble(nodes))
 
@@ -131,26 +133,23 @@ class _Reading:
         return self._known if same else self._full(theta)
 
     def step(self, memory: tuple[Any, ...], h: float, draws: tuple[float, ...]) -> tuple[np.ndarray, ...]:
-        drawn = iter(draws)
         shape = self._nodes.shape
         with np.errstate(all="ignore"):
-            values = self._scheme.step(
-                (LongDouble(self._nodes), *(LongDouble(value) for value in memory)),
-                h=LongDouble(EXTENDED(h)),
+            values = self._bound.step(
+                (self._nodes, *memory),
+                h=h,
                 grad=_Gradient(self.grad, self._full),
-                noise=Noise(lambda law: LongDouble(np.full(shape, EXTENDED(next(drawn))))),
-                dim=1,
-                T=LongDouble(EXTENDED(self._temperature)),
+                draw=in_order(np.full(shape, z) for z in draws),
             )
-        found = tuple(np.broadcast_to(value.value, shape) for value in values)
+        found = tuple(np.broadcast_to(value, shape) for value in values)
         if not all(np.isfinite(value).all() for value in found):
             raise OutOfReachError("a step of the limit is not finite at every node")
         return found
 
     def fixed_point(self) -> tuple[tuple[np.ndarray, ...], float]:
         """V* at every node by Aitken's process, exact where the memory is linear, and how much of a displacement stays."""
-        still, moved = (0.0,) * self._scheme.draws, (1.0,) * self._scheme.draws
-        memory = tuple(np.ones_like(self._nodes) for _ in self._scheme.memory)
+        still, moved = (0.0,) * self._draws, (1.0,) * self._draws
+        memory = tuple(np.ones_like(self._nodes) for _ in self._bound.scheme.memory)
         for _ in range(ROUNDS):
             first = self.step(memory, 0.0, still)[1:]
             if any(
@@ -189,26 +188,20 @@ class _Reading:
     def _moments(self, memory: tuple[np.ndarray, ...], h: float) -> tuple[np.ndarray, np.ndarray]:
         root = np.sqrt(EXTENDED(3))
         mean = square = np.zeros_like(self._nodes)
-        for rule in product(((-root, 1 / 6), (0.0, 2 / 3), (root, 1 / 6)), repeat=self._scheme.draws):
+        for rule in product(((-root, 1 / 6), (0.0, 2 / 3), (root, 1 / 6)), repeat=self._draws):
             weight = np.prod([EXTENDED(w) for _, w in rule])
             moved = self.step(memory, h, tuple(z for z, _ in rule))[0] - self._nodes
             mean, square = mean + weight * moved, square + weight * moved**2
         return mean / h, (square - mean**2) / (2 * h)
 
 
-class _Gradient:
+class _Gradient(FullSlope):
     def __init__(self, function: Callable[[LongDouble], LongDouble], full: LongDoubleGradient) -> None:
         self._function = function
-        self.hessian, self.prior = full.hessian, full.prior
+        self.hessian, self.prior = full.hessian, full.prior  # type: ignore[method-assign]
 
     def __call__(self, theta: LongDouble) -> LongDouble:
         return self._function(theta)
-
-    def likelihood(self, theta: LongDouble) -> LongDouble:
-        return self(theta) - self.prior(theta)
-
-    def fresh(self) -> _Gradient:
-        return self
 
 
 def _aitken(start: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

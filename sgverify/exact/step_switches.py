@@ -14,9 +14,9 @@ import numpy as np
 
 from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.noise import Noise
 
 GRID = np.geomspace(1e-7, 4.0, 1601)
 """Step sizes, neighbours 1 % apart: two switches that are nearer to one another are one to any run."""
@@ -86,18 +86,10 @@ def _arguments(
 ) -> list[np.ndarray]:
     kept: list[Any] = []
     rest = Absorbing()
-    given: dict[str, Any] = {
-        name: _OfStep(np.full_like(steps, value), kept) for name, value in parameters.items()
-    }
+    carrier = Carrier(number=lambda value: _OfStep(np.full_like(steps, value), kept))
     with np.errstate(all="ignore"):
-        scheme.step(
-            (rest,) * len(scheme.state),
-            h=_OfStep(steps, kept),
-            grad=rest,
-            noise=Noise(lambda law: rest),
-            metric=rest,
-            dim=dim,
-            **given,
+        bind(scheme, carrier, parameters, dim=dim, metric=rest).step(
+            (rest,) * len(scheme.state), h=steps, grad=rest, draw=lambda law: rest
         )
     return [np.broadcast_to(value, steps.shape) for value in kept]
 

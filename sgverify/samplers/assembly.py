@@ -15,12 +15,11 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
 from sgverify.samplers.around import Around, Stage, around_of, check_settings, starts_of
+from sgverify.samplers.binding import bind_settings
 from sgverify.samplers.blocks import FAR, by_coordinate
-from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradient_kinds import make_estimator
-from sgverify.samplers.naming import parameters_of
 from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.schedules import Row
@@ -28,8 +27,8 @@ from sgverify.samplers.settings import Settings
 from sgverify.samplers.variates import normals
 from sgverify.schemes import Scheme
 from sgverify.schemes.abstract import Census
+from sgverify.schemes.binding import Bound
 from sgverify.schemes.composites.composite import Composite
-from sgverify.schemes.noise import Noise as Ingredient
 from sgverify.targets import Target
 
 
@@ -79,7 +78,7 @@ class Assembly:
         self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
         if self.around is not None:
             self.temperatures = self.around.temperatures(self.rows, settings)
-        self._parameters = self._parameters_of(tuple(range(len(self.rows))))
+        self.bound = self._bound_to(tuple(range(len(self.rows))))
         if settings.compiled is True and (settings.gradient.kind != "full" or self.potential.affine is None):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
@@ -92,7 +91,7 @@ class Assembly:
         self._spread = target.spread_float64(settings.temperature)
         self._start = centre + settings.start * self._spread
         scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
-        self._bound = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
+        self.farthest = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
 
     def stage(self, alive: tuple[int, ...]) -> Stage:
         """What the rows `alive` are made of, for what happens around their steps."""
@@ -106,9 +105,9 @@ class Assembly:
         roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
         return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
 
-    def _parameters_of(self, alive: tuple[int, ...]) -> dict[str, Any]:
+    def _bound_to(self, alive: tuple[int, ...]) -> Bound:
         temperatures = None if self.around is None else self.temperatures[list(alive)]
-        return parameters_of(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
+        return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
 
     def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
         settings, rows = self.settings, [self.rows[row] for row in alive]
@@ -184,11 +183,9 @@ class Assembly:
         draw = Mixed(self._streams(alive), "memory-noise", self.scheme.starts.laws, **self._drawn()).take(
             0, 1
         )
-        whole = self.scheme.start_memory(
-            tuple(Chains(value) for value in values),
+        return self.bound.start(
+            values,
             h=h,
             grad=estimator.of_step(0),
-            noise=Ingredient(lambda law: Chains(next(draw).expand(*shape, -1))),
-            **self._parameters,
+            draw=lambda law: next(draw).expand(*shape, -1),
         )
-        return tuple(value.tensor for value in whole)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from sgverify.samplers.carrier import Chains
 from sgverify.samplers.compiling import Stretch, compiled_steps
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.tape import NotRecordable, Tape, record, room
-from sgverify.schemes import Scheme
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import Bound, in_order
 
 State = tuple[Tensor, ...]
 
 
 class Motion:
-    """Moves states by a scheme.
+    """Moves states by a scheme that is bound to tensors.
 
     With `tape`, the first step of a step size runs the definition and makes its constants, the second is recorded, the
     third is both run and played, and where the two agree to the bit the others are played. `fixed`: the tensors that a
@@ -28,14 +26,13 @@ class Motion:
 
     def __init__(
         self,
-        scheme: Scheme,
-        parameters: Mapping[str, Any],
+        bound: Bound,
         clock: Clock,
         fixed: Sequence[Tensor],
         *,
         tape: bool,
     ) -> None:
-        self._scheme, self._parameters, self._clock = scheme, parameters, clock
+        self._bound, self._clock = bound, clock
         self._fixed, self._recordable, self._proved = tuple(fixed), tape, False
         self._h: Constant | None = None
         self._rooms: tuple[State, ...] = ()
@@ -113,14 +110,6 @@ class Motion:
         return new
 
     def _define(self, state: State, drawn: State, make_grad: Callable[[], Any]) -> State:
-        draws = iter(drawn)
-        values = self._scheme.step(
-            tuple(Chains(tensor) for tensor in state),
-            h=self._h,
-            grad=make_grad(),
-            noise=Noise(lambda law: Chains(next(draws))),
-            **self._parameters,
-        )
+        new = self._bound.step(state, h=self._h, grad=make_grad(), draw=in_order(drawn))
         # A draw that is handed on as it is would be written over by a later one.
-        new = tuple(value.tensor for value in values)
         return tuple(tensor.clone() if any(tensor is draw for draw in drawn) else tensor for tensor in new)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 import numpy as np
 import torch
@@ -14,18 +13,18 @@ from torch import Tensor
 from sgverify.samplers.assembly import Assembly
 from sgverify.samplers.blocks import (
     Block,
+    Divergence,
     Position,
     by_coordinate,
     check_shapes,
     divergences,
-    far_out,
     whole_groups,
 )
-from sgverify.samplers.compiling import together
 from sgverify.samplers.constants import Constant
 from sgverify.samplers.fused.driver import fused
-from sgverify.samplers.motion import Motion
+from sgverify.samplers.leg import Leg
 from sgverify.samplers.schedules import Fixed, step_sizes
+from sgverify.samplers.stepwise import Stepwise
 from sgverify.samplers.watching import Watch
 
 # Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.
@@ -87,78 +86,73 @@ class Ensemble(Assembly):
         until: int | None,
     ) -> Iterator[Block]:
         """Blocks of the rows `alive`, until one of them ends or diverges, or step `until`."""
-        noise, around = self._noise(alive), self.around
-        own = estimator = self._estimator(alive, self.scheme.census)
-        if around is not None:
-            around.enter(self.stage(alive), start, self._carried)
-            estimator = around.estimator(own)
-            own.resume(self._carried[len(around.carried) :])
-        else:
-            estimator.resume(self._carried)
-        running = [self.rows[row] for row in alive]
-        moving = not all(isinstance(row.schedule, Fixed) for row in running)
-        marks = sorted({length for row in alive for length in self.rows[row].lengths})
-        end = min(self.rows[row].lengths[-1] for row in alive)
-        end = end if until is None else min(end, until)
-        marks = sorted({*(mark for mark in marks if mark < end), end})
-        parameters = self._parameters if around is None else self._parameters_of(alive)
-        motion = Motion(self.scheme, parameters, self._clock, self._fixed(), tape=self._tape)
-        fast = fused(self, alive, own, noise, start, range(done, end), watch)
+        leg = self._leg(alive, start, done, watch, until)
+        mover = fused(leg) or Stepwise(leg, self._length(alive))
+        moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
+        marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
         state, beyond, h = start, None, None
-        while done < end and beyond is None:
-            length = self._length(alive) if fast is None else fast.length
-            count = min(length, next(mark for mark in marks if mark > done) - done)
-            steps = step_sizes(running, done, count)
+        while done < leg.steps.stop and beyond is None:
+            mark = next((mark for mark in marks if mark > done), leg.steps.stop)
+            steps = step_sizes(leg.rows, done, min(mover.length, mark - done))
             if h is None or moving:
-                h = Constant(steps if moving else steps[:1], self._clock, passing=moving)
-            k = 0
-            if fast is not None:
-                state, beyond, k = fast.move(state, done, steps, h, watch, alive)
-                count = k
-            else:
-                draws = self._draws(noise, done, count)
-                estimator.prepare(done, count)
-                if around is not None:
-                    around.prepare(done, count)
-            while k < count and beyond is None:
-                many = together(self.settings.compiled, motion.tape, watch, count - k)
-                if many:
-                    drawn = [tuple(islice(draws, self.scheme.draws)) for _ in range(many)]
-                    stretch = motion.move_compiled(state, drawn, k, None if watch is None else watch.tape)
-                    for state, values in zip(stretch.states, stretch.values, strict=True):
-                        beyond = far_out(state, self._bound)
-                        if watch is not None:
-                            watch.add(alive, done + k + 1, values, steps[k])
-                        k += 1
-                        if beyond is not None:
-                            break
-                    continue
-                self._clock.now = k
-                estimator.begin(k, state[0])
-                drawn_now = tuple(islice(draws, self.scheme.draws))
-                state = motion.move(state, drawn_now, h, partial(estimator.of_step, k), estimator.given(k))
-                beyond = far_out(state, self._bound)
-                if around is not None:
-                    # To rows that do not diverge here this is a step like any other.
-                    state = around.after(k, done + k + 1, state, steps[k])
-                k += 1
-                if watch is not None:
-                    watch.show(alive, done + k, state, steps[k - 1])
+                h = Constant(steps if moving else steps[:1], leg.clock, passing=moving)
+            state, beyond, taken = mover.move(state, done, steps, h)
             named = dict(zip(self.scheme.state, state, strict=True))
             check_shapes(self.scheme.name, named, self._shapes(len(alive)), self.dtype)
-            block = Block(alive, done + 1, named, steps[:k], {})
+            block = Block(alive, done + 1, named, steps[:taken], {})
             if beyond is not None:
-                names = [row.name for row in self.rows]
-                block.diverged.update(divergences(block, beyond, names, self.chains.start))
-                if around is not None:
-                    for row, found in block.diverged.items():
-                        place = alive.index(row)
-                        why = around.why_diverged(place, np.flatnonzero(beyond[place]))
-                        block.diverged[row] = replace(found, why=why)
-                    block.diverged.update(whole_groups(block.diverged, around.replicas))
+                block.diverged.update(self._divergences(block, beyond))
             done = block.last
-            self._carried = own.carried if around is None else (*around.carried, *own.carried)
+            around = () if leg.around is None else leg.around.carried
+            self._carried = (*around, *leg.estimator.carried)
             yield block
+
+    def _leg(
+        self,
+        alive: tuple[int, ...],
+        start: tuple[Tensor, ...],
+        done: int,
+        watch: Watch | None,
+        until: int | None,
+    ) -> Leg:
+        """What the steps of the rows `alive` are made of, until the first of them ends, or step `until`."""
+        around, noise = self.around, self._noise(alive)
+        own = felt = self._estimator(alive, self.scheme.census)
+        if around is not None:
+            around.enter(self.stage(alive), start, self._carried)
+            felt = around.estimator(own)
+        own.resume(self._carried[0 if around is None else len(around.carried) :])
+        rows = tuple(self.rows[row] for row in alive)
+        end = min(row.lengths[-1] for row in rows)
+        return Leg(
+            alive,
+            rows,
+            start,
+            range(done, end if until is None else min(end, until)),
+            self.bound if around is None else self._bound_to(alive),
+            self._clock,
+            self.settings,
+            own,
+            felt,
+            around,
+            partial(self._draws, noise),
+            self._streams(alive),
+            self._fixed(),
+            self._tape,
+            self.farthest,
+            watch,
+        )
+
+    def _divergences(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
+        """Which rows diverged, and what a composite says of why; the replicas of a row end together."""
+        found = divergences(block, beyond, [row.name for row in self.rows], self.chains.start)
+        if self.around is None:
+            return found
+        for row, divergence in found.items():
+            place = block.rows.index(row)
+            why = self.around.why_diverged(place, np.flatnonzero(beyond[place]))
+            found[row] = replace(divergence, why=why)
+        return whole_groups(found, self.around.replicas)
 
     def _fixed(self) -> tuple[Tensor, ...]:
         affine = self.potential.affine

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.binding import bind_settings
 from sgverify.samplers.blocks import Divergence
-from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator
-from sgverify.samplers.metric import make_metric
 from sgverify.samplers.minibatches import Minibatches
 from sgverify.samplers.motion import State
 from sgverify.samplers.run import Ensemble
@@ -23,7 +22,7 @@ from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.tape import Tape
 from sgverify.schemes import Scheme
 from sgverify.schemes.abstract import Census
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import in_order
 from sgverify.targets import Target
 
 BLOCK = 7
@@ -107,17 +106,12 @@ def first_mismatch(
 ) -> Mismatch | None:
     """Each step taken again by the definition, from the state before it, on its draws and minibatches: bit for bit.
 
-    The constants h, D, T, `dim` and the metric are made anew, and no tape is played: a run promises the same bits
+    The constants h, D, T and the metric are made anew, and no tape is played: a run promises the same bits
     whatever is batched, hoisted or played. The first step that ends elsewhere; None where there is none.
     """
     ensemble = Ensemble(scheme, target, transcript.rows, settings, tape=False)
     clock, dtype = Clock(), ensemble.dtype
-    given: dict[str, Any] = {
-        "D": Constant(np.array([[settings.friction]], dtype=np.float64), clock),
-        "T": Constant(np.array([[settings.temperature]], dtype=np.float64), clock),
-        "dim": target.dim,
-        "metric": make_metric(settings.metric, target.dim),
-    }
+    bound = bind_settings(scheme, settings, target.dim, clock)
     before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
     drawn = torch.from_numpy(transcript.draws).to(dtype)
     with one_thread(), torch.no_grad():
@@ -127,16 +121,11 @@ def first_mismatch(
             if h is None or not np.array_equal(sizes, transcript.steps[k - 1]):
                 h = Constant(sizes[None], clock)
             estimator.begin(k, before[0][k])
-            draws = iter(drawn[k])
-            values = scheme.step(
-                tuple(Chains(state[k]) for state in before),
-                h=h,
-                grad=estimator.of_step(k),
-                noise=Noise(lambda law, draws=draws: Chains(next(draws))),  # type: ignore[misc]
-                **given,
+            values = bound.step(
+                [state[k] for state in before], h=h, grad=estimator.of_step(k), draw=in_order(drawn[k])
             )
             for name, state, value in zip(scheme.state, before, values, strict=True):
-                found = value.tensor.expand(state[k + 1].shape)
+                found = value.expand(state[k + 1].shape)
                 apart = found != state[k + 1]
                 if apart.any():
                     row, chain, place = (int(i) for i in apart.nonzero()[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 from sgverify.schemes.abstract import AbstractMetric
 from sgverify.schemes.abstract_value import NUMBER, VECTOR, Abstract
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.scheme import Scheme
 
 
@@ -25,14 +25,15 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
     """
     asked: set[tuple[Any, ...]] = set()
     state = tuple(Abstract(shape, formula=(name,)) for name, shape in scheme.shapes.items())
-    given: dict[str, Any] = {
-        name: Abstract(NUMBER, formula=(name,)) for name in ("h", "dim", *scheme.parameters)
-    }
+    numbers = {name: Abstract(NUMBER, formula=(name,)) for name in ("h", "dim", *scheme.parameters)}
+    h, dim = numbers.pop("h"), numbers.pop("dim")
     draws = iter(range(scheme.draws))
-    given["noise"] = Noise(lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name), drawn=True))
-    given["metric"] = AbstractMetric()
-    given["grad"] = _Gradient(asked, [0] if minibatches else None)
-    after = scheme.step(state, **given)
+    after = bind(scheme, Carrier(), numbers, dim=dim, metric=AbstractMetric()).step(
+        state,
+        h=h,
+        grad=_Gradient(asked, [0] if minibatches else None),
+        draw=lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name), drawn=True),
+    )
     place = scheme.state.index("theta")
     start, end = ({(0, values[place].mark)} for values in (state, after))
     carried = not minibatches and start != end and start | end <= asked

@@ -22,6 +22,7 @@ from sgverify.schemes.noise import Noise
 from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.scheme import Scheme, make_scheme
+from sgverify.schemes.slope import FullSlope
 
 Share = Fraction | Algebraic
 
@@ -182,19 +183,16 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     return True
 
 
-class _Itself:
-    """A gradient for plain numbers: that of theta^2/2."""
+class _Itself(FullSlope):
+    """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
 
     def __call__(self, theta: Any) -> Any:
         return theta
 
-    prior = likelihood = __call__
+    prior = __call__
 
     def hessian(self, theta: Any, vector: Any) -> Any:
         return vector
-
-    def fresh(self) -> _Itself:
-        return self
 
 
 def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:

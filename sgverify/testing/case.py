@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.schemes import NoiseLaw, Scheme, exact
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target
@@ -72,11 +72,9 @@ class Case:
         """The definition itself on balls, each with the error that arithmetic of roundoff `unit` may make."""
         run = _Run(self, unit)
         state = tuple(run.variable(name) for name in self.scheme.state)
-        given: dict[str, Any] = {name: Number.rounded(value, unit) for name, value in self.parameters.items()}
-        given.update(
-            h=Number.rounded(self.step, unit), grad=_Gradient(run), noise=Noise(run.draw), dim=self.target.dim
-        )
-        values = self.scheme.step(state, **given)
+        carrier = Carrier(number=lambda value: Number.rounded(value, unit))
+        bound = bind(self.scheme, carrier, self.parameters, dim=self.target.dim)
+        values = bound.step(state, h=self.step, grad=_Gradient(run), draw=run.draw)
         return {
             name: value.entries if isinstance(value, Numbers) else [value]
             for name, value in zip(self.scheme.state, values, strict=True)

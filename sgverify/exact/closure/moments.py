@@ -16,7 +16,9 @@ from flint import arb, arb_mat, fmpq, fmpq_mpoly
 from sgverify.errors import DefinitionError
 from sgverify.exact.closure.carrier import NotClosedError, Number, Ring, Row, in_ring
 from sgverify.schemes import Scheme, dot
-from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes.binding import Carrier, bind
+from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
 
@@ -160,9 +162,10 @@ def _read_step(
         laws.extend([law] * dim)
         return Row([Number(ring, g) for g in ring.generators[first : first + dim]])
 
-    given: dict[str, Any] = {name: in_ring(ring, value) for name, value in parameters.items()}
-    given |= {"h": Number(ring, ring.generators[0]), "grad": PolynomialGradient(target), "noise": Noise(draw)}
-    values = scheme.step(tuple(states), **given, dim=Fraction(dim))
+    carrier = Carrier(number=lambda value: value if isinstance(value, Number) else in_ring(ring, value))
+    bound = bind(scheme, carrier, parameters, dim=Fraction(dim))
+    h = Number(ring, ring.generators[0])
+    values = bound.step(states, h=h, grad=PolynomialGradient(target), draw=draw)
     after = []
     for value, shape in zip(values, scheme.shapes.values(), strict=True):
         entries = value.entries if isinstance(value, Row) else [value] * (dim if shape == "vector" else 1)
@@ -170,8 +173,8 @@ def _read_step(
     return ring, laws, after
 
 
-class PolynomialGradient:
-    """grad U of all data, for a polynomial U; a fresh minibatch of all data is the same one."""
+class PolynomialGradient(FullSlope):
+    """grad U of all data, for a polynomial U."""
 
     def __init__(self, target: Target) -> None:
         self._target, self._slopes = target, _slopes(target)
@@ -190,14 +193,6 @@ class PolynomialGradient:
         """The part of the prior."""
         alone = replace(self._target, likelihood=None, data=None)
         return Row([_evaluated(slope, place.entries) for slope in _slopes(alone)])
-
-    def likelihood(self, place: Row) -> Row:
-        """The rest."""
-        return self(place) - self.prior(place)
-
-    def fresh(self) -> PolynomialGradient:
-        """The same."""
-        return self
 
 
 def _slopes(target: Target) -> list[Form]:

@@ -16,14 +16,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from sgverify.errors import ConfigurationError
+from sgverify.exact.entrywise import Vector
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet, derivatives_of
+from sgverify.exact.transfer.motion import ON_ARRAYS
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
+from sgverify.schemes.binding import bind
 from sgverify.schemes.composites import weighting
 from sgverify.schemes.composites.adaptation import Adaptation
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Target
 
 _LEVEL = 34.0
@@ -188,20 +191,11 @@ class LineChain:
         return at[0], abs(float(once[0]))
 
     def _after(self, x: np.ndarray, slope: np.ndarray, z: float) -> np.ndarray:
-        def number(value: float) -> Jet:
-            return Jet(np.array([value], dtype=EXTENDED))
-
-        start = Jet(np.asarray(x, dtype=EXTENDED).reshape(1, -1, 1))
-        given = {"T": number(self.adaptation.tau)} if "T" in self.scheme.parameters else {}
-        (moved,) = self.scheme.step(
-            (start,),
-            h=number(self.step),
-            grad=_Given(start, slope),
-            noise=Noise(lambda law: Jet(np.full((1, 1, 1), z, dtype=EXTENDED))),
-            dim=1,
-            **given,
+        start = np.asarray(x, dtype=EXTENDED)
+        (moved,) = bind(self.scheme, ON_ARRAYS, {"T": self.adaptation.tau}, dim=1).step(
+            (start,), h=self.step, grad=_Given(start, slope), draw=lambda law: np.full(1, z)
         )
-        return np.broadcast_to(moved.c[0], (len(x), 1))[:, 0].astype(np.float64)
+        return np.broadcast_to(moved, len(x)).astype(np.float64)
 
     def _crossings(self, low: float, high: float) -> list[float]:
         """Where the energy of a minibatch is an edge u_1, ..., u_m."""
@@ -238,26 +232,23 @@ class LineChain:
             raise OutOfReachError(str(error)) from None
 
 
-class _Given:
-    """A slope that is known, at the state where it is."""
+class _Given(FullSlope):
+    """A slope that is known, at the states where it is."""
 
-    def __init__(self, start: Jet, slope: np.ndarray) -> None:
+    def __init__(self, start: np.ndarray, slope: np.ndarray) -> None:
         self._start, self._slope = start, slope
 
-    def fresh(self) -> _Given:
-        return self
-
-    def __call__(self, position: Jet) -> Jet:
-        if position is not self._start:
+    def __call__(self, place: Vector) -> Vector:
+        if not np.array_equal(place.entries[0].c[0], self._start):
             raise OutOfReachError("the step asks for the gradient elsewhere than where it starts")
-        return Jet(np.asarray(self._slope, dtype=EXTENDED).reshape(1, -1, 1))
+        return Vector([Jet(np.asarray(self._slope, dtype=EXTENDED)[None])])
 
-    def hessian(self, position: Jet, vector: Jet) -> Jet:
+    def hessian(self, place: Vector, vector: Vector) -> Vector:
         raise OutOfReachError(
             "the step asks for Hessian-vector products, and the weights bend the gradient alone"
         )
 
-    def prior(self, position: Jet) -> Jet:
+    def prior(self, place: Vector) -> Vector:
         raise OutOfReachError(
             "the step asks for prior and likelihood apart, and the weights bend the whole gradient"
         )

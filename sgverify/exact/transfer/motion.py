@@ -13,11 +13,20 @@ from sgverify.exact.transfer.hermite import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.jets import Jet, taylor_of
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
-from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes.binding import Carrier, bind, in_order
+from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Target
 
 MOST_DRAWS = 3
 """Draws of a step at most: the nodes of a quadrature multiply."""
+
+ON_ARRAYS = Carrier(
+    lambda array: Vector([Jet(np.asarray(array, dtype=EXTENDED)[None])]),
+    lambda value: Jet(np.array([value], dtype=EXTENDED)),
+    lambda vector: vector.entries[0].c[0],
+)
+"""Points of the line, any shape: Taylor polynomials of degree 0, and vectors of one of them."""
 
 MOST_DATA = 20_000
 """Data at most: a potential is visited datum by datum at every point."""
@@ -27,8 +36,8 @@ MOST_DATA = 20_000
 class Motion:
     """The map (x, z) -> X_1 of a scheme on the line, read off its definition; `parameters` are T, D, ...
 
-    The carrier is Taylor polynomials of degree 0 over arrays with one axis for points and one for each draw; a vector
-    is a list of one of them, so that its scalar products are what a scalar state would be.
+    The arrays have one axis for points and one for each draw; a vector is a list of one Taylor polynomial over them, so that
+    its scalar products are what a scalar state would be.
     """
 
     scheme: Scheme
@@ -63,32 +72,22 @@ class Motion:
 
     def _run(self, x: np.ndarray, step: float, draws: list[np.ndarray]) -> np.ndarray:
         shape = [len(x), *map(len, draws)]
-        asked = 0
-
-        def draw(law: NoiseLaw) -> Vector:
-            nonlocal asked
-            axes = [1] * len(shape)
-            axes[1 + asked] = shape[1 + asked]
-            asked += 1
-            return Vector([Jet(draws[asked - 1].reshape(1, *axes))])
-
-        start = Vector([Jet(np.asarray(x, dtype=EXTENDED).reshape(1, len(x), *[1] * len(draws)))])
-        given = {name: _number(value) for name, value in self.parameters.items()}
+        along = (
+            values.reshape([-1 if axis == 1 + k else 1 for axis in range(len(shape))])
+            for k, values in enumerate(draws)
+        )
+        start = np.asarray(x, dtype=EXTENDED).reshape(-1, *[1] * len(draws))
+        bound = bind(self.scheme, ON_ARRAYS, self.parameters, dim=1)
         with np.errstate(all="ignore"):
-            (moved,) = self.scheme.step(
-                (start,), h=_number(step), grad=_Slope(self.target), noise=Noise(draw), dim=1, **given
-            )
-        return np.broadcast_to(moved.entries[0].c[0], shape)
+            (moved,) = bound.step((start,), h=step, grad=_Slope(self.target), draw=in_order(along))
+        return np.broadcast_to(moved, shape)
 
 
-class _Slope:
-    """grad U wherever it is asked; with full gradients every minibatch is the same."""
+class _Slope(FullSlope):
+    """grad U of a target on the line."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
-
-    def fresh(self) -> _Slope:
-        return self
 
     def __call__(self, position: Vector) -> Vector:
         return Vector([self._derivative(self._target, position, 1)])
@@ -100,10 +99,6 @@ class _Slope:
     def prior(self, position: Vector) -> Vector:
         """The part of the prior."""
         return Vector([self._derivative(replace(self._target, likelihood=None, data=None), position, 1)])
-
-    def likelihood(self, position: Vector) -> Vector:
-        """The rest."""
-        return self(position) - self.prior(position)
 
     @staticmethod
     def _derivative(target: Target, position: Vector, order: int) -> Jet:
@@ -124,10 +119,6 @@ def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
         np.array([float(value) for value in values], dtype=EXTENDED),
         np.array([EXTENDED(share.numerator) / share.denominator for share in shares], dtype=EXTENDED),
     )
-
-
-def _number(value: float) -> Jet:
-    return Jet(np.array([value], dtype=EXTENDED))
 
 
 def _why_not(scheme: Scheme, target: Target, parameters: Collection[str]) -> str | None:

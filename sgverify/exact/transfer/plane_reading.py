@@ -14,9 +14,10 @@ from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.binding import Carrier, Draw, bind
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Target
 
 
@@ -53,22 +54,16 @@ class PlaneReading:
     def moves(self, step: float) -> list[Move]:
         """The letters of a word in the order in which they act; the whole step where there is no word."""
         if self.scheme.word is None:
-            return [self._move(self.scheme.step, h=Noisy(np.float64(step)))]
-        flows = self.scheme.word.flows(Noisy(np.float64(step)))
+            return [self._move(self.scheme.step, h=step)]
+        flows = self.scheme.word.flows(_lift(np.float64(step)))
         return [self._move(letter.flow, t=time) for letter, time in flows]
 
-    def _move(self, function: Callable[..., tuple[Any, ...]], **clock: Noisy) -> Move:
+    def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:
+        bound = bind(self.scheme, ON_PLANE, {"D": self.friction, "T": self.temperature}, dim=1)
+
         def move(theta: np.ndarray, p: np.ndarray) -> Images:
-            given = {
-                **clock,
-                "grad": _Gradient(self),
-                "noise": _noise(),
-                "D": Noisy(np.float64(self.friction)),
-                "T": Noisy(np.float64(self.temperature)),
-                "dim": 1,
-            }
             with np.errstate(over="ignore", invalid="ignore"):
-                values = [_lift(value) for value in function((Noisy(theta), Noisy(p)), **given)]
+                values = bound.run(function, (theta, p), grad=_Gradient(self), draw=_draws(), **time)
             shape = np.broadcast_shapes(theta.shape, p.shape)
             names = sorted({name for value in values for name in value.draws})
             first, second = (np.broadcast_to(value.mean, shape) for value in values)
@@ -132,8 +127,8 @@ class _Operand:
         return Noisy(operation(self.mean, other.mean), draws)
 
 
-def _noise() -> Noise:
-    """The noise ingredient: a new z at every call."""
+def _draws() -> Draw:
+    """A new z at every call."""
     count = itertools.count()
 
     def draw(law: NoiseLaw) -> Noisy:
@@ -143,17 +138,14 @@ def _noise() -> Noise:
             )
         return Noisy(np.float64(0.0), {next(count): np.float64(1.0)})
 
-    return Noise(draw)
+    return draw
 
 
-class _Gradient:
-    """The gradient ingredient: U' of the whole data, at points that carry no noise."""
+class _Gradient(FullSlope):
+    """U' at points that carry no noise."""
 
     def __init__(self, reading: PlaneReading) -> None:
         self._reading = reading
-
-    def fresh(self) -> _Gradient:
-        return self
 
     def __call__(self, position: Noisy) -> Noisy:
         return self._derivative(self._reading.target, position, 1)
@@ -165,10 +157,6 @@ class _Gradient:
     def prior(self, position: Noisy) -> Noisy:
         """The part of the prior."""
         return self._derivative(replace(self._reading.target, likelihood=None, data=None), position, 1)
-
-    def likelihood(self, position: Noisy) -> Noisy:
-        """The rest."""
-        return self(position) - self.prior(position)
 
     @staticmethod
     def _derivative(target: Target, position: Noisy, order: int) -> Noisy:
@@ -186,6 +174,10 @@ class _Gradient:
 
 def _lift(value: Any) -> Noisy:
     return value if isinstance(value, Noisy) else Noisy(np.float64(float(value)))
+
+
+ON_PLANE = Carrier(lambda value: value if isinstance(value, Noisy) else Noisy(value), _lift, _lift)
+"""Points, any shape, and what they become: affine in the draws."""
 
 
 for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):

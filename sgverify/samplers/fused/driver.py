@@ -6,8 +6,7 @@ A kernel is used where it has shown, on the first steps of the run, the bits of 
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -18,15 +17,13 @@ from sgverify.samplers.constants import Constant
 from sgverify.samplers.fused.building import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
+from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import Motion, State
 from sgverify.samplers.observation import Asked
 from sgverify.samplers.philox import ROWS
 from sgverify.samplers.schedules import step_sizes
 from sgverify.samplers.tape import NotRecordable
-from sgverify.samplers.watching import Summing, Sums, Watch
-
-if TYPE_CHECKING:
-    from sgverify.samplers.run import Ensemble
+from sgverify.samplers.watching import Summing, Sums
 
 REPAID = 5.0
 """Seconds that the steps would take on torch, from which on "auto" asks the compiler, which takes about one."""
@@ -40,124 +37,83 @@ _LONGEST = 1 << 14
 
 
 class Fused:
-    """The steps of the rows that run, by a kernel; the rest of the run is none the wiser."""
+    """The steps of a leg by a kernel (see `Mover`)."""
 
-    def __init__(self, ensemble: Ensemble, kernel: Kernel, numbers: int) -> None:
-        self._kernel, self._bound = kernel, ensemble._bound
+    def __init__(self, leg: Leg, kernel: Kernel, numbers: int) -> None:
+        self._leg, self._kernel = leg, kernel
         self._h: Constant | None = None
         self.length = max(1, min(_LONGEST, _BLOCK // max(1, numbers)))
 
     def move(
-        self,
-        state: State,
-        done: int,
-        steps: np.ndarray,
-        h: Constant,
-        watch: Watch | None,
-        rows: tuple[int, ...],
+        self, state: State, done: int, steps: np.ndarray, h: Constant
     ) -> tuple[State, np.ndarray | None, int]:
-        """The state after these steps, which chains are beyond every bound there, and how many steps were taken."""
+        """See `Mover.move`."""
+        leg = self._leg
         if h is not self._h:
             self._h = h
             self._kernel.meet(h)
-        if watch is None:
+        if leg.watch is None:
             new, _, taken = self._kernel.move(state, done, len(steps), None)
         else:
-            book = cast(Summing, watch)
-            sums = book.sums(rows, done + 1, steps)
+            book = cast(Summing, leg.watch)
+            sums = book.sums(leg.places, done + 1, steps)
             new, total, taken = self._kernel.move(state, done, len(steps), sums)
             assert total is not None
             if taken < len(steps):
-                sums = book.sums(rows, done + 1, steps[:taken])
-            book.settle(rows, sums, total)
-        return new, far_out(new, self._bound), taken
+                sums = book.sums(leg.places, done + 1, steps[:taken])
+            book.settle(leg.places, sums, total)
+        return new, far_out(new, leg.farthest), taken
 
 
-def fused(
-    ensemble: Ensemble,
-    alive: tuple[int, ...],
-    estimator: Any,
-    noise: Any,
-    start: State,
-    steps: range,
-    watch: Watch | None,
-) -> Fused | None:
-    """The kernel of a run, or None where it is not to be had, or would not repay the compiler.
+def fused(leg: Leg) -> Fused | None:
+    """The kernel of a leg, or None where it is not to be had, or would not repay the compiler.
 
     Raises `ConfigurationError` where `compiled="kernel"` asks for what is not to be had.
     """
-    wanted = ensemble.settings.compiled
-    if wanted not in ("auto", "kernel") or ensemble.around is not None:
+    wanted = leg.settings.compiled
+    if wanted not in ("auto", "kernel") or leg.around is not None:
         return None
-    numbers = _numbers(ensemble, len(alive))
-    if wanted == "auto" and len(steps) * (_STEP + _NUMBER * numbers) < REPAID:
+    numbers = _numbers(leg)
+    if wanted == "auto" and len(leg.steps) * (_STEP + _NUMBER * numbers) < REPAID:
         return None
     try:
-        return Fused(ensemble, _proved(ensemble, alive, estimator, noise, start, steps, watch), numbers)
+        return Fused(leg, _proved(leg), numbers)
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
             return None
         raise ConfigurationError(
-            f"compiled='kernel' with the scheme {ensemble.scheme.name} on the target {ensemble.target.name}: {reason}; expected "
+            f"compiled='kernel' with the scheme {leg.bound.scheme.name} on the target {leg.target.name}: {reason}; expected "
             "additions, multiplications, divisions and roots on a quadratic potential, gradient.kind 'full' or 'iid', "
             "generator='philox' and device='cpu'; leave compiled='auto'"
         ) from reason
 
 
-def _proved(
-    ensemble: Ensemble,
-    alive: tuple[int, ...],
-    estimator: Any,
-    noise: Any,
-    start: State,
-    steps: range,
-    watch: Watch | None,
-) -> Kernel:
+def _proved(leg: Leg) -> Kernel:
     """The kernel, once it has taken the first steps as the definition takes them, to the bit."""
-    settings, scheme = ensemble.settings, ensemble.scheme
-    if ensemble.device.type != "cpu" or settings.generator != "philox":
-        raise NotTranslatable(f"generator={settings.generator!r} on {ensemble.device}")
+    settings, steps, device = leg.settings, leg.steps, leg.start[0].device
+    if device.type != "cpu" or settings.generator != "philox":
+        raise NotTranslatable(f"generator={settings.generator!r} on {device}")
     if settings.coupled == "brownian":
         raise NotTranslatable("coupled='brownian'")
-    if not ensemble._tape:
+    if not leg.taped:
         raise NotTranslatable("tape=False")
+    watch = leg.watch
     if watch is not None and not hasattr(watch, "settle"):
         raise NotTranslatable("every state is asked for")
-    first = _sizes(ensemble, alive, steps)
-    asked = None if watch is None else cast(Summing, watch).sums(alive, steps.start + 1, first).asked
-    kernel = Kernel(
-        scheme,
-        ensemble._parameters,
-        ensemble._clock,
-        estimator,
-        ensemble._streams(alive),
-        dtype=ensemble.dtype,
-        dim=ensemble.target.dim,
-        rows=len(alive),
-        bound=ensemble._bound,
-        asked=asked,
-    )
+    first = _sizes(leg, steps)
+    asked = None if watch is None else cast(Summing, watch).sums(leg.places, steps.start + 1, first).asked
+    kernel = Kernel(leg, asked)
     # From the same state also with the last random numbers of the run: a bug may wait for a later step.
-    for window in (steps, steps[-min(len(steps), _shown(ensemble)) :]):
-        _show(ensemble, kernel, alive, estimator, noise, start, window, asked)
+    for window in (steps, steps[-min(len(steps), _shown(leg)) :]):
+        _show(leg, kernel, window, asked)
     return kernel
 
 
-def _show(
-    ensemble: Ensemble,
-    kernel: Kernel,
-    alive: tuple[int, ...],
-    estimator: Any,
-    noise: Any,
-    start: State,
-    steps: range,
-    asked: Asked | None,
-) -> None:
+def _show(leg: Leg, kernel: Kernel, steps: range, asked: Asked | None) -> None:
     """Raise `NotTranslatable` where the kernel takes other steps, or adds other sums up, than the definition."""
-    scheme, settings = ensemble.scheme, ensemble.settings
-    sizes = _sizes(ensemble, alive, steps)
+    sizes = _sizes(leg, steps)
     moving = bool((sizes != sizes[0]).any())
-    h = Constant(sizes if moving else sizes[:1], ensemble._clock, passing=moving)
+    h = Constant(sizes if moving else sizes[:1], leg.clock, passing=moving)
     kernel.meet(h)
     sums, expected_total = None, torch.zeros(())
     # Weights that differ from step to step and row to row, and steps that do not count.
@@ -165,25 +121,23 @@ def _show(
     weights, counted = 1 + place % 7 / 8, place % 3 != 1
     if asked is not None:
         expected_total = torch.zeros(
-            (len(asked.observables), len(alive), settings.chains), dtype=torch.float64
+            (len(asked.observables), len(leg.places), leg.settings.chains), dtype=torch.float64
         )
         sums = Sums(asked, expected_total, weights, counted)
-    found, total, taken = kernel.move(start, steps.start, len(sizes), sums)
-    motion = Motion(scheme, ensemble._parameters, ensemble._clock, (), tape=False)
-    estimator.prepare(steps.start, taken)
-    draws = ensemble._draws(noise, steps.start, taken)
-    expected = start
-    for k in range(taken):
-        ensemble._clock.now = k
-        estimator.begin(k, expected[0])
-        drawn = tuple(islice(draws, scheme.draws))
-        expected = motion.move(expected, drawn, h, partial(estimator.of_step, k))
+    found, total, taken = kernel.move(leg.start, steps.start, len(sizes), sums)
+    motion = Motion(leg.bound, leg.clock, (), tape=False)
+    leg.estimator.prepare(steps.start, taken)
+    expected = leg.start
+    for k, drawn in enumerate(leg.drawn_in(steps.start, taken)):
+        leg.clock.now = k
+        leg.estimator.begin(k, expected[0])
+        expected = motion.move(expected, drawn, h, partial(leg.estimator.of_step, k))
         if asked is not None:
             added = torch.stack(asked.evaluate(expected)) * torch.from_numpy(weights[k])[:, None]
             expected_total = torch.where(
                 torch.from_numpy(counted[k])[:, None], expected_total + added, expected_total
             )
-    for name, one, other in zip(scheme.state, found, expected, strict=True):
+    for name, one, other in zip(leg.bound.scheme.state, found, expected, strict=True):
         if not torch.equal(one, other.expand(one.shape)):
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
@@ -192,25 +146,24 @@ def _show(
         raise NotTranslatable("a test function, or what it counts, is another one in C")
 
 
-def _sizes(ensemble: Ensemble, alive: tuple[int, ...], steps: range) -> np.ndarray:
+def _sizes(leg: Leg, steps: range) -> np.ndarray:
     """The sizes of the first steps, as many as are shown. Shape (K, S)."""
-    rows = [ensemble.rows[row] for row in alive]
-    return step_sizes(rows, steps.start, min(len(steps), _shown(ensemble)))
+    return step_sizes(leg.rows, steps.start, min(len(steps), _shown(leg)))
 
 
-def _shown(ensemble: Ensemble) -> int:
+def _shown(leg: Leg) -> int:
     """Steps that use every place of a cell of each stream."""
-    scheme, choice = ensemble.scheme, ensemble.settings.gradient
-    used = [scheme.draws * ensemble.target.dim]
+    scheme, choice = leg.bound.scheme, leg.settings.gradient
+    used = [scheme.draws * leg.target.dim]
     if choice.kind != "full":
         used.append(choice.batch * scheme.minibatches)
     return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
 
 
-def _numbers(ensemble: Ensemble, rows: int) -> int:
+def _numbers(leg: Leg) -> int:
     """The random numbers that a step draws for all rows and chains."""
-    choice, scheme = ensemble.settings.gradient, ensemble.scheme
-    each = scheme.draws * ensemble.target.dim
+    choice, scheme = leg.settings.gradient, leg.bound.scheme
+    each = scheme.draws * leg.target.dim
     if choice.kind != "full":
         each += choice.batch * max(1, scheme.minibatches)
-    return each * rows * ensemble.settings.chains
+    return each * len(leg.places) * leg.settings.chains

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.carrier import Chains
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.fused.building import CannotBuild, build
 from sgverify.samplers.fused.program import Shape, padded, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients import Estimator, MinibatchEstimator
+from sgverify.samplers.leg import Leg
 from sgverify.samplers.minibatches import Iid
 from sgverify.samplers.motion import State
 from sgverify.samplers.observation import Asked
-from sgverify.samplers.philox import Stream
 from sgverify.samplers.tape import NotRecordable, Tape, record
 from sgverify.samplers.watching import Sums
-from sgverify.schemes import Scheme
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import in_order
 
 _TRACED = 2
 
@@ -35,20 +33,9 @@ class Kernel:
     or `CannotBuild`, each with its reason, where it cannot be made.
     """
 
-    def __init__(
-        self,
-        scheme: Scheme,
-        parameters: dict[str, Any],
-        clock: Clock,
-        estimator: Estimator,
-        streams: Callable[[str], Stream],
-        *,
-        dtype: torch.dtype,
-        dim: int,
-        rows: int,
-        bound: float,
-        asked: Asked | None,
-    ) -> None:
+    def __init__(self, leg: Leg, asked: Asked | None) -> None:
+        scheme, estimator = leg.bound.scheme, leg.estimator
+        dim, dtype = leg.target.dim, leg.start[0].dtype
         affine = estimator.potential.affine
         minibatches = type(estimator) is MinibatchEstimator
         if affine is None or (minibatches and affine.deviations is None):
@@ -61,11 +48,11 @@ class Kernel:
             raise NotTranslatable("Hessian-vector products, or prior and likelihood apart")
         if not all(law.normal for law in scheme.laws):
             raise NotTranslatable("draws of another law than the normal one")
-        self._scheme, self._parameters, self._clock = scheme, parameters, clock
+        self._bound, self._clock = leg.bound, leg.clock
         self._estimator, self._affine = estimator, affine
-        self._noise = streams("noise")
-        self._batches = streams("iid") if minibatches else None
-        self._dtype, self._rows, self._asked = dtype, rows, asked
+        self._noise = leg.streams("noise")
+        self._batches = leg.streams("iid") if minibatches else None
+        self._dtype, self._rows, self._asked = dtype, len(leg.places), asked
         batch = estimator._batch if isinstance(estimator, MinibatchEstimator) else 1
         self._shape = Shape(
             dtype,
@@ -76,7 +63,7 @@ class Kernel:
             self._noise.chains,
         )
         self._state = [
-            torch.ones((rows, _TRACED, dim if kind == "vector" else 1), dtype=dtype)
+            torch.ones((self._rows, _TRACED, dim if kind == "vector" else 1), dtype=dtype)
             for kind in scheme.shapes.values()
         ]
         self._fixed = (affine.centre, affine.transposed, affine.offset)
@@ -86,9 +73,11 @@ class Kernel:
             found = affine.deviations.numpy()
             self._deviations = np.zeros((len(found), padded(dim)))
             self._deviations[:, :dim] = found
-        limit = np.array(bound).astype(str(dtype).removeprefix("torch."))
-        # The largest number of the dtype that is not beyond the bound.
-        self._bound = float(limit if float(limit) <= bound else np.nextafter(limit, np.array(0, limit.dtype)))
+        farthest = leg.farthest
+        limit = np.array(farthest).astype(str(dtype).removeprefix("torch."))
+        # The largest number of the dtype that is not beyond it.
+        below = np.nextafter(limit, np.array(0, limit.dtype))
+        self._farthest = float(limit if float(limit) <= farthest else below)
         self._text = ""
         self._call: Any = None
         self._numbers = np.empty(0)
@@ -161,7 +150,7 @@ class Kernel:
                 self._deviations.ctypes.data,
                 len(self._deviations),
                 self._affine.offset.data_ptr(),
-                self._bound,
+                self._farthest,
                 None if weights is None else weights.ctypes.data,
                 None if counted is None else counted.ctypes.data,
                 None if start is None else start.data_ptr(),
@@ -179,15 +168,7 @@ class Kernel:
             kept, self._estimator._added = self._estimator._added, tuple(terms)
 
         def step() -> Sequence[Tensor]:
-            draws = iter(drawn)
-            values = self._scheme.step(
-                tuple(Chains(tensor) for tensor in state),
-                h=h,
-                grad=self._estimator.of_step(0),
-                noise=Noise(lambda law: Chains(next(draws))),
-                **self._parameters,
-            )
-            return tuple(value.tensor for value in values)
+            return self._bound.step(state, h=h, grad=self._estimator.of_step(0), draw=in_order(drawn))
 
         try:
             # Run once first, so that the constants are made.

@@ -45,7 +45,7 @@ def run_given(
     run = _Given(scheme, target, fixed([h], [length]), kept)
     run.given = (state, draws, minibatches)
     # A state that leaves every bound is shown like any other.
-    run._bound = float("inf")
+    run.farthest = float("inf")
     shown = _Shown()
     with one_thread(), torch.no_grad():
         for _ in run.blocks(shown):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.carrier import Chains
-from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.binding import bind_numbers
+from sgverify.samplers.constants import Clock
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator, MinibatchEstimator
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.binding import in_order
 from sgverify.testing.case import Case
 
 
@@ -21,22 +19,20 @@ def torch_step(
     case: Case, *, dtype: torch.dtype = torch.float64, hoist: bool = True
 ) -> dict[str, Sequence[float]]:
     """The state after the step, as floats; `hoist=False` visits the data by autograd at every gradient."""
-    clock = Clock()
-    numbers = {"h": case.step, "D": case.friction, "T": case.temperature}
-    given: dict[str, Any] = {name: Constant(np.array([[value]]), clock) for name, value in numbers.items()}
-    draws = iter(case.draws)
-    given["noise"] = Noise(lambda law: Chains(_tensor(next(draws), dtype)))
-    given["grad"] = _estimator(
-        case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype
-    ).of_step(0)
-    state = tuple(Chains(_tensor(case.state[name], dtype)) for name in case.scheme.state)
+    bound = bind_numbers(case.scheme, {"D": case.friction, "T": case.temperature}, case.target.dim, Clock())
+    estimator = _estimator(case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype)
     with torch.no_grad():
-        values = case.scheme.step(state, dim=case.target.dim, **given)
+        values = bound.step(
+            [_tensor(case.state[name], dtype) for name in case.scheme.state],
+            h=case.step,
+            grad=estimator.of_step(0),
+            draw=in_order(_tensor(draw, dtype) for draw in case.draws),
+        )
     results = {}
     for name, value in zip(case.scheme.state, values, strict=True):
-        if value.tensor.dtype != dtype:
-            raise AssertionError(f"{name} became {value.tensor.dtype}; expected {dtype}")
-        results[name] = value.tensor.reshape(-1).to(torch.float64).tolist()
+        if value.dtype != dtype:
+            raise AssertionError(f"{name} became {value.dtype}; expected {dtype}")
+        results[name] = value.reshape(-1).to(torch.float64).tolist()
     return results
 
 

@@ -1,0 +1,75 @@
+"""A leg of a run: the rows that run together until one of them ends, and what their steps are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from torch import Tensor
+
+from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.motion import State
+from sgverify.samplers.schedules import Row
+from sgverify.samplers.settings import Settings
+from sgverify.schemes.binding import Bound
+from sgverify.targets import Target
+
+if TYPE_CHECKING:
+    from sgverify.samplers.around import Around
+    from sgverify.samplers.watching import Watch
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """`places` are those of the rows in the sweep. Steps are counted from 0, and those of the leg are `steps`.
+
+    `estimator` is the run's own, and what a composite makes of it `felt`; `fixed` are the tensors of which a gradient is made.
+    `taped`: whether a tape or a kernel may stand for the definition. A chain beyond `farthest` has diverged. `draws` gives the
+    noise of the next steps (first, count), one tensor (S, C, d) for each draw.
+    """
+
+    places: tuple[int, ...]
+    rows: tuple[Row, ...]
+    start: State
+    steps: range
+    bound: Bound
+    clock: Clock
+    settings: Settings
+    estimator: Any
+    felt: Any
+    around: Around | None
+    draws: Callable[[int, int], Iterator[Tensor]]
+    streams: Callable[[str], Any]
+    fixed: tuple[Tensor, ...]
+    taped: bool
+    farthest: float
+    watch: Watch | None
+
+    @property
+    def target(self) -> Target:
+        """What is sampled."""
+        target: Target = self.estimator.potential.target
+        return target
+
+    def drawn_in(self, first: int, count: int) -> Iterator[State]:
+        """The draws of each of the next `count` steps."""
+        draws, each = self.draws(first, count), self.bound.scheme.draws
+        return (tuple(islice(draws, each)) for _ in range(count))
+
+
+class Mover(Protocol):
+    """One way to take the steps of a leg: by the definition, its tape, torch's compiler or a kernel in C."""
+
+    length: int
+    """Steps of a block at most."""
+
+    def move(
+        self, state: State, done: int, steps: np.ndarray, h: Constant
+    ) -> tuple[State, np.ndarray | None, int]:
+        """The state after steps of sizes `steps` (K, S), h with its constants; which chains left every bound; steps taken.
+
+        It stops after the first step that takes a chain beyond the bound. Everybody who watches has been shown the steps.
+        """

@@ -1,0 +1,87 @@
+"""The one place where a definition meets the values that flow through it.
+
+An interpreter (the sampler, the power series, the affine map, ...) computes with values of its own. It says how they
+enter a definition and leave it, once, as a `Carrier`; `bind` hands the dynamics' parameters, the dimension and the metric
+over, once; and each step then needs a state, the time, a gradient and draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes.scheme import Scheme
+
+State = tuple[Any, ...]
+
+Draw = Callable[[NoiseLaw], Any]
+"""The next draw of a step, given the law that the definition asks for."""
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """How the values of one interpreter enter a definition, and what is kept of them after it.
+
+    `value` makes an entry of the state, or a draw; `number` the time and the dynamics' parameters; `result` is what the
+    interpreter keeps of an entry of the new state.
+    """
+
+    value: Callable[[Any], Any] = _unchanged
+    number: Callable[[Any], Any] = _unchanged
+    result: Callable[[Any], Any] = _unchanged
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A scheme with the parameters, the dimension and the metric that it is run with."""
+
+    scheme: Scheme
+    carrier: Carrier
+    given: Mapping[str, Any]
+
+    def step(self, state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+        """X_l from X_{l-1}, memory last."""
+        return self.run(self.scheme.step, state, grad=grad, draw=draw, h=h)
+
+    def start(self, state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+        """The whole state, with its memory started from the dynamics' state."""
+        return self.run(self.scheme.start_memory, state, grad=grad, draw=draw, h=h)
+
+    def run(
+        self, function: Callable[..., Any], state: Iterable[Any], *, grad: Any, draw: Draw, **time: Any
+    ) -> State:
+        """The values that a step, or the flow of a letter, returns; `time` is its h or its t."""
+        carrier = self.carrier
+        values = function(
+            tuple(carrier.value(entry) for entry in state),
+            grad=grad,
+            noise=Noise(lambda law: carrier.value(draw(law))),
+            **{name: carrier.number(number) for name, number in time.items()},
+            **self.given,
+        )
+        return tuple(carrier.result(value) for value in values)
+
+
+def bind(
+    scheme: Scheme,
+    carrier: Carrier,
+    parameters: Mapping[str, Any],
+    *,
+    dim: Any,
+    metric: Any = None,
+) -> Bound:
+    """`scheme` on the values of `carrier`: `parameters` (T, D, ...) become numbers of the carrier here, and once."""
+    given = {name: carrier.number(value) for name, value in parameters.items()}
+    return Bound(scheme, carrier, {**given, "dim": dim, "metric": metric})
+
+
+def in_order(draws: Iterable[Any]) -> Draw:
+    """Draws that are known beforehand, one after the other, whatever law is asked for."""
+    left = iter(draws)
+    return lambda law: next(left)
