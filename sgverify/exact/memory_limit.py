@@ -197,11 +197,16 @@ class _Reading:
 
 class _Gradient(FullSlope):
     def __init__(self, function: Callable[[LongDouble], LongDouble], full: LongDoubleGradient) -> None:
-        self._function = function
-        self.hessian, self.prior = full.hessian, full.prior  # type: ignore[method-assign]
+        self._function, self._full = function, full
 
-    def __call__(self, theta: LongDouble) -> LongDouble:
-        return self._function(theta)
+    def __call__(self, place: LongDouble) -> LongDouble:
+        return self._function(place)
+
+    def prior(self, place: LongDouble) -> LongDouble:
+        return self._full.prior(place)
+
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
+        return self._full.hessian(place, vector)
 
 
 def _aitken(start: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

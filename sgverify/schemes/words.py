@@ -186,12 +186,12 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
 class _Itself(FullSlope):
     """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
 
-    def __call__(self, theta: Any) -> Any:
-        return theta
+    def __call__(self, place: Any) -> Any:
+        return place
 
     prior = __call__
 
-    def hessian(self, theta: Any, vector: Any) -> Any:
+    def hessian(self, place: Any, vector: Any) -> Any:
         return vector
 
 
