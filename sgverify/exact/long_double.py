@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -264,9 +263,7 @@ def step_in_long_double(
     `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
     `carrier`: `Coarse` where roundings are to be seen.
     """
-    bound = bind(
-        scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric)
-    )
+    bound = bind(scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric))
     with np.errstate(all="ignore"):
         values = bound.step(state, h=h, grad=gradient, draw=in_order(draws))
     return [np.broadcast_to(value, np.shape(before)) for value, before in zip(values, state, strict=True)]
@@ -277,7 +274,7 @@ def extended(constants: type = EXTENDED, carrier: type[LongDouble] = LongDouble)
     return Carrier(
         lambda value: carrier(np.asarray(value, dtype=EXTENDED)),
         lambda value: carrier(constants(value)),
-        attrgetter("value"),
+        lambda found: found.value if isinstance(found, LongDouble) else EXTENDED(float(found)),
     )
 
 
