@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 Index = tuple[int, ...]
 
@@ -45,6 +46,17 @@ def root_label(i: int, j: int, index: Index, dim: int) -> str:
         return f"B^({index[0]})" if index[0] > 3 else "B" + "'" * index[0]
     marks = "".join(str(k + 1) * n for k, n in enumerate(index))
     return f"B_{i + 1}{j + 1}" + (f",{marks}" if marks else "")
+
+
+def symbol_label(family: str, member: int, *index: Any, dim: int, minibatches: int) -> str:
+    """Printed name of a derivative of U, of its prior's part or of the metric's root, of a draw z or of a slot."""
+    if family == "U":
+        return potential_label(index[0], dim) + ("" if minibatches == 1 else f"[{member}]")
+    if family == "prior":
+        return potential_label(index[0], dim).replace("U", "U_prior")
+    if family == "B":
+        return root_label(*divmod(member, dim), index[0], dim)
+    return "_".join([f"{family}{member}", *map(str, index)])
 
 
 def _factor(name: str, unit: int, exponent: int) -> str:

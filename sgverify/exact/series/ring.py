@@ -15,7 +15,7 @@ from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.nearly_zero import without_rounding
 from sgverify.exact.series.polynomials import Polynomial, library, rational
-from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
+from sgverify.exact.series.printing import print_polynomial, symbol_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
 from sgverify.exact.series.roots import Interval, Opaque, SimpleRoot, monomials_of, simple_roots
@@ -380,21 +380,14 @@ class Ring:
         """Printed name of a generator and the power of it that the name stands for (2 for roots)."""
         if position < len(self.coordinates):
             return self.labels[position], 1
+        if position in self.opaque:
+            return self.opaque[position].text, 1
         key = next(k for k, at in self._at.items() if at == position)
         if key[0] == "root":
             return key[1], 2
-        if key[0] == "slot":
-            return (self.opaque[position].text if position in self.opaque else f"slot{key[1]}"), 1
-        if key[0] == "U":
-            return potential_label(key[2], self.dim) + ("" if self.minibatches == 1 else f"[{key[1]}]"), 1
-        if key[0] == "prior":
-            return potential_label(key[2], self.dim).replace("U", "U_prior"), 1
-        if key[0] == "B":
-            i, j = divmod(key[1], self.dim)
-            return root_label(i, j, key[2], self.dim), 1
-        if key[0] == "z":
-            return f"z{key[1]}_{key[2]}", 1
-        return f"xi_{self.labels[key[1]]}", 1
+        if key[0] == "dual":
+            return f"xi_{self.labels[key[1]]}", 1
+        return symbol_label(*key, dim=self.dim, minibatches=self.minibatches), 1
 
 
 def _unique(names: list[str]) -> list[str]:
