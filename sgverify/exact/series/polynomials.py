@@ -136,3 +136,13 @@ def rational(coefficient: Any) -> Fraction:
     if isinstance(coefficient, int):
         return Fraction(coefficient)
     return Fraction(int(coefficient.numerator), int(coefficient.denominator))
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """The same names; one that is taken already gets underscores."""
+    found: dict[str, None] = {}
+    for name in names:
+        while name in found:
+            name += "_"
+        found[name] = None
+    return list(found)

@@ -14,7 +14,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.nearly_zero import without_rounding
-from sgverify.exact.series.polynomials import Polynomial, library, rational
+from sgverify.exact.series.polynomials import Polynomial, library, rational, unique_names
 from sgverify.exact.series.printing import print_polynomial, symbol_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
@@ -112,7 +112,7 @@ class Ring:
         first = len(names) - len(self.labels) - draws * dim
         self.draws: dict[int, int] = {first + n: n // dim for n in range(draws * dim)}
         self.library = library()
-        self.context = self.library.context(_unique(names))
+        self.context = self.library.context(unique_names(names))
         self._generators = tuple(self.context.gens())
         self.zero: Polynomial = self.context.constant(0)
         self.one: Polynomial = self.context.constant(1)
@@ -388,16 +388,6 @@ class Ring:
         if key[0] == "dual":
             return f"xi_{self.labels[key[1]]}", 1
         return symbol_label(*key, dim=self.dim, minibatches=self.minibatches), 1
-
-
-def _unique(names: list[str]) -> list[str]:
-    """The same names; one that is taken already gets underscores."""
-    found: dict[str, None] = {}
-    for name in names:
-        while name in found:
-            name += "_"
-        found[name] = None
-    return list(found)
 
 
 def multi_indices(dim: int, size: int) -> list[Index]:
