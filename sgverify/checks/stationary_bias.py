@@ -67,7 +67,7 @@ def _settled(subject: Subject, claim: Claim) -> Evidence:
     if subject.affine:
         subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = with_zeros(
-        subject, [_point(answers, step) for step in steps], lambda: subject.reference_average.value
+        subject, [_point(answers, step) for step in steps], lambda: float(subject.reference_average.value)
     )
     prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
     what = f"the stationary bias of {subject.observable}"
