@@ -9,7 +9,7 @@ from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.interval_floats import intervals_of, intervals_of_dynamics
 from sgverify.schemes import Scheme
-from sgverify.schemes.literals import ROUNDINGS
+from sgverify.schemes.literals import rounding_of
 
 DYNAMICS_READ = frozenset({"stationarity"})
 """Quantities for which the dynamics is read, and no step."""
@@ -44,10 +44,11 @@ def up_to_rounding(subject: Subject, evidence: Evidence) -> Evidence:
     if not floats:
         return evidence
     shown = ", ".join(map(repr, floats[:SHOWN])) + (", ..." if len(floats) > SHOWN else "")
-    size = f"{ROUNDINGS * 2.0**-53:.1g}"
+    size = f"{max(rounding_of(number) / abs(number) for number in floats):.1g}"
     reason = (
-        f"{evidence.reason}; all of it up to the rounding of the definition's floats ({shown}), {size} of each, which are read as "
-        "intervals: what is wrong by no more is not seen, and fractions, sqrt() and exp() of the ingredients are read exactly"
+        f"{evidence.reason}; all of it up to the rounding of the definition's floats ({shown}), up to {size} of each, which are "
+        "read as intervals: what is wrong by no more is not seen, and fractions, sqrt() and exp() of the ingredients are read "
+        "exactly"
     )
     certificate = {**evidence.certificate, "floats_read_as_intervals": list(floats)}
     return replace(evidence, reason=reason, certificate=certificate)

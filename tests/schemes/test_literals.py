@@ -6,23 +6,23 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import langevin, read_number, scheme, sqrt
-from sgverify.schemes.literals import ROUNDINGS, literal
+from sgverify.schemes.literals import CANCELLED, FEW, LARGEST_LOSS, ROUNDINGS, literal, rounding_of
 from sgverify.schemes.rounded import Rounded
-
-FEW = ROUNDINGS * 2.0**-53
 
 
 @given(st.floats(1e-6, 1e6), st.booleans())
 def test_no_number_is_read_as_one_that_a_run_tells_from_it(value: float, negative: bool) -> None:
     value = -value if negative else value
     # One rounding more is that of the float that is compared.
-    assert abs(float(literal(value)) - value) <= (FEW + 2.0**-53) * abs(value)
+    assert abs(float(literal(value)) - value) <= rounding_of(value, CANCELLED) + 2.0**-53 * abs(value)
+    assert FEW * abs(value) <= rounding_of(value) <= LARGEST_LOSS * abs(value)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,12 @@ def test_no_number_is_read_as_one_that_a_run_tells_from_it(value: float, negativ
     [
         (0.1 + 0.2, Fraction(3, 10)),
         (1 - 0.9, Fraction(1, 10)),
+        (1 - 0.9999, Fraction(1, 10**4)),
+        (1 - 0.999999, Fraction(1, 10**6)),
+        (10.1 - 10, Fraction(1, 10)),
+        (1.0001**2 - 1, Fraction(20001, 10**8)),
+        (1 - 0.9 - 0.1, 0),
+        (1 - sum([0.1] * 10), 0),
         (1 / 3 + 1 / 7, Fraction(10, 21)),
         (-math.sqrt(0.7), -sqrt(Fraction(7, 10))),
         (0.5 - 1 / math.sqrt(6), Fraction(1, 2) - sqrt(6) / 6),
@@ -45,6 +51,13 @@ def test_a_float_of_no_simple_number_is_an_interval_around_it() -> None:
         found = literal(value)
         assert isinstance(found, Rounded) and float(found) == value and found.low < found.middle < found.high
         assert found.radius == abs(Fraction(value)) * ROUNDINGS / 2**53
+
+
+def test_what_a_difference_leaves_has_the_roundings_of_what_it_was_taken_of() -> None:
+    assert literal(1 - math.exp(-1e-3)).low < -math.expm1(-1e-3) < literal(1 - math.exp(-1e-3)).high
+    # A number of sixteen digits that no difference has left has its own.
+    for value in (0.0001000000000001, 0.0001 * (1 + 1e-13), 1e-4 / 3, float(np.float32(0.1)), 3 * 2.0**-45):
+        assert rounding_of(value) == FEW * value and literal(value) != Fraction(1, 10**4)
 
 
 def test_an_exact_number_beside_such_a_float_is_a_float() -> None:
