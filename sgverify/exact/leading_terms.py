@@ -8,24 +8,35 @@ times h in units of the fastest rate of target and friction; where h is a hundre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import isfinite
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
 from sgverify.errors import NotAffineError, NotExpandableError
-from sgverify.exact.affine.field import FLOATS, Scalar
+from sgverify.exact.affine.field import BALLS, FLOATS, Field, Scalar
 from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme
 from sgverify.schemes.noise import Noise, NoiseLaw
 
+ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
 """States and draws, in spreads."""
 
 TINY = 1e-8
 """Of h: the leading terms are read off there, to 1e-6 of them in floats, and to 1e-8 times a constant in h."""
+
+TINIEST = 2.0**-400
+"""The same in balls of so many `BITS` that it shows, at one state: a constant of 1e20 is no leading term."""
+
+BITS = 2000
+
+WIDE = 1e-3
+"""Of a ball's middle: one that is wider is no leading term."""
 
 SLIGHT = 1e-3
 """A coordinate whose leading term is smaller, beside the largest, is held against the largest."""
@@ -80,9 +91,14 @@ class Departure:
             if self.speaks
             else "at no smaller h it is near it"
         )
+        off = (
+            f"off by {self.share:.0%} of the leading term of its expansion, and {below}"
+            if isfinite(self.share)
+            else "not finite in floats"
+        )
         return (
             f"at h={self.step:.3g}, where the curvature is {s.curvature:.4g}, T={s.temperature:g} and friction {s.friction:g}, the "
-            f"{self.part} of {self.variable} is off by {self.share:.0%} of the leading term of its expansion, and {below}"
+            f"{self.part} of {self.variable} is {off}"
         )
 
 
@@ -110,38 +126,56 @@ def _speaks(scheme: Scheme, setting: Setting, step: float, dim: int) -> float:
 
 def _departures(scheme: Scheme, setting: Setting, step: float, dim: int) -> Iterator[tuple[float, str, str]]:
     """(share, part, variable) of each variable's drift and noise."""
-    run = _Run(scheme, setting, dim)
-    still, first = run.moved(step, 0.0), run.moved(step * TINY, 0.0)
-    yield from _apart(scheme, "drift", [(still / step, first / (step * TINY))])
-    pairs = []
-    for size in SIZES:
-        for sign in (1.0, -1.0):
-            here = run.moved(step, size, sign) - still
-            there = run.moved(step * TINY, size, sign) - first
-            pairs.append((here / step**0.5, there / (step * TINY) ** 0.5))
-    yield from _apart(scheme, "noise", pairs)
+    run = _Run(scheme, setting, dim, FLOATS)
+    at_h = list(_rates(run, step, SIZES))
+    for part, here, there in _paired(at_h, _rates(run, step * TINY, SIZES)):
+        yield from _apart(scheme, part, here, there)
+    with ctx.workprec(BITS):
+        run = _Run(scheme, setting, dim, BALLS)
+        for part, here, there in _paired(_rates(run, step, ONE), _rates(run, TINIEST, ONE)):
+            yield from _apart(scheme, part, here, there, alone=True)
+
+
+def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str, np.ndarray]]:
+    """The motion without draws over h, and what draws add over sqrt(h); shapes (state, grid)."""
+    still = run.moved(step, 0.0)
+    yield "drift", still / step
+    with np.errstate(invalid="ignore"):
+        added = [run.moved(step, size, sign) - still for size in sizes for sign in (1.0, -1.0)]
+    yield "noise", np.concatenate(added, axis=1) / step**0.5
+
+
+def _paired(
+    at_h: Iterable[tuple[str, np.ndarray]], leading: Iterable[tuple[str, np.ndarray]]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    for (part, here), (_, there) in zip(at_h, leading, strict=True):
+        yield part, here, there
 
 
 def _apart(
-    scheme: Scheme, part: str, pairs: list[tuple[np.ndarray, np.ndarray]]
+    scheme: Scheme, part: str, here: np.ndarray, leading: np.ndarray, *, alone: bool = False
 ) -> Iterator[tuple[float, str, str]]:
-    here, leading = (np.concatenate(parts, axis=1) for parts in zip(*pairs, strict=True))
+    """`alone`: at one state, where a leading term that is 0 by chance says nothing of its size elsewhere."""
     known = np.isfinite(leading) & np.isfinite(here)
     sizes = np.where(known, np.abs(leading), 0.0).max(axis=1)
-    if not sizes.max() > 0:
-        return
-    for name, a, b, size in zip(scheme.dynamics.state, here, leading, sizes, strict=True):
-        scale = size if size > SLIGHT * sizes.max() else sizes.max()
-        both = np.isfinite(b) & np.isfinite(a)
-        if both.any():
+    for name, a, b, size, both in zip(scheme.dynamics.state, here, leading, sizes, known, strict=True):
+        # An overflow is no number of the expansion; what is not finite at any step size is not the step's doing.
+        if not alone and ((np.isfinite(b) & ~np.isfinite(a)).any() or not both.any()):
+            yield float("inf"), part, name
+        elif sizes.max() > 0 and both.any():
+            scale = size if size > SLIGHT * sizes.max() and not alone else sizes.max()
             yield float(np.abs(a - b)[both].max() / scale), part, name
 
 
 class _Run:
-    """Runs of a definition at a grid of states, in natural units: spreads of theta and p, and 1 for a thermostat."""
+    """Runs of a definition at a grid of states, in natural units: spreads of theta and p, and 1 for a thermostat.
 
-    def __init__(self, scheme: Scheme, setting: Setting, dim: int) -> None:
+    In balls at one of them, that of the sizes ONE and smaller ones.
+    """
+
+    def __init__(self, scheme: Scheme, setting: Setting, dim: int, field: Field) -> None:
         self._scheme = scheme
+        self._field = field
         self._setting = setting
         self._dim = dim
         spread = (setting.temperature / setting.curvature) ** 0.5
@@ -151,7 +185,11 @@ class _Run:
         middles = [
             setting.friction if shape == "scalar" else 0.0 for shape in scheme.dynamics.shapes.values()
         ]
-        grid = np.array(list(product(SIZES, repeat=len(self._units)))).T
+        count = len(self._units)
+        whole = (
+            list(product(SIZES, repeat=count)) if field is FLOATS else [[1 / (1 + i) for i in range(count)]]
+        )
+        grid = np.array(whole).T
         self._state = [
             self._value(middle + unit * x, shape)
             for middle, unit, x, shape in zip(
@@ -161,8 +199,11 @@ class _Run:
 
     def _value(self, x: np.ndarray, shape: str) -> Any:
         if shape == "scalar":
-            return Scalar(FLOATS, x)
-        return Vector([Scalar(FLOATS, x / (1 + i)) for i in range(self._dim)])
+            return self._scalar(x)
+        return Vector([self._scalar(x / (1 + i)) for i in range(self._dim)])
+
+    def _scalar(self, x: Any) -> Scalar:
+        return Scalar(self._field, x if self._field is FLOATS else arb(float(np.ravel(x)[0])))
 
     def moved(self, step: float, size: float, sign: float = 1.0) -> np.ndarray:
         """(X_1 - X_0) of the first coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, grid)."""
@@ -172,25 +213,25 @@ class _Run:
             nonlocal drawn
             value = float(np.clip(size, -law.largest, law.largest)) * sign**drawn
             drawn += 1
-            return Vector([Scalar(FLOATS, np.float64(value)) for _ in range(self._dim)])
+            return Vector([self._scalar(np.float64(value)) for _ in range(self._dim)])
 
         s = self._setting
         known = {"T": s.temperature, "D": s.friction}
         given: dict[str, Any] = {
-            "h": Scalar(FLOATS, np.float64(step)),
+            "h": self._scalar(np.float64(step)),
             "grad": _Slope(s.curvature),
             "noise": Noise(draw),
             "dim": self._dim,
-            **{name: Scalar(FLOATS, np.float64(known[name])) for name in self._scheme.parameters},
+            **{name: self._scalar(np.float64(known[name])) for name in self._scheme.parameters},
         }
         with np.errstate(all="ignore"):
             start = self._scheme.start_memory(tuple(self._state), **given)
             after = self._scheme.step(start, **given)
-        rows = [
-            (_first(b) - _first(a)) / unit
-            for a, b, unit in zip(self._state, after, self._units, strict=False)
-        ]
-        count = _first(self._state[0]).shape
+            rows = [
+                _number(_first(b) - _first(a)) / unit
+                for a, b, unit in zip(self._state, after, self._units, strict=False)
+            ]
+        count = (len(SIZES) ** len(self._units) if self._field is FLOATS else 1,)
         return np.array([np.broadcast_to(row, count) for row in rows])
 
 
@@ -215,6 +256,14 @@ class _Slope:
         return self
 
 
-def _first(value: Any) -> np.ndarray:
+def _first(value: Any) -> Any:
     entry = value.entries[0] if isinstance(value, Vector) else value
-    return np.asarray(entry.value if isinstance(entry, Scalar) else float(entry), dtype=float)
+    return entry.value if isinstance(entry, Scalar) else float(entry)
+
+
+def _number(value: Any) -> np.ndarray:
+    """In floats; NaN for a ball that the intervals of a definition's floats have made too wide for it."""
+    if not isinstance(value, arb):
+        return np.asarray(value, dtype=float)
+    known = value.rad() <= abs(value.mid()) * WIDE or value.rad() <= TINIEST**2
+    return np.array([float(value.mid()) if known else np.nan])

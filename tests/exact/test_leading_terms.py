@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,28 @@ def test_what_is_another_step_at_small_steps_is_seen(name: str) -> None:
     assert 0 < found.speaks < UNIT.small
     at = departure(ELSEWHERE[name], UNIT, found.speaks)
     assert at is not None and at.share <= 0.1
+
+
+@pytest.mark.parametrize("rate", [1e9, 1e12, 1e20])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_constants_of_any_size_are_seen(rate: float, sign: int) -> None:
+    drift = langevin_with(lambda g, h: h * g * exp(sign * rate * h))
+    noise = langevin_with(lambda g, h: h * g, lambda z, h: z * exp(sign * rate * h))
+    for part, step in (("drift", drift), ("noise", noise)):
+        found = departure(step, UNIT, UNIT.small)
+        # Where a draw of 0 is multiplied by infinity, the drift is no number either.
+        assert found is not None and found.share > FAR and (sign > 0 or found.part == part)
+        assert ("is not finite in floats" in str(found)) == (sign > 0)
+
+
+def test_what_the_intervals_of_floats_hide_is_no_departure() -> None:
+    c, s = math.cos(0.3), math.sin(0.3)
+
+    def step(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        return theta * c * c + s * (s * theta) - h * grad(theta) + sqrt(2 * T * h) * noise()
+
+    found = departure(make_scheme(step, langevin, order=1), UNIT, UNIT.small)
+    assert found is not None and found.share < FAR / 2
 
 
 RIGHT = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab", "sgnht-euler", "sgnht-aboba")
