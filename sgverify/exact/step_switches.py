@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.binding import Carrier, bind
@@ -24,6 +25,9 @@ GRID = np.geomspace(1e-7, 4.0, 1601)
 ZOOMS, POINTS = 8, 41
 """Each zoom narrows a dip to two of its spaces: 20^8 is beyond the digits of float64."""
 
+RESOLVED = 16
+"""An argument is told from 0 where it is so many times what float64 and long double make it differ by."""
+
 TOUCHES = 1e-20
 """Of the argument's size beside the dip: a double zero is found to the rounding of h, 1e-16, and squared."""
 
@@ -31,8 +35,10 @@ TOUCHES = 1e-20
 def switches(scheme: Scheme, parameters: Mapping[str, float], dim: int) -> list[float]:
     """The h in (1e-7, 4), in order, at which the argument of a root touches 0 and grows again."""
     found = []
-    for k, dips in enumerate(_dips(argument) for argument in _arguments(scheme, parameters, dim, GRID)):
-        for i in dips:
+    rounded = _arguments(scheme, parameters, dim, GRID)
+    finer = _arguments(scheme, parameters, dim, GRID.astype(EXTENDED))
+    for k, (argument, other) in enumerate(zip(rounded, finer, strict=True)):
+        for i in _dips(argument, np.abs(argument - other)):
             at = _narrowed(scheme, parameters, dim, k, i)
             if at is not None:
                 found.append(at)
@@ -94,10 +100,15 @@ def _arguments(
     return [np.broadcast_to(value, steps.shape) for value in kept]
 
 
-def _dips(argument: np.ndarray) -> list[int]:
-    """The inner places at which the argument is least among its neighbours, and not negative beside."""
+def _dips(argument: np.ndarray, rounding: np.ndarray) -> list[int]:
+    """The inner places at which the argument is least among its neighbours, and positive beside.
+
+    An argument that is the difference of large numbers, such as h - 2(1 - e^(-h)) + (1 - e^(-2h))/2 = h^3/3 + ..., is
+    rounding where h is small, and dips at random: the values beside a dip have to be told from 0.
+    """
     left, here, right = argument[:-2], argument[1:-1], argument[2:]
-    lowest = (here <= left) & (here <= right) & (left > 0) & (right > 0) & (here >= 0)
+    told = argument > RESOLVED * rounding
+    lowest = (here <= left) & (here <= right) & told[:-2] & told[2:] & (here >= 0)
     return [int(i) + 1 for i in np.flatnonzero(lowest & ((here < left) | (here < right)))]
 
 

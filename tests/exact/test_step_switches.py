@@ -41,5 +41,12 @@ def test_schemes_of_the_catalogue_have_none(name: str) -> None:
     assert turns(find_scheme(name)) == []
 
 
+@pytest.mark.parametrize(("word", "friction"), [("UBU", 0.25), ("UUBUU", 0.25), ("UUUBUUU", 2.0)])
+def test_variances_that_are_differences_of_large_numbers_have_none(word: str, friction: float) -> None:
+    """The variance of an exact free flow is O(h^3), and float64 leaves nothing of it at small h."""
+    for temperature in (0.5, 1.0):
+        assert switches(find_scheme(f"sghmc-ubu-{word}"), {"T": temperature, "D": friction}, 1) == []
+
+
 def test_roots_that_only_come_near_have_none() -> None:
     assert turns(smooth) == []
