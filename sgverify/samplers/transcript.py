@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.binding import bind_settings
+from sgverify.samplers.binding import bind_numbers
 from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator
@@ -106,12 +106,13 @@ def first_mismatch(
 ) -> Mismatch | None:
     """Each step taken again by the definition, from the state before it, on its draws and minibatches: bit for bit.
 
-    The constants h, D, T and the metric are made anew, and no tape is played: a run promises the same bits
+    The constants h, D, T, `dim` and the metric are made anew, and no tape is played: a run promises the same bits
     whatever is batched, hoisted or played. The first step that ends elsewhere; None where there is none.
     """
     ensemble = Ensemble(scheme, target, transcript.rows, settings, tape=False)
     clock, dtype = Clock(), ensemble.dtype
-    bound = bind_settings(scheme, settings, target.dim, clock)
+    known = {"D": settings.friction, "T": settings.temperature}
+    bound = bind_numbers(scheme, known, target.dim, clock, settings.metric)
     before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
     drawn = torch.from_numpy(transcript.draws).to(dtype)
     with one_thread(), torch.no_grad():

@@ -156,6 +156,8 @@ def test_assumptions_are_judged_where_they_are_asked_for() -> None:
     asked = {id for id, claim in claims().items() if claim.on_request}
     assert asked == {
         "chen2015/assumption-1", "chen2015/assumption-2", "chen2015/assumption-3", "chen2015/definition-11",
+        "vr-resgld/assumption-1", "vr-resgld/assumption-2", "vr-resgld/assumption-3",
+        "awsgld/assumption-2", "awsgld/assumption-4",
     }  # fmt: skip
     held = {claim.id for claim, _ in pairs_of(make_subject("sghmc-aboba", load_configuration(None)))}
     assert "chen2015/theorem-4" in held and not held & asked

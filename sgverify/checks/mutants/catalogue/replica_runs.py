@@ -31,23 +31,23 @@ def bug(name: str, place: str, was: str, now: str, reason: str, scheme: str = "a
     )
 
 
-NAMING = "sgverify.samplers.naming:parameters_of"
+BINDING = "sgverify.samplers.binding:bind_settings"
 MOVED = "self.controls = Controls(*(self._moved(tensor, source) for tensor in self.controls.tensors))"
 KEPT = "self._moved(self.controls.at, source)"
 
 MUTANTS = (
     bug(
         "replica-temperatures-reversed",
-        NAMING,
-        "temperatures[None, :]",
-        "temperatures[None, ::-1].copy()",
+        BINDING,
+        "else temperatures",
+        "else temperatures[::-1].copy()",
         "the hottest replica runs where the coldest is meant to, while swaps go by the right temperatures",
     ),
     bug(
         "replica-temperatures-all-cold",
-        NAMING,
-        "temperatures[None, :]",
-        "0 * temperatures[None, :] + temperatures[0]",
+        BINDING,
+        "else temperatures",
+        "else 0 * temperatures + temperatures[0]",
         "every replica runs at T_1: the ladder is in the swaps alone",
     ),
     bug(
