@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.coefficients import read_coefficients
 from sgverify.schemes.declaration import Declaration, check_ingredients, check_state, read_signature
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.literals import ROUNDINGS, literal
+from sgverify.schemes.literals import FEW, literal
 from sgverify.schemes.noise import Noise
 from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
@@ -47,12 +48,14 @@ class Word:
     """Letters applied from left to right, the i-th for the share c_i of the step.
 
     As operators on test functions the product is read in the same order,
-    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first.
+    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first. `floats`: the shares, None for the
+    others, that flows take as the floats that they were given as, up to whose rounding alone the word has its order.
     """
 
     text: str
     shares: tuple[Share, ...]
     alphabet: Alphabet = field(repr=False)
+    floats: tuple[float | None, ...] = ()
 
     @property
     def palindromic(self) -> bool:
@@ -61,9 +64,12 @@ class Word:
 
     def flows(self, h: Any) -> Iterator[tuple[Letter, Any]]:
         """Each letter in the order in which it acts, with the time that it flows in a step of size h."""
-        for symbol, share in zip(self.text, self.shares, strict=True):
+        floats = self.floats or (None,) * len(self.shares)
+        for symbol, share, given in zip(self.text, self.shares, floats, strict=True):
             if share == 1:
                 yield self.alphabet.letters[symbol], h
+            elif given is not None:
+                yield self.alphabet.letters[symbol], given * h
             else:
                 # On plain floats an irrational share is one as well: exact times float would stay exact, and grow.
                 rounded = isinstance(share, Algebraic) and isinstance(h, float)
@@ -113,7 +119,7 @@ class Alphabet:
         """
         claimed = ClaimedOrders.of(order)
         shares = self._shares(text, coefficients)
-        word = Word(text, shares, self)
+        word = Word(text, shares, self, _floats_of_order_two(text, shares, coefficients))
         step = _compose(word)
         name = name or f"{self.name}-{text.lower()}"
         step.__name__ = step.__qualname__ = name
@@ -227,11 +233,35 @@ def _without_rounding(text: str, shares: tuple[Share, ...], given: Sequence[Any]
     for symbol in set(text):
         places = [k for k, letter in enumerate(text) if letter == symbol]
         total: Any = sum((shares[k] for k in places), Fraction(0))
-        rounding = ROUNDINGS * 2.0**-53 * sum(abs(float(shares[k])) for k in places)
+        rounding = FEW * sum(abs(float(shares[k])) for k in places)
         if any(isinstance(given[k], float) for k in places) and 0 < abs(float(total - 1)) <= rounding:
             for k in places:
                 found[k] = shares[k] / total
     return tuple(found)
+
+
+def _floats_of_order_two(
+    text: str, shares: tuple[Share, ...], given: Sequence[Any] | str | None
+) -> tuple[float | None, ...]:
+    """Which of the shares are floats that stand for no simple number, where the word has order 2 up to their rounding alone.
+
+    The conditions are those on [X, Y]: X before Y with products of shares that sum to 1/2. Mirrored words meet them exactly.
+    """
+    if given is None or isinstance(given, str) or (text, shares) == (text[::-1], shares[::-1]):
+        return ()
+    floats = tuple(x if isinstance(x, float) and isinstance(literal(x), Rounded) else None for x in given)
+    met = True
+    for one, other in combinations(sorted(set(text)), 2):
+        pairs = [
+            shares[i] * shares[j]
+            for i, j in combinations(range(len(text)), 2)
+            if (text[i], text[j]) == (one, other)
+        ]
+        off = abs(float(sum(pairs, Fraction(-1, 2))))
+        if off > 2 * FEW * sum((abs(float(x)) for x in pairs), 0.5):
+            return ()
+        met = met and not off
+    return () if met else floats
 
 
 def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) -> Letter:

@@ -21,15 +21,24 @@ EXACT = [
 ]
 
 
+def kick(theta, p, *, t, grad):  # type: ignore[no-untyped-def]
+    return theta, p - t * grad(theta)
+
+
+def drift(theta, p, *, t):  # type: ignore[no-untyped-def]
+    return theta + t * p, p
+
+
+def heat(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]
+    return theta, exp(-D * t) * p + sqrt(T * (1 - exp(-2 * D * t))) * noise()
+
+
+ALPHABET = Alphabet("langevin", kinetic, B=kick, A=drift, O=heat)
+
+
 def baoab(off: float) -> Scheme:
     """BAOAB, whose stationary variance of theta is exact, with the draw of its O in two."""
     c, s = math.cos(0.3), math.sin(0.3) * (1 + off)
-
-    def kick(theta, p, *, t, grad):  # type: ignore[no-untyped-def]
-        return theta, p - t * grad(theta)
-
-    def drift(theta, p, *, t):  # type: ignore[no-untyped-def]
-        return theta + t * p, p
 
     def bath(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]
         return theta, exp(-D * t) * p + sqrt(T * (1 - exp(-2 * D * t))) * (c * noise() + s * noise())
@@ -49,6 +58,19 @@ def test_a_right_definition_conforms_and_says_up_to_what() -> None:
 def test_what_is_wrong_by_more_violates() -> None:
     found = [e for e in verify(baoab(1e-12), checks=EXACT[:3]) if e.verdict != "not-applicable"]
     assert {e.verdict for e in found} == {"violates"}
+
+
+@pytest.mark.parametrize(("off", "verdict"), [(0.0, "conforms"), (1e-12, "violates")])
+def test_a_word_has_order_two_up_to_the_rounding_of_its_shares(off: float, verdict: str) -> None:
+    a = math.cos(1.2)
+    b = 0.5 / (1 - a) + off
+    halves = ALPHABET.word("OABABO", order=2, coefficients=[0.5, a, b, 1 - a, 1 - b, 0.5])
+    (found,) = verify(halves, checks=["local-order"])
+    assert (found.verdict, found.method) == (verdict, "proof")
+    assert off or "up to the rounding of the definition's floats (0.36" in found.reason
+    # A word that reads the same backwards meets the conditions exactly.
+    mirrored = ALPHABET.word("ABOBA", order=2, coefficients=[0.5, 0.5, 1.0, 0.5, 0.5])
+    assert mirrored.word is not None and not mirrored.word.floats
 
 
 def test_a_definition_without_such_floats_says_nothing_of_them() -> None:
