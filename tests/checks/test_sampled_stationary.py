@@ -102,7 +102,7 @@ def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> No
         "target": {"name": "gaussian"},
         "chains": 16,
         "steps": 40,
-        "sweep": {"steps": [0.8, 0.4, 0.2, 0.1]},
+        "sweep": {"steps": [0.2, 0.1, 0.05, 0.025]},
     }
     evidence = rate(nose, quantity="stationary-bias", **small)
     assert evidence.method == "monte-carlo" and len(evidence.points) == 4
