@@ -266,7 +266,9 @@ def _(value: Series) -> Series:
     1 + x is positive for small h and bounded draws; where it has a zero at some h > 0, the root is another function
     beyond it (min(h, a) is h below a), so that this h is named.
     """
-    value = value.reduced()
+    whole, value = value, value.reduced()
+    if not value.terms and value.ring.rounded and any(map(value.ring.carried_out, whole.terms.values())):
+        raise NotExpandableError(f"the root of {whole.text()}, floats that cancel: of 1e-16 it is 1e-8")
     if not value.terms:
         # sqrt(0 + O(s^n)) is O(s^(n/2)).
         return Series(value.ring, {}, EXACT if value.order >= EXACT else (value.order + 1) // 2)

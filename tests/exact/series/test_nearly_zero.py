@@ -11,7 +11,7 @@ import pytest
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.local_order import local_order
-from sgverify.schemes import Scheme, kinetic, langevin, sqrt
+from sgverify.schemes import Scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.scheme import make_scheme
 
 
@@ -90,3 +90,15 @@ def test_large_floats_that_cancel_prove_nothing() -> None:
         local_order(pulls(large + 1, -large), 1, 1)
     # One symbol for one float: this cancels whatever the float is.
     assert local_order(pulls(large, 1, -large), 1, 1).order == 1
+
+
+def test_the_root_of_what_cancels_up_to_rounding_is_not_zero() -> None:
+    c, s = math.cos(0.3), math.sin(0.3)
+
+    @scheme(langevin)
+    def rest(theta, *, h, grad, noise, T):
+        left = T - c * (c * T) - s * (s * T)
+        return theta - h * grad(theta) + sqrt(2 * T * h) * noise() + sqrt(left * h) * noise()
+
+    with pytest.raises(NotExpandableError, match="the root of .* floats that cancel"):
+        local_order(rest, 1, 1)
