@@ -82,6 +82,8 @@ def turns_of(subject: Subject) -> list[float]:
     return known
 
 
+MOST_COORDINATES = 20
+
 UNIT = Setting(1.0, 1.0, 1.0)
 """What a claim about every potential is asked on, besides the target."""
 
@@ -95,7 +97,7 @@ def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
     asked = [*_settings(subject), *([UNIT] if every else [])]
     for setting in asked:
         if setting not in known:
-            known[setting] = departure(subject.read_scheme, setting, setting.small)
+            known[setting] = departure(subject.read_scheme, setting, setting.small, _dimension(subject))
     far = {item for item in map(known.get, asked) if item is not None and not item.share <= FAR}
     return sorted(far, key=lambda item: -item.share)
 
@@ -105,10 +107,15 @@ def told_of_steps(subject: Subject) -> str:
     schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
     steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
     for setting in _settings(subject) if steps else []:
-        found = departure(subject.read_scheme, setting, max(steps))
+        found = departure(subject.read_scheme, setting, max(steps), _dimension(subject))
         if found is not None and not found.share <= FAR:
             return f"; of the steps that are configured, {found}"
     return ""
+
+
+def _dimension(subject: Subject) -> int:
+    """That of the target, so far as runs of many coordinates cost little; in one coordinate no step tells them apart."""
+    return max(2, min(subject.target.dim, MOST_COORDINATES))
 
 
 def _settings(subject: Subject) -> list[Setting]:

@@ -21,6 +21,7 @@ from sgverify.errors import NotAffineError, NotExpandableError
 from sgverify.exact.affine.field import BALLS, FLOATS, Field, Scalar
 from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme
+from sgverify.schemes.constants import counted
 from sgverify.schemes.noise import Noise, NoiseLaw
 
 ONE = (1.0,)
@@ -103,10 +104,16 @@ class Departure:
 
 
 def departure(scheme: Scheme, setting: Setting, step: float, dim: int = 2) -> Departure | None:
-    """The largest departure at `step`; None where the definition is not run in floats (a metric, or what is no number)."""
+    """The largest departure at `step`; None where the definition is not run in floats (a metric, or what is no number).
+
+    In dimension `dim`, or in that of the longest constant that tells coordinates apart.
+    """
     if scheme.dynamics.riemannian or scheme.dynamics.positive:
         return None
     try:
+        with counted() as lengths:
+            _Run(scheme, setting, dim, FLOATS).moved(step, 0.0)
+        dim = max(dim, *lengths) if lengths else dim
         found = max(_departures(scheme, setting, step, dim), key=lambda item: item[0], default=None)
         if found is None:
             return None
@@ -206,7 +213,7 @@ class _Run:
         return Scalar(self._field, x if self._field is FLOATS else arb(float(np.ravel(x)[0])))
 
     def moved(self, step: float, size: float, sign: float = 1.0) -> np.ndarray:
-        """(X_1 - X_0) of the first coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, grid)."""
+        """X_1 - X_0 of all coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, dim * grid)."""
         drawn = 0
 
         def draw(law: NoiseLaw) -> Vector:
@@ -228,11 +235,13 @@ class _Run:
             start = self._scheme.start_memory(tuple(self._state), **given)
             after = self._scheme.step(start, **given)
             rows = [
-                _number(_first(b) - _first(a)) / unit
+                [_number(y - x) / unit for x, y in zip(_entries(a), _entries(b), strict=True)]
                 for a, b, unit in zip(self._state, after, self._units, strict=False)
             ]
-        count = (len(SIZES) ** len(self._units) if self._field is FLOATS else 1,)
-        return np.array([np.broadcast_to(row, count) for row in rows])
+        # A number beside vectors is as often there as they have coordinates.
+        count = len(SIZES) ** len(self._units) if self._field is FLOATS else 1
+        many = [row * (self._dim // len(row)) for row in rows]
+        return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
 
 
 class _Slope:
@@ -256,9 +265,9 @@ class _Slope:
         return self
 
 
-def _first(value: Any) -> Any:
-    entry = value.entries[0] if isinstance(value, Vector) else value
-    return entry.value if isinstance(entry, Scalar) else float(entry)
+def _entries(value: Any) -> list[Any]:
+    entries = value.entries if isinstance(value, Vector) else [value]
+    return [entry.value if isinstance(entry, Scalar) else float(entry) for entry in entries]
 
 
 def _number(value: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ import pytest
 
 from sgverify import exp, scheme, sqrt, verify
 from sgverify.checks import rate
-from sgverify.checks.configured_steps import steps_of_runs
+from sgverify.checks.configured_steps import departures, steps_of_runs
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.formula import plant
@@ -121,3 +121,14 @@ def test_a_configured_step_that_is_beyond_the_leading_terms_is_named() -> None:
         )
         assert found.verdict == "conforms"
         assert ("at h=1, where the curvature is 1" in found.reason) is told
+
+
+def test_a_step_is_held_against_its_leading_terms_in_the_dimension_of_the_target() -> None:
+    def cut_off(theta, *, h, grad, noise, dim, T):  # type: ignore[no-untyped-def]
+        g = grad(theta)
+        return theta - h * g * exp(-1000 * h * (dim - 1) * (dim - 2) * dot(g, g)) + sqrt(2 * T * h) * noise()
+
+    step = make_scheme(cut_off, langevin, order=1)
+    for dim, far in ((2, False), (4, True)):
+        target = {**GAUSSIAN, "precision": 1.0, "dim": dim}
+        assert bool(departures(make_subject(step, load_configuration(target=target)))) is far

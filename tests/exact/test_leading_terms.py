@@ -10,6 +10,7 @@ import pytest
 
 from sgverify.exact.leading_terms import FAR, Setting, departure
 from sgverify.schemes import Scheme, dot, exp, expm1, find_scheme, kinetic, langevin, sqrt
+from sgverify.schemes.constants import constants
 from sgverify.schemes.scheme import make_scheme
 
 UNIT = Setting(1.0, 1.0, 1.0)
@@ -65,6 +66,19 @@ def test_constants_of_any_size_are_seen(rate: float, sign: int) -> None:
         # Where a draw of 0 is multiplied by infinity, the drift is no number either.
         assert found is not None and found.share > FAR and (sign > 0 or found.part == part)
         assert ("is not finite in floats" in str(found)) == (sign > 0)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_every_coordinate_is_looked_at(place: int) -> None:
+    picked = [int(k == place) for k in range(3)]
+
+    def step(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        g = grad(theta)
+        cut = g * (exp(-1000 * h * dot(g, g)) - 1)
+        return theta - h * g - h * constants(picked, theta) * cut + sqrt(2 * T * h) * noise()
+
+    found = departure(make_scheme(step, langevin, order=1), UNIT, UNIT.small)
+    assert found is not None and found.share > FAR
 
 
 def test_what_the_intervals_of_floats_hide_is_no_departure() -> None:
