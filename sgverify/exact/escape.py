@@ -4,7 +4,7 @@ Where the drift grows faster than the state, an explicit step overshoots by more
 whatever the step size (Roberts and Tweedie 1996, theorem 3.2; Hutzenthaler, Jentzen, Kloeden 2011). So it does where a
 thermostat multiplies the momentum by 1 - h xi, on a Gaussian too. Normal noise reaches every distance in the end, so that such
 a chain has no invariant law: for exponentially long it has a quasi-stationary one. Starts are followed in any dimension, one
-state variable far out at a time, with one realisation of the noise: far out it is nothing, and near the mean a thermostat
+state variable far out at a time, with some realisation of the noise: far out it is nothing, and near the mean a thermostat
 without it would lose its heat. What is followed is finite: that none goes proves nothing, and the answer names the starts.
 """
 
@@ -60,6 +60,11 @@ SETTING_OFF = 3
 
 Asked of the outermost start of each way: what points outwards there, a force or a friction that falls without end, does so
 on from there. Where steps are so small that `ORBIT` of them are no time, a flow that only turns would look alike.
+"""
+
+REALISATIONS = 3
+"""Of the noise that such a start is followed with: where forces are weak, a momentum that remembers its noise for longer than
+`ORBIT` steps keeps its sign for all of them once in twenty times, and takes the chain outwards or back by chance.
 """
 
 
@@ -136,8 +141,11 @@ def followed_orbits(
             fled[first] |= reached
         last = np.arange(len(radii) - 1, len(tried), len(radii))
         last = last[~(left | fled)[last]]
-        if settled and len(last):
-            fled[last] |= _outwards(move, [value[last] for value in starts], origin.centres[k], k)
+        for _ in range(REALISATIONS if settled else 0):
+            if len(last):
+                last = last[_outwards(move, [value[last] for value in starts], origin.centres[k], k)]
+        if settled:
+            fled[last] = True
         gone.append(fled)
         distances.append(np.where(fled, np.tile(radii, len(ways)), np.inf))
     names, total = origin.names, sum(len(fled) for fled in gone)

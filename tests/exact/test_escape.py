@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sgverify.checks import verify
@@ -11,7 +12,7 @@ from sgverify.checks.judging import judge_pair, run_check
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.exact.escape import Orbits
+from sgverify.exact.escape import Orbits, Origin, followed_orbits
 from sgverify.schemes import dot, exp, langevin, scheme, sqrt, thermostat
 
 
@@ -137,3 +138,22 @@ def test_what_is_found_of_them_says_that_it_is_quasi_stationary() -> None:
     (found,) = verify("sgld-euler", checks=["stationary-bias"], target={"name": "quartic"})
     assert (found.claim, found.verdict) == ("sgverify/quasi-stationary", "conforms")
     assert "quasi-stationary" in found.reason and "chen2015/theorem-4" in found.reason
+
+
+@pytest.mark.parametrize(("friction", "step"), [(0.01, 0.01), (0.001, 0.1)])
+@pytest.mark.parametrize("repelled_by", [0.0, 1e-3])
+def test_a_momentum_that_keeps_its_sign_for_long_is_no_escape(
+    friction: float, step: float, repelled_by: float
+) -> None:
+    """Of Student's law with five degrees of freedom no force is left far out; a force outwards is no chance."""
+    random = np.random.default_rng(20150618)
+
+    def move(state: list[np.ndarray]) -> list[np.ndarray]:
+        theta, p = state
+        kept = np.exp(-friction * step)
+        force = repelled_by * theta - 6 * theta / (5 + theta**2)
+        p = kept * p + step * force + np.sqrt(1 - kept**2) * random.standard_normal(theta.shape)
+        return [theta + step * p, p]
+
+    origin = Origin(("theta", "p"), (np.zeros(2), np.zeros(2)), (1.0, 1.0))
+    assert bool(followed_orbits(move, origin, step).gone) == bool(repelled_by)
