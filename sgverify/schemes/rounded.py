@@ -56,6 +56,9 @@ class Rounded(Irrational):
         ends = _ends(other)
         if ends is None:
             return NotImplemented
+        if not any(ends):
+            # Known exactly, whatever the number is.
+            return Fraction(0)
         products = [a * b for a in (self.low, self.high) for b in ends]
         return Rounded(min(products), max(products))
 
