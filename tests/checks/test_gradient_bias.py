@@ -164,6 +164,7 @@ def test_theorem_2_lets_the_bias_stay_and_names_the_term() -> None:
         assert "gradient_bias" not in unbiased_one.certificate and "dV" not in unbiased_one.reason
 
 
+@pytest.mark.power  # ten seconds of chains; exact rungs answer the same question above
 def test_samples_are_not_held_to_a_rate_that_is_not_predicted() -> None:
     """An outlier that clipping hides: the bias of theta stays, and Theorem 2 says that it may."""
     clipped = {"target": {"data": [0.1, 0.5, 1.0, 9.25]}, "gradient": {"clip": 0.02}}

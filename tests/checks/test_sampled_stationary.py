@@ -102,10 +102,10 @@ def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> No
         "target": {"name": "gaussian"},
         "chains": 16,
         "steps": 40,
-        "sweep": {"steps": [0.2, 0.1, 0.05, 0.025]},
+        "sweep": {"steps": [0.2, 0.1]},
     }
     evidence = rate(nose, quantity="stationary-bias", **small)
-    assert evidence.method == "monte-carlo" and len(evidence.points) == 4
+    assert evidence.method == "monte-carlo" and len(evidence.points) == 2
     assert "no exact law" in evidence.certificate["why_sampled"]
     assert "pilot run" in evidence.certificate["relaxation"]["how"]
     exact = rate(nose, quantity="stationary-bias", method="exact", **small)

@@ -61,6 +61,7 @@ def test_a_bias_that_roundings_do_not_explain_is_refuted_still():
     assert judged(cold, None)["stationary-bias"].verdict == "violates"
 
 
+@pytest.mark.power  # twelve seconds; the pools judge such steps with every check
 def test_a_third_coordinate_that_is_left_alone_is_seen_on_a_target_that_has_one():
     def plane(theta, *, h, grad, T):
         slope = torch.cat([grad(theta)[:2], 0 * theta[2:]])

@@ -231,6 +231,7 @@ def test_an_unsettled_scheme_exits_with_three(call: Call, tmp_path: Path) -> Non
     assert call("verify", "waves.py:bent", *few, *asked).code == 1
 
 
+@pytest.mark.power  # two processes are held to the same bits in test_main.py
 def test_two_runs_give_the_same_bits(call: Call) -> None:
     words = ("verify", "mine.py:aboba", *SHORT, "--set", "gradient.kind=iid", "--json", "-")
     first, second = call(*words), call(*words)

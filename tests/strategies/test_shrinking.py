@@ -40,6 +40,7 @@ def test_a_bug_of_two_dimensions_ends_in_two() -> None:
     )
 
 
+@pytest.mark.power  # thousands of examples, as the shrinking of off-diagonal entries below
 def test_a_bug_of_the_data_ends_in_three_of_them() -> None:
     table = shrunk(targets(dims=[1]), lambda table: table.data is not None)
     assert (table.dim, sorted(table.data), table.prior_precision) == (1, [0.0, 0.0, 1.0], 1.0)

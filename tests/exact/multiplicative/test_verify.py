@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sgverify import verify
 from tests.exact.multiplicative.models import draw, find, table
 
 
+@pytest.mark.power  # the running code on long chains, beside exact laws that other tests hold
 def test_theorem_4_is_refuted_and_the_running_code_follows_the_exact_law() -> None:
     evidence = verify(
         find("sghmc-aboba"),

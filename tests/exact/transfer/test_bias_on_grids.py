@@ -278,6 +278,7 @@ def test_a_planted_weight_moves_the_bias_beyond_its_bound() -> None:
     assert abs(right.value - wrong.value) > 1e6 * (right.error_bound + wrong.error_bound)
 
 
+@pytest.mark.power  # fifteen seconds of grids, each of which other tests ask for singly
 def test_every_target_of_the_catalogue_on_the_line_is_reached_or_refused_by_name() -> None:
     for name in TARGETS:
         target = build(name, **({"size": 5} if TARGETS[name].data is not None else {}))
