@@ -54,8 +54,6 @@ def configurations(
     >>> from sgverify.configuration import settings_of
     >>> settings_of(find(configurations(dims=[1], kinds=["full"]), lambda c: True))[:3]
     ['temperature=2.0', 'friction=2.0', 'start=0.0']
-    >>> settings_of(find(configurations(dims=[1], kinds=["full"], averaging=True), lambda c: True))[3:5]
-    ['burn_in=0', 'thinning=1']
 
     Raises `ConfigurationError` for an empty domain.
     """

@@ -17,7 +17,10 @@ SHORT = ("--set", "steps=100", "--set", "chains=64", "--set", "seed=7", "--set",
 @pytest.mark.parametrize(
     "words",
     [
-        ("verify", "mine.py:aboba", *SHORT, "--set", "gradient.kind=iid"),
+        # Eleven seconds of every check; the next line has a verdict of each kind too.
+        pytest.param(
+            ("verify", "mine.py:aboba", *SHORT, "--set", "gradient.kind=iid"), marks=pytest.mark.power
+        ),
         ("verify", "mine.py:wrong", *SHORT, "--set", "friction=3"),
         (
             "rate",
