@@ -216,6 +216,7 @@ def test_an_affine_step_relaxes_at_its_spectral_radius() -> None:
     assert affine_time(subject, 0.9) == pytest.approx(0.9, rel=1e-12)
 
 
+@pytest.mark.power  # the planted bugs above, at a slower chain
 def test_a_wrong_scheme_is_refuted_where_the_chains_relax_slowly() -> None:
     wrong = plant(find_scheme("sghmc-aboba"), "sqrt(2*D*T*h)", "sqrt(D*T*h)")
     evidence = rate(wrong, quantity="stationary-bias", method="monte-carlo")

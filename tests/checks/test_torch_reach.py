@@ -29,6 +29,7 @@ def judged(function, configuration=SMALL, checks=BOTH, **options):
     return {item.check: item for item in found}
 
 
+@pytest.mark.power  # the kill matrix has both bugs
 def test_draws_that_are_drawn_again_where_they_are_rare_are_unreadable_and_those_that_are_clamped_are_seen():
     def truncated(theta, *, h, grad, T):
         return moved(theta, h, grad(theta), T, torch.nn.init.trunc_normal_(torch.empty_like(theta)))

@@ -50,6 +50,7 @@ def test_quick_writes_three_files_and_says_what_they_decide(call: Call, small: N
     assert "sgverify-calibration/" in ignored
 
 
+@pytest.mark.power  # streams depend on seed, setting and chunk alone, which tests of counting show
 def test_the_numbers_do_not_depend_on_the_processes(call: Call, small: None) -> None:
     options = ("calibrate", "--quick", "--replications", "2", "--json", "-")
     one, two = (numbers(call(*options, "--workers", workers).document) for workers in ("1", "2"))

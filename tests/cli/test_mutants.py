@@ -10,6 +10,7 @@ from sgverify.checks.mutants import mutants
 from sgverify.cli.main import main
 
 
+@pytest.mark.power  # the README's line does the same
 def test_it_prints_the_matrix_writes_both_files_and_exits_with_zero(capsys, tmp_path) -> None:
     folder = tmp_path / "power"
     names = ["sgld-noise-by-h", "aboba-friction-of-wrong-sign"]

@@ -43,6 +43,7 @@ def test_a_change_that_changes_nothing_survives(monkeypatch: pytest.MonkeyPatch)
     assert {trial.method for trial in found.trials} >= {"proof", "exact", "monte-carlo"}
 
 
+@pytest.mark.power  # every check of one bug; the committed matrix names the rungs of all
 def test_the_highest_rung_is_named_and_the_rest_is_asked_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
