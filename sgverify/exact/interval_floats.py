@@ -11,24 +11,25 @@ from typing import Any
 
 from sgverify.exact.step_switches import Absorbing
 from sgverify.schemes import Dynamics, Scheme
+from sgverify.schemes.binding import Carrier, State, bind
 from sgverify.schemes.literals import intervals_met, literal
-from sgverify.schemes.noise import Noise
 
 
 def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
     """Of a step, the start of its memory and its dynamics, without their signs, each once."""
+    bound = bind(scheme, Carrier(), dict.fromkeys(scheme.parameters, _ANY), dim=dim, metric=_ANY)
+    state: State = (_ANY,) * len(scheme.dynamics.state)
     with intervals_met() as met:
-        given = {**_ingredients(dim), **dict.fromkeys(scheme.parameters, _ANY)}
-        state = scheme.start_memory((_ANY,) * len(scheme.dynamics.state), **given)
-        scheme.step(state, **given)
+        for run in (bound.start, bound.step):
+            state = run(state, h=_ANY, grad=_ANY, draw=lambda law: _ANY)
     return tuple(dict.fromkeys([*met, *intervals_of_dynamics(scheme.dynamics, dim)]))
 
 
 def intervals_of_dynamics(dynamics: Dynamics, dim: int) -> tuple[float, ...]:
     """Of drift and diffusion."""
     with intervals_met() as met:
-        given = {**_ingredients(dim), **dict.fromkeys(dynamics.parameters, _ANY)}
-        dynamics.coefficients((_ANY,) * len(dynamics.state), **given)
+        parameters = dict.fromkeys(dynamics.parameters, _ANY)
+        dynamics.coefficients((_ANY,) * len(dynamics.state), grad=_ANY, metric=_ANY, dim=dim, **parameters)
     return tuple(met)
 
 
@@ -40,7 +41,3 @@ class _Any(Absorbing):
 
 
 _ANY = _Any()
-
-
-def _ingredients(dim: int) -> dict[str, Any]:
-    return {"h": _ANY, "grad": _ANY, "noise": Noise(lambda law: _ANY), "metric": _ANY, "dim": dim}

@@ -55,7 +55,7 @@ class Ensemble(Assembly):
             self._native.move_to(now.generators)
         while now.rows and (until is None or now.done < until):
             self._carried = now.carried
-            for block in self._run(now.rows, now.state, now.done, watch, until):
+            for block in self._run(self._leg(now, watch, until)):
                 yield block
                 last = block
             now = self.position(last)
@@ -77,20 +77,13 @@ class Ensemble(Assembly):
         generators = () if self._native is None else self._native.positions(kept)
         return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
 
-    def _run(
-        self,
-        alive: tuple[int, ...],
-        start: tuple[Tensor, ...],
-        done: int,
-        watch: Watch | None,
-        until: int | None,
-    ) -> Iterator[Block]:
-        """Blocks of the rows `alive`, until one of them ends or diverges, or step `until`."""
-        leg = self._leg(alive, start, done, watch, until)
-        mover = fused(leg) or Stepwise(leg, self._length(alive))
+    def _run(self, leg: Leg) -> Iterator[Block]:
+        """Blocks of the rows of a leg, until its steps are done or one of them diverges."""
+        rows, done = len(leg.places), leg.steps.start
+        mover = fused(leg) or Stepwise(leg, self._length(rows))
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
         marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
-        state, beyond, h = start, None, None
+        state, beyond, h = leg.start, None, None
         while done < leg.steps.stop and beyond is None:
             mark = next((mark for mark in marks if mark > done), leg.steps.stop)
             steps = step_sizes(leg.rows, done, min(mover.length, mark - done))
@@ -98,8 +91,8 @@ class Ensemble(Assembly):
                 h = Constant(steps if moving else steps[:1], leg.clock, passing=moving)
             state, beyond, taken = mover.move(state, done, steps, h)
             named = dict(zip(self.scheme.state, state, strict=True))
-            check_shapes(self.scheme.name, named, self._shapes(len(alive)), self.dtype)
-            block = Block(alive, done + 1, named, steps[:taken], {})
+            check_shapes(self.scheme.name, named, self._shapes(rows), self.dtype)
+            block = Block(leg.places, done + 1, named, steps[:taken], {})
             if beyond is not None:
                 block.diverged.update(self._divergences(block, beyond))
             done = block.last
@@ -107,28 +100,21 @@ class Ensemble(Assembly):
             self._carried = (*around, *leg.estimator.carried)
             yield block
 
-    def _leg(
-        self,
-        alive: tuple[int, ...],
-        start: tuple[Tensor, ...],
-        done: int,
-        watch: Watch | None,
-        until: int | None,
-    ) -> Leg:
-        """What the steps of the rows `alive` are made of, until the first of them ends, or step `until`."""
-        around, noise = self.around, self._noise(alive)
+    def _leg(self, now: Position, watch: Watch | None, until: int | None) -> Leg:
+        """What the steps of the rows that run are made of, until the first of them ends, or step `until`."""
+        alive, around, noise = now.rows, self.around, self._noise(now.rows)
         own = felt = self._estimator(alive, self.scheme.census)
         if around is not None:
-            around.enter(self.stage(alive), start, self._carried)
+            around.enter(self.stage(alive), now.state, now.carried)
             felt = around.estimator(own)
-        own.resume(self._carried[0 if around is None else len(around.carried) :])
+        own.resume(now.carried[0 if around is None else len(around.carried) :])
         rows = tuple(self.rows[row] for row in alive)
         end = min(row.lengths[-1] for row in rows)
         return Leg(
             alive,
             rows,
-            start,
-            range(done, end if until is None else min(end, until)),
+            now.state,
+            range(now.done, end if until is None else min(end, until)),
             self.bound if around is None else self._bound_to(alive),
             self._clock,
             self.settings,
@@ -158,7 +144,7 @@ class Ensemble(Assembly):
         affine = self.potential.affine
         return () if affine is None else (affine.centre, affine.transposed, affine.offset)
 
-    def _length(self, alive: tuple[int, ...]) -> int:
+    def _length(self, rows: int) -> int:
         """Steps per block: as many as keep the block's random numbers within _BLOCK."""
         if self._steps_at_once is not None:
             return self._steps_at_once
@@ -167,7 +153,7 @@ class Ensemble(Assembly):
         if choice.kind != "full":
             # Minibatches are summed over the data that they hold, in as many numbers as a gradient has.
             numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim
-        return max(1, min(_LONGEST, _BLOCK // max(1, numbers * len(alive) * self.settings.chains)))
+        return max(1, min(_LONGEST, _BLOCK // max(1, numbers * rows * self.settings.chains)))
 
     def _shapes(self, rows: int) -> dict[str, tuple[int, ...]]:
         """The shape of each variable, (S, C, d or 1)."""
