@@ -21,8 +21,10 @@ from sgverify.errors import NotAffineError, NotExpandableError
 from sgverify.exact.affine.field import BALLS, FLOATS, Field, Scalar
 from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.constants import counted
-from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.slope import FullSlope
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
@@ -224,16 +226,14 @@ class _Run:
 
         s = self._setting
         known = {"T": s.temperature, "D": s.friction}
-        given: dict[str, Any] = {
-            "h": self._scalar(np.float64(step)),
-            "grad": _Slope(s.curvature),
-            "noise": Noise(draw),
-            "dim": self._dim,
-            **{name: self._scalar(np.float64(known[name])) for name in self._scheme.parameters},
-        }
+        carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
+        bound = bind(
+            self._scheme, carrier, {name: known[name] for name in self._scheme.parameters}, dim=self._dim
+        )
+        slope = _Slope(s.curvature)
         with np.errstate(all="ignore"):
-            start = self._scheme.start_memory(tuple(self._state), **given)
-            after = self._scheme.step(start, **given)
+            start = bound.start(self._state, h=step, grad=slope, draw=draw)
+            after = bound.step(start, h=step, grad=slope, draw=draw)
             rows = [
                 [_number(y - x) / unit for x, y in zip(_entries(a), _entries(b), strict=True)]
                 for a, b, unit in zip(self._state, after, self._units, strict=False)
@@ -244,25 +244,23 @@ class _Run:
         return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
 
 
-class _Slope:
+class _Slope(FullSlope):
     """The gradient of curvature |theta|^2 / 2, half of which is the prior's."""
 
     def __init__(self, curvature: float) -> None:
         self._curvature = curvature
 
-    def __call__(self, theta: Vector) -> Any:
-        return theta * self._curvature
+    def __call__(self, place: Vector) -> Any:
+        return place * self._curvature
 
-    def prior(self, theta: Vector) -> Any:
-        return theta * (self._curvature / 2)
+    def prior(self, place: Vector) -> Any:
+        return place * (self._curvature / 2)
 
+    # In balls a difference would be wider.
     likelihood = prior
 
-    def hessian(self, theta: Vector, vector: Any) -> Any:
-        return vector * self._curvature + theta * 0
-
-    def fresh(self) -> _Slope:
-        return self
+    def hessian(self, place: Vector, vector: Any) -> Any:
+        return vector * self._curvature + place * 0
 
 
 def _entries(value: Any) -> list[Any]:
