@@ -207,7 +207,14 @@ def _differences(was: Any, now: Any, where: str, bound: float) -> Iterator[tuple
             # An error bound is no answer: a tighter or a wider one is told apart.
             yield ("text" if name == "error_bound" else "number"), where, was, now
     elif was != now:
-        yield ("verdict" if name in VERDICTS or was is None or now is None else "text"), where, was, now
+        yield _weight(name, was, now), where, was, now
+
+
+def _weight(name: str, was: Any, now: Any) -> str:
+    """A list that is longer or shorter has lost or won points."""
+    if isinstance(was, list) or isinstance(now, list):
+        return "number"
+    return "verdict" if name in VERDICTS or was is None or now is None else "text"
 
 
 def _bound(point: Mapping[str, Any]) -> float:
