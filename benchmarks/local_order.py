@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import TypeVar
 
 from benchmarks.measuring import Row, Setting, compare, measure
 from benchmarks.sympy_expansion import order_by_sympy
 from sgverify import dynamics, scheme
 from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import generator_of
-from sgverify.exact.series.polynomials import VARIABLE
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.symbols import exponential_symbols, symbol_of
 from sgverify.exact.series.transition import transition_of
@@ -24,9 +21,6 @@ BARS_OF_ORDER_TWO = {1: 0.010, 2: 0.015, 3: 0.050, 4: 0.250}
 BAR_OF_ORDER_FOUR = 0.1
 OF_ORDER_TWO = ("sghmc-aboba", "sghmc-baoab")
 COMPARED = "sghmc-aboba"
-RINGS = "the same reading on sympy's polynomial rings"
-
-Answer = TypeVar("Answer")
 
 
 @dynamics(theta="vector", p="vector")
@@ -56,12 +50,12 @@ def run(setting: Setting) -> Iterator[Row]:
         for dim, bar in BARS_OF_ORDER_TWO.items():
             if dim == 1 or not setting.tiny:
                 work = partial(local_order, find_scheme(name), dim)
-                yield _beside_rings(f"order 2 of {name} with its defect, dim {dim}", work, bar, setting)
+                yield Row(f"order 2 of {name} with its defect, dim {dim}", measure(work, setting), bar)
     work = partial(local_order, runge_kutta, 1)
-    yield _beside_rings("order 4 of Runge-Kutta with its defect, dim 1", work, BAR_OF_ORDER_FOUR, setting)
+    yield Row("order 4 of Runge-Kutta with its defect, dim 1", measure(work, setting), BAR_OF_ORDER_FOUR)
     for name in OF_ORDER_TWO[: 1 if setting.tiny else None]:
-        powers = partial(powers_that_differ, find_scheme(name), 5)
-        yield _beside_rings(f"every power of {name} through h^5, dim 1", powers, BAR_OF_ORDER_FOUR, setting)
+        timing = measure(partial(powers_that_differ, find_scheme(name), 5), setting)
+        yield Row(f"every power of {name} through h^5, dim 1", timing, BAR_OF_ORDER_FOUR)
     yield _beside_plain_sympy("sghmc-euler" if setting.tiny else COMPARED, setting)
 
 
@@ -82,25 +76,6 @@ def powers_that_differ(item: Scheme, highest: int) -> dict[int, int]:
     halves = [len(found.symbol(2 * k + 1)) for k in range(highest)]
     assert not any(halves), "no power of sqrt(h) but the even ones"
     return {k: len(ring.reduce(found.symbol(2 * k) - exact[k])) for k in range(highest + 1)}
-
-
-def _beside_rings(name: str, work: Callable[[], Answer], bar: float, setting: Setting) -> Row:
-    timing, peer = compare(
-        work, partial(_on_sympy_rings, work), setting, same=lambda ours, theirs: ours == theirs
-    )
-    return Row(name, timing, bar, RINGS, peer)
-
-
-def _on_sympy_rings(work: Callable[[], Answer]) -> Answer:
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = "sympy"
-    try:
-        return work()
-    finally:
-        if before is None:
-            del os.environ[VARIABLE]
-        else:
-            os.environ[VARIABLE] = before
 
 
 def _beside_plain_sympy(name: str, setting: Setting) -> Row:

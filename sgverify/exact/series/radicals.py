@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import WHERE
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.polynomials import Polynomial, factors
 
 if TYPE_CHECKING:
     from sgverify.exact.series.ring import Ring
@@ -104,7 +104,7 @@ def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial]
 def _factors(value: Polynomial, ring: Ring) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """The irreducible factors; T - 1 is one, although it is (sqrt(T) - 1)(sqrt(T) + 1) in the ring's generators."""
     halved = {k for k in ring.parameter_positions if all(m[k] % 2 == 0 for m in value.monoms())}
-    factor, parts = ring.library.factors(_scaled(value, {k: Fraction(1, 2) for k in halved}, ring))
+    factor, parts = factors(_scaled(value, {k: Fraction(1, 2) for k in halved}, ring))
     found = []
     for base, exponent in parts:
         # T itself is the square of a generator.

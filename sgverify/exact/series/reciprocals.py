@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
 from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.roots import Opaque
 
@@ -69,7 +69,7 @@ def _has_no_whole_root(value: Polynomial, ring: Ring) -> bool:
 
 
 def _cancelled(value: Polynomial, at: int, divisor: Polynomial, ring: Ring) -> Polynomial:
-    parts = ring.powers(value, at)
+    parts = coefficients_in(value, at)
     for n in range(len(parts) - 1, 0, -1):
         quotient, parts[n] = divmod(parts[n], divisor)
         parts[n - 1] = parts[n - 1] + quotient
@@ -85,7 +85,7 @@ def _vanishes(value: Polynomial, ring: Ring) -> bool:
         held = [at for at in reversed(ring.reciprocals) if degrees[at]]
         if not held:
             return False
-        parts, value = ring.powers(value, held[0]), ring.zero
+        parts, value = coefficients_in(value, held[0]), ring.zero
         for part in parts:
             value = value * ring.reciprocals[held[0]] + part
         value = ring.carried_out(value)

@@ -14,7 +14,13 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.nearly_zero import without_rounding
-from sgverify.exact.series.polynomials import Polynomial, library, rational, unique_names
+from sgverify.exact.series.polynomials import (
+    Polynomial,
+    coefficient,
+    coefficients_in,
+    polynomials_in,
+    rational,
+)
 from sgverify.exact.series.printing import print_polynomial, symbol_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
 from sgverify.exact.series.reciprocals import without_quotients
@@ -111,8 +117,7 @@ class Ring:
         self.jets: dict[int, tuple[str, int, Index]] = {self._at[key]: key for key, _ in jets}
         first = len(names) - len(self.labels) - draws * dim
         self.draws: dict[int, int] = {first + n: n // dim for n in range(draws * dim)}
-        self.library = library()
-        self.context = self.library.context(unique_names(names))
+        self.context = polynomials_in(names)
         self._generators = tuple(self.context.gens())
         self.zero: Polynomial = self.context.constant(0)
         self.one: Polynomial = self.context.constant(1)
@@ -166,10 +171,6 @@ class Ring:
             raise TooShallowError(f"derivatives beyond the {self.depth} orders that the ring holds")
         return self._generators[at]
 
-    def powers(self, value: Polynomial, position: int) -> list[Polynomial]:
-        """[c_0, c_1, ...] with value = sum_n c_n x^n, x the generator at `position`, which no c_n holds."""
-        return self.library.powers(value, position)
-
     def constant(self, value: Any) -> Polynomial:
         """An exact number as a ring element; roots of primes take slots.
 
@@ -177,13 +178,13 @@ class Ring:
         """
         number = literal(value)
         if isinstance(number, Fraction):
-            return self.context.constant(self.library.number(number))
+            return self.context.constant(coefficient(number))
         if isinstance(number, Rounded):
             return self._interval(number)
         assert isinstance(number, Surd | Algebraic)
         total = self.zero
         for monomial, factor in monomials_of(number):
-            term = self.context.constant(self.library.number(factor))
+            term = self.context.constant(coefficient(factor))
             for base, exponent in monomial:
                 whole, roots = simple_roots(base, exponent)
                 term = term * self.constant(whole)
@@ -300,7 +301,7 @@ class Ring:
             inside = self.opaque[position].argument
             if degrees[position] and self.opaque[position].kind == "root" and inside != self.merged(inside):
                 other = self.opaque_root(self.merged(inside))
-                parts = self.powers(value, position)
+                parts = coefficients_in(value, position)
                 value = sum((part * other**n for n, part in enumerate(parts)), self.zero)
         kept: dict[tuple[int, ...], Any] = {}
         for exponents, factor in value.to_dict().items():
@@ -362,7 +363,7 @@ class Ring:
             # The square of a root may hold roots that were met before it, never one that came later.
             size = len(relation)
             if int(value.degrees()[k]) >= size:
-                parts = self.powers(value, k)
+                parts = coefficients_in(value, k)
                 for n in range(len(parts) - 1, size - 1, -1):
                     for i, below in enumerate(relation):
                         if below:

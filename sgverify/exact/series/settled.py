@@ -27,7 +27,7 @@ from sgverify.exact.entrywise import Vector
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.operators import generator_of, ring_of
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.exact.series.symbols import compose_symbols, exponential_symbols, symbol_of
@@ -173,7 +173,7 @@ class SettledStep:
         for position, draw in ring.draws.items():
             if draw >= first and degrees[position]:
                 total = ring.zero
-                for n, factor in enumerate(ring.powers(value, position)):
+                for n, factor in enumerate(coefficients_in(value, position)):
                     moment = laws[draw].moment(n) if factor else 0
                     if moment:
                         total = total + factor * ring.constant(moment)

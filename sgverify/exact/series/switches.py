@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from sgverify.exact.series.conditions import LIMIT, UNSEEN
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, factors, rational
 from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.ring import SLOTS, Ring
 
@@ -54,8 +54,8 @@ def _has_square(ring: Ring, terms: Mapping[int, Polynomial]) -> bool:
     for k, c in terms.items():
         whole = whole + c * s**k
     return any(
-        power > 1 and _may_vanish(ring, [part for part in ring.powers(base, at) if part])
-        for base, power in ring.library.factors(whole)[1]
+        power > 1 and _may_vanish(ring, [part for part in coefficients_in(base, at) if part])
+        for base, power in factors(whole)[1]
         if base.degrees()[at]
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from sgverify.errors import NotExpandableError
 from sgverify.exact.entrywise import Vector
 from sgverify.exact.series.carrier import Reading
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import Series
 from sgverify.exact.series.symbols import Operator, operator_of
@@ -87,7 +87,7 @@ def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw]) -> Polynomia
     for position, draw in ring.draws.items():
         if degrees[position]:
             total = ring.zero
-            for n, factor in enumerate(ring.powers(value, position)):
+            for n, factor in enumerate(coefficients_in(value, position)):
                 moment = laws[draw].moment(n) if factor else 0
                 if moment:
                     total = total + factor * ring.constant(moment)

@@ -19,7 +19,7 @@ import numpy as np
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.transition import transition_of
@@ -156,9 +156,9 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
     p, slope = ring.position("p", 0), ring.position("U", 0, (1,))
     parts = {
         "drift": _factor(operator.get((1, 0), ring.zero), p, ring),
-        "kick": _factor(-ring.powers(operator.get((0, 1), ring.zero), p)[0], slope, ring),
+        "kick": _factor(-coefficients_in(operator.get((0, 1), ring.zero), p)[0], slope, ring),
         "friction": _factor(
-            -operator.get((0, 1), ring.zero) + ring.powers(operator.get((0, 1), ring.zero), p)[0], p, ring
+            -operator.get((0, 1), ring.zero) + coefficients_in(operator.get((0, 1), ring.zero), p)[0], p, ring
         ),
         "diffusion": operator.get((0, 2), ring.zero),
     }
@@ -173,7 +173,7 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
 
 def _factor(polynomial: Polynomial, position: int, ring: Ring) -> Polynomial:
     """c in c x, x the generator at `position`; 0 where it is anything else."""
-    powers = ring.powers(polynomial, position)
+    powers = coefficients_in(polynomial, position)
     return powers[1] if len(powers) == 2 and not powers[0] else ring.zero
 
 
@@ -191,7 +191,8 @@ def _number(polynomial: Polynomial, ring: Ring, known: Mapping[str, float]) -> f
 def _by_powers_of_p(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> list[np.ndarray | None]:
     """[c_0, c_1, ...] with the polynomial equal to sum_n c_n(theta) p^n at the plane's points; None for 0."""
     return [
-        _value(part, ring, plane) if part else None for part in ring.powers(polynomial, ring.position("p", 0))
+        _value(part, ring, plane) if part else None
+        for part in coefficients_in(polynomial, ring.position("p", 0))
     ]
 
 
