@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ VERSION = 1
 class Checkpoint:
     """A run after `step` steps, of the chains first, ..., first + count - 1.
 
-    `identity`: what the run is, by name. `rows`: the places of the rows that go on. `state` holds each variable, shape
-    (rows, C, d), in the dtype of the run; `carried` what the gradient estimator keeps from step to step; `sums` and
+    `identity`: what tells the run from others, by name. `rows`: the places of the rows that go on. `state` holds each
+    variable, shape (rows, C, d), in the dtype of the run; `carried` what the gradient estimator keeps from step to step; `sums` and
     `weights` the running sums, shapes (observables, rows, C) and (all rows,); `values`, `last` and `diverged` what is
     known of every row already. `generators`: the positions of torch's own generators, of native runs only.
     """
@@ -117,75 +117,8 @@ class Checkpoint:
         if self.chains != chains:
             raise ConfigurationError(
                 f"checkpoint: holds first_chain={self.chains.start}, chains={len(self.chains)}, and this run has "
-                f"first_chain={chains.start}, chains={len(chains)}; expected the same; split or join checkpoints for others"
+                f"first_chain={chains.start}, chains={len(chains)}; expected the same"
             )
-
-    def split(self, count: int) -> tuple[Checkpoint, Checkpoint]:
-        """Two checkpoints: the first `count` chains, and the rest. Each goes on by itself, to the same bits.
-
-        Raises `ConfigurationError` where one would be empty, or the chains share torch's own generators.
-        """
-        if self.generators:
-            raise ConfigurationError(
-                "checkpoint: a run with generator='native' cannot be split, its chains share their generators; expected "
-                "generator='philox'"
-            )
-        if not 0 < count < len(self.chains):
-            raise ConfigurationError(
-                f"count={count!r}: expected 1 to {len(self.chains) - 1}, so that chains are left on both sides"
-            )
-        return self._part(slice(0, count)), self._part(slice(count, None))
-
-    def joined(self, other: Checkpoint) -> Checkpoint:
-        """The chains of this run followed by those of `other`, which stands at the same step.
-
-        A row that has diverged in one of them has diverged. Raises `ConfigurationError` where they do not go together.
-        """
-        other.check(self.identity, range(self.chains.stop, self.chains.stop + len(other.chains)))
-        if self.step != other.step or self.generators or other.generators:
-            raise ConfigurationError(
-                f"checkpoint: of step {self.step} and of step {other.step}; expected runs of generator='philox' at the same step; "
-                "advance the one that is behind"
-            )
-        diverged = tuple(_earlier(a, b) for a, b in zip(self.diverged, other.diverged, strict=True))
-        rows = tuple(row for row in self.rows if row in other.rows)
-        mine, theirs = ([part.rows.index(row) for row in rows] for part in (self, other))
-
-        def both(choose: Callable[[Checkpoint], np.ndarray], axis: int) -> np.ndarray:
-            a, b = np.take(choose(self), mine, axis), np.take(choose(other), theirs, axis)
-            return np.concatenate([a, b], axis=axis + 1)
-
-        joined = replace(
-            self,
-            chains=range(self.chains.start, other.chains.stop),
-            rows=rows,
-            state={name: both(lambda part, name=name: part.state[name], 0) for name in self.state},  # type: ignore[misc]
-            carried=tuple(both(lambda part, k=k: part.carried[k], 0) for k in range(len(self.carried))),  # type: ignore[misc]
-            sums=both(lambda part: part.sums, 1),
-            weights=self.weights,
-            values=np.concatenate([self.values, other.values], axis=-1),
-            last={name: np.concatenate([self.last[name], other.last[name]], axis=1) for name in self.last},
-            diverged=diverged,
-        )
-        for row, why in enumerate(diverged):
-            if why is not None:
-                # Averages up to a length that one part has not reached are those of no run.
-                unknown = np.isnan(joined.values[:, row]).any(axis=(0, -1))
-                joined.values[:, row, unknown] = np.nan
-                for held in joined.last.values():
-                    held[row] = np.nan
-        return joined
-
-    def _part(self, chosen: slice) -> Checkpoint:
-        return replace(
-            self,
-            chains=self.chains[chosen],
-            state={name: value[:, chosen] for name, value in self.state.items()},
-            carried=tuple(value[:, chosen] for value in self.carried),
-            sums=self.sums[..., chosen],
-            values=self.values[..., chosen],
-            last={name: value[:, chosen] for name, value in self.last.items()},
-        )
 
     def _arrays(self) -> list[tuple[str, np.ndarray]]:
         return [
@@ -211,17 +144,5 @@ def _divergence(held: list[Any]) -> Divergence:
     return Divergence(held[0], held[1], tuple(held[2]), *held[3:])
 
 
-def _earlier(a: Divergence | None, b: Divergence | None) -> Divergence | None:
-    """What the run of both would have met: the first divergence, with all the chains that met one at that step."""
-    if a is None or b is None:
-        return a or b
-    if a.step_number == b.step_number:
-        return replace(a, chains=(*a.chains, *b.chains))
-    return min(a, b, key=lambda why: why.step_number)
-
-
 def _short(value: Any) -> str:
     return f"{value!r:.80}"
-
-
-__all__ = ["Checkpoint"]

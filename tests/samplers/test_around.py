@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -125,21 +125,6 @@ def test_a_run_goes_on_to_the_same_bits_wherever_it_was_paused(
         len(whole.rows) == (4 if COMPOSITES[name].kind == "replica-exchange" else 2)
         and np.isfinite(whole.values).all()
     )
-
-
-def test_the_chains_of_a_paused_run_can_be_split(posterior: Target) -> None:
-    settings = Settings(chains=6, gradient=GradientChoice("iid", 4), exchange=ExchangeChoice(refresh=3))
-    rows, composite = fixed([0.01], [30]), COMPOSITES["vr-resgld"]
-    run = Run(composite, posterior, rows, observables=[first], settings=settings).advance(11)
-    parts = []
-    for part in run.pause().split(2):
-        own = replace(settings, chains=len(part.chains), first_chain=part.chains.start)
-        parts.append(
-            Run(composite, posterior, rows, observables=[first], settings=own, checkpoint=part)
-            .advance()
-            .averages.values
-        )
-    np.testing.assert_array_equal(np.concatenate(parts, -1), run.advance().averages.values)
 
 
 def test_a_checkpoint_of_another_rule_is_refused(posterior: Target) -> None:

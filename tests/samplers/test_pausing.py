@@ -1,4 +1,4 @@
-"""Runs that are paused, kept in files, split, joined and taken up again give the bits of the run that was not."""
+"""Runs that are paused, kept in files and taken up again give the bits of the run that was not."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ QUESTIONS = st.builds(
 
 
 class Pausing(RuleBasedStateMachine):
-    """Parts of a run, each of some of the chains, against the run that was left alone."""
+    """A run that is paused and taken up, and one of its last chains alone, against the run that was left alone."""
 
     questions = QUESTIONS
 
@@ -117,13 +117,15 @@ class Pausing(RuleBasedStateMachine):
         self.question = data.draw(self.questions)
         self.folder = Path(tempfile.mkdtemp())
         self.parts = [self.question.run(range(CHAINS))]
+        if self.question.generator == "philox":
+            self.parts.append(self.question.run(range(2, CHAINS)))
 
-    @rule(part=st.integers(0, CHAINS), steps=st.integers(1, 7))
+    @rule(part=st.integers(0, 1), steps=st.integers(1, 7))
     def advance(self, part: int, steps: int) -> None:
         self.parts[part % len(self.parts)].advance(steps)
 
     @rule(
-        part=st.integers(0, CHAINS),
+        part=st.integers(0, 1),
         block=st.sampled_from([None, 1, 3]),
         tape=st.booleans(),
         file=st.booleans(),
@@ -135,28 +137,6 @@ class Pausing(RuleBasedStateMachine):
             held.save(self.folder / "held.npz")
             held = Checkpoint.load(self.folder / "held.npz")
         self.parts[place] = self.question.run(held.chains, checkpoint=held, block=block, tape=tape)
-
-    @rule(part=st.integers(0, CHAINS), count=st.integers(1, CHAINS - 1))
-    def split(self, part: int, count: int) -> None:
-        place = part % len(self.parts)
-        held = self.parts[place].pause()
-        if self.question.generator == "philox" and len(held.chains) > 1:
-            pieces = held.split(1 + count % (len(held.chains) - 1))
-            self.parts[place : place + 1] = [
-                self.question.run(piece.chains, checkpoint=piece) for piece in pieces
-            ]
-
-    @rule(part=st.integers(0, CHAINS))
-    def join(self, part: int) -> None:
-        if len(self.parts) > 1:
-            place = part % (len(self.parts) - 1)
-            behind, ahead = sorted(self.parts[place : place + 2], key=lambda run: run.step)
-            if behind.step < ahead.step:
-                behind.advance(ahead.step - behind.step)
-            if behind.step == ahead.step:
-                first, second = (run.pause() for run in self.parts[place : place + 2])
-                held = first.joined(second)
-                self.parts[place : place + 2] = [self.question.run(held.chains, checkpoint=held)]
 
     @invariant()
     def the_bits_are_those_of_the_run_that_was_left_alone(self) -> None:
@@ -289,16 +269,13 @@ def test_a_checkpoint_of_another_run_is_refused_by_name(changes: dict[str, Any],
         other.run(range(CHAINS), checkpoint=held)
 
 
-def test_a_checkpoint_of_another_target_definition_or_chains_is_refused() -> None:
+def test_a_checkpoint_of_another_target_other_observables_or_chains_is_refused() -> None:
     held = plain().run(range(CHAINS)).advance(3).pause()
     scheme, target, rows = plain().given
     settings = plain().settings(range(CHAINS))
-    with pytest.raises(ConfigurationError, match="potential="):
-        other = build("linear-regression", dim=2, size=6, data_seed=1)
+    with pytest.raises(ConfigurationError, match="target="):
+        other = build("gaussian", dim=2)
         Run(scheme, other, rows, observables=OBSERVABLES, settings=settings, checkpoint=held)
-    with pytest.raises(ConfigurationError, match="definition="):
-        changed = replace(load_scheme("sghmc-aboba"), name=scheme.name)
-        Run(changed, target, rows, observables=OBSERVABLES, settings=settings, checkpoint=held)
     with pytest.raises(ConfigurationError, match="observables="):
         Run(scheme, target, rows, observables=OBSERVABLES[::-1], settings=settings, checkpoint=held)
     with pytest.raises(ConfigurationError, match="first_chain=0, chains=5"):
@@ -315,21 +292,9 @@ def test_files_that_are_no_checkpoints_are_refused(tmp_path: Path) -> None:
         plain().run(range(CHAINS)).pause().save(tmp_path / "no" / "folder.npz")
 
 
-def test_what_cannot_be_split_joined_or_advanced_is_refused() -> None:
-    run = plain().run(range(CHAINS)).advance(4)
-    held = run.pause()
-    with pytest.raises(ConfigurationError, match="count=5"):
-        held.split(5)
+def test_no_number_of_steps_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="steps=0"):
-        run.advance(0)
-    with pytest.raises(ConfigurationError, match="native"):
-        replace(plain(), generator="native").run(range(CHAINS)).pause().split(2)
-    first, second = held.split(2)
-    later = plain().run(second.chains, checkpoint=second).advance(1).pause()
-    with pytest.raises(ConfigurationError, match="step 4 and of step 5"):
-        first.joined(later)
-    with pytest.raises(ConfigurationError, match="first_chain"):
-        second.joined(first)
+        plain().run(range(CHAINS)).advance(0)
 
 
 def test_a_run_that_was_ended_in_the_middle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
