@@ -28,12 +28,11 @@ import flint
 import sympy
 from flint import acb, arb
 
-from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError
+from sgverify.errors import DefinitionError
 from sgverify.exact.enclosure.carrier import as_ball
 from sgverify.schemes.mathematics import exp, log, softplus
-from sgverify.targets import TARGETS, Matrix, Observable, Target, Vector, constant
+from sgverify.targets import Matrix, Target, Vector, constant
 from sgverify.targets.constants import read_number
-from sgverify.targets.kind import POSITIVE_VECTOR, SIMPLEX
 
 BITS = 128
 Powers = tuple[int, ...]
@@ -55,16 +54,8 @@ class ConjugateLaw:
     values: Mapping[sympy.Symbol, sympy.Expr] = field(repr=False)
     shares: tuple[tuple[frozenset[int], sympy.Symbol], ...] = field(repr=False)
 
-    def formula(self, terms: Mapping[Powers, Fraction]) -> sympy.Expr:
-        """sum_a terms[a] E prod_j theta_j^(a_j), in polygamma functions."""
-        total = sum(
-            (sympy.Rational(c.numerator, c.denominator) * self._moment(a) for a, c in terms.items()),
-            sympy.S.Zero,
-        )
-        return total.subs(self.values)
-
     def average(self, terms: Mapping[Powers, Fraction]) -> arb:
-        """The formula's value, enclosed."""
+        """sum_a terms[a] E prod_j theta_j^(a_j), from its formula in polygamma functions, enclosed."""
         with flint.ctx.workprec(BITS):
             # Moments have whole coefficients in gamma functions of symbols: nothing that Python would round.
             given = [
@@ -77,22 +68,6 @@ class ConjugateLaw:
                 )
                 total = total + as_ball(coefficient) * evaluate(*given)
             return total
-
-    def natural_moment(self, powers: Powers) -> sympy.Expr:
-        """E prod_j n_j^(k_j) of the natural parameters, rational: the rate r_j, or the share r_j/P.
-
-        Raises `ConfigurationError` for a negative power.
-        """
-        if len(powers) != len(self.natural) or min(powers) < 0:
-            raise ConfigurationError(
-                f"powers={powers!r}: expected {len(self.natural)} whole numbers from 0, one for each coordinate"
-            )
-        shifted = {a: a + k for a, k in zip(self.natural, powers, strict=True)}
-        for group, total in self.shares:
-            shifted[total] = total + sum(powers[j] for j in group)
-        change = self.log_normaliser.subs(shifted, simultaneous=True) - self.log_normaliser
-        ratio = sympy.exp(change.replace(sympy.loggamma, lambda a: sympy.log(sympy.gamma(a))))
-        return sympy.factor(sympy.gammasimp(ratio).subs(self.values))
 
     def _moment(self, powers: Powers) -> sympy.Expr:
         if not any(powers):
@@ -131,41 +106,6 @@ def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
     if energy is None or warmth <= 0:
         return None
     return _recognised(energy / sympy.Rational(warmth.numerator, warmth.denominator), target.dim)
-
-
-def conjugate_formula(name: str, observable: Observable, **constants: Any) -> sympy.Expr:
-    """E[phi(theta)] at T = 1 in the target's constants, N and the averages of the data, called xbar or xbar_0, ...
-
-    A constant is a number (the same for every entry) that is given here, or else a symbol called after its key.
-    Raises `UnknownNameError` for the names and `DefinitionError` where the family is not conjugate.
-    """
-    if name not in TARGETS:
-        raise UnknownNameError("target", name, TARGETS)
-    kind, dim = TARGETS[name], observable.dim
-    bound = {}
-    for key, (shape, _) in kind.constants.items():
-        if shape not in (POSITIVE_VECTOR, SIMPLEX):
-            raise DefinitionError(
-                f"target.name={name!r} is not one of the conjugate families that are recognised here"
-            )
-        count = dim + (shape == SIMPLEX)
-        given = constants.pop(key, None)
-        names = [key] if count == 1 else [f"{key}_{i}" for i in range(count)]
-        symbols = [sympy.Symbol(part, positive=True) for part in names]
-        bound[key] = Vector(symbols if given is None else [sympy.nsimplify(given, rational=True)] * count)
-    for key in constants:
-        raise UnknownNameError(f"constant of the target {name!r}", key, kind.constants)
-    prior, likelihood = kind.potential(**bound)
-    assert kind.data is not None and likelihood is not None
-    width = len(kind.data.columns(dim))
-    size = sympy.Symbol("N", positive=True, integer=True)
-    means = [sympy.Symbol("xbar" if width == 1 else f"xbar_{i}", nonnegative=True) for i in range(width)]
-    theta, _ = _coordinates(dim)
-    # The likelihood is linear in the datum, so that its sum is N times its value at the average.
-    law = _recognised(prior(theta) + size * likelihood(theta, _Symbols(means)), dim)
-    if law is None:
-        raise DefinitionError(f"target.name={name!r}: its potential is none of the conjugate families")
-    return sympy.simplify(law.formula({e[:dim]: c for e, c in observable.terms.items()}))
 
 
 class _Symbols(Vector):

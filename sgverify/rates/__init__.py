@@ -11,7 +11,7 @@ from sgverify.rates.asymptotics import (
 from sgverify.rates.decision import Decision, decide_order, decide_terms
 from sgverify.rates.fit import Fit, fit_terms
 from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.level import Share, chance_of_any, level_of_calls, stand_together
+from sgverify.rates.level import Share, chance_of_any
 from sgverify.rates.looks import decide_in_looks
 from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
 from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
@@ -50,12 +50,10 @@ __all__ = [
     "judge_length_rate",
     "judge_step_rate",
     "leading_power",
-    "level_of_calls",
     "mean_null",
     "regress",
     "regress_exact",
     "rejection_chance",
-    "stand_together",
     "thresholds",
     "variance_null",
 ]

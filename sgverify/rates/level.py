@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from sgverify.errors import UserError
-from sgverify.rates.sample import Floats
 
 CALL = 0.01
 """The chance of any false violation among the sampled verdicts of one call, where the configuration leaves `level` open. A
@@ -45,29 +42,6 @@ class Share:
         return SPARED * self.call / POINT_NULLS
 
 
-def level_of_calls(level: float, calls: int) -> float:
-    """The `level` of each of so many calls whose levels are to add up to at most `level`; those of shrinking count too."""
-    if calls < 1:
-        raise UserError(f"calls={calls}: expected at least 1")
-    return Share(level).call / calls
-
-
 def chance_of_any(levels: Sequence[float]) -> float:
     """The chance that any of these verdicts is a false violation, at most: the sum of their levels."""
     return min(1.0, float(sum(levels)))
-
-
-def stand_together(chances: Sequence[float], level: float) -> list[bool]:
-    """Which verdicts stand at one level for all of them, by Holm's step-down procedure (statsmodels).
-
-    `chances` (n,): the smallest level at which each verdict alone would be what it is. The chance that any of those that
-    stand is false is at most `level`, however they depend on one another (Holm 1979).
-    """
-    from statsmodels.stats.multitest import multipletests
-
-    table: Floats = np.asarray(chances, dtype=np.float64)
-    if table.size and not np.all((table >= 0) & (table <= 1)):
-        raise UserError(f"chances={list(chances)}: expected numbers between 0 and 1")
-    if not table.size:
-        return []
-    return [bool(stands) for stands in multipletests(table, alpha=Share(level).call, method="holm")[0]]

@@ -76,17 +76,6 @@ class NoiseLaw:
         return sorted((float(x), w) for x, w in self.atoms) == sorted((-float(x), w) for x, w in self.atoms)
 
     @property
-    def agrees_through(self) -> int | None:
-        """The highest degree through which all moments are those of the normal law; None for that law itself."""
-        if self.normal:
-            return None
-        degree = 2
-        # A law with finitely many atoms is not the normal one, so its moments part somewhere.
-        while self.moment(degree + 1) == NORMAL.moment(degree + 1):
-            degree += 1
-        return degree
-
-    @property
     def table(self) -> tuple[int | Fraction | Surd, ...]:
         """The values, each as often as its probability is a multiple of 1/len: an evenly drawn place samples the law.
 

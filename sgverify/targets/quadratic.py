@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from sgverify.errors import DefinitionError
-from sgverify.targets.form import Form, read_form
-from sgverify.targets.potential import Vector
+from sgverify.targets.form import Form
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -30,14 +29,6 @@ class Quadratic:
         for z, slope, row in zip(point, self.gradient, self.hessian, strict=True):
             total += z * (slope + sum(h * w for h, w in zip(row, point, strict=True) if h) / 2)
         return total
-
-
-def read_quadratic(function: Callable[[Vector], Any], dim: int) -> Quadratic:
-    """The coefficients of a quadratic function of `dim` exact coordinates.
-
-    Raises `DefinitionError` where its polynomial has another degree, or where it is no polynomial.
-    """
-    return quadratic_of(read_form(function, dim), dim)
 
 
 def quadratic_of(form: Form, dim: int) -> Quadratic:

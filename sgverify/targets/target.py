@@ -74,14 +74,6 @@ class Target:
             -sum((c * g for c, g in zip(row, slope, strict=True)), Fraction(0)) for row in self.covariance
         )
 
-    @property
-    def data_sum(self) -> tuple[Fraction, ...]:
-        """sum_i x_i, exactly. Shape (w,), or () without data."""
-        if self.data is None:
-            return ()
-        width = self.data.shape[1]
-        return tuple(self.power_sum(tuple(int(k == j) for k in range(width))) for j in range(width))
-
     def power_sum(self, exponents: Monomial) -> Fraction:
         """sum_i prod_j x_ij^a_j, exactly, for the exponents a: all that a polynomial potential asks of the data."""
         return self._exact.power_sum(exponents)
@@ -134,10 +126,6 @@ class Target:
                 "expected a target whose data share one, as 'gaussian-mean'; ask for data_quadratics() instead"
             )
         return self._exact.data_gradients
-
-    def data_gradients_float64(self) -> np.ndarray:
-        """`data_gradients`, each entry rounded once. Shape (N, d)."""
-        return self._data_gradients_float64
 
     def precision_float64(self) -> np.ndarray:
         """`precision`, each entry rounded once. Shape (d, d)."""
@@ -274,10 +262,6 @@ class Target:
                 f"target.name={self.name!r}: U is not quadratic, so exp(-U/T) has no exact mean, precision and covariance "
                 f"({error}); expected a quadratic potential here; use a method that needs no exact law"
             ) from None
-
-    @cached_property
-    def _data_gradients_float64(self) -> np.ndarray:
-        return _rounded(self.data_gradients())
 
     def check_data(self) -> None:
         """Raise `ConfigurationError` for a target without data."""

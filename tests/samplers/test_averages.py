@@ -294,7 +294,7 @@ def test_averages_with_minibatches_have_the_exact_expectation(
 ) -> None:
     """E phi_hat of theta_i theta_j from the second-moment recursion with the covariance of the minibatch noise."""
     h, D, T, length, chains, N = 0.1, 1.4, 0.8, 60, 2000, 12
-    data = wide_posterior.data_gradients_float64()
+    data = np.array(wide_posterior.data_gradients(), dtype=float)
     V = data.T @ data / N / batch * (1 if kind == "iid" else (N - batch) / (N - 1))
     M, Q = aboba_map(h, D, T, wide_posterior.precision_float64(), V)
     start = np.concatenate([2 * np.sqrt(T * np.diag(wide_posterior.covariance_float64())), np.zeros(3)])

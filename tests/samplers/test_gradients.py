@@ -61,7 +61,7 @@ def test_mean_and_covariance_over_all_minibatches(wide_posterior: Target, hoist:
     theta = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64)
     found = estimator.evaluate(theta.expand(1, len(batches), dim), 0, 0, 0)[0].numpy()
     full = potential(wide_posterior, hoist=False).full(theta[None, None])[0, 0].numpy()
-    data = wide_posterior.data_gradients_float64()
+    data = np.array(wide_posterior.data_gradients(), dtype=float)
     covariance = data.T @ data / size / n * (1 if replace else (size - n) / (size - 1))
     scale = np.abs(data).max() + np.abs(full).max()
     # Sums of at most 144 terms of this scale, or of its square.

@@ -23,7 +23,6 @@ def test_moments_are_those_of_the_normal_law_through_the_degree_that_is_claimed(
     assert [NORMAL.moment(k) for k in range(9)] == [1, 0, 1, 0, 3, 0, 15, 0, 105]
     assert [THREE_POINT.moment(k) for k in range(9)] == [1, 0, 1, 0, 3, 0, 9, 0, 27]
     assert [TWO_POINT.moment(k) for k in range(9)] == [1, 0, 1, 0, 1, 0, 1, 0, 1]
-    assert (NORMAL.agrees_through, THREE_POINT.agrees_through, TWO_POINT.agrees_through) == (None, 5, 3)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=str)

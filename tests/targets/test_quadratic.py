@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sgverify.errors import DefinitionError
 from sgverify.schemes import dot
 from sgverify.targets import Matrix, Vector, constant, linear
-from sgverify.targets.quadratic import inverse, leading_minors, read_quadratic
+from sgverify.targets.form import read_form
+from sgverify.targets.quadratic import inverse, leading_minors, quadratic_of
 
 fractions = st.fractions(-5, 5, max_denominator=12)
 
@@ -31,14 +32,14 @@ def test_the_coefficients_come_back(written: tuple[Fraction, list[Fraction], lis
         half = dot(z, linear(matrix, z)) / 2 + dot(z, constant(z, vector))
         return half + constant(z, Vector([value])).entries[0]
 
-    found = read_quadratic(function, len(slope))
+    found = quadratic_of(read_form(function, len(slope)), len(slope))
     assert (found.value, list(found.gradient), [list(row) for row in found.hessian]) == (value, slope, curve)
 
 
 @pytest.mark.parametrize("function", [lambda z: dot(z, z) * dot(z, z), lambda z: dot(z, z) * z.entries[0]])
 def test_what_is_not_quadratic_is_refused(function: object) -> None:
     with pytest.raises(DefinitionError, match="not quadratic"):
-        read_quadratic(function, 2)  # type: ignore[arg-type]
+        quadratic_of(read_form(function, 2), 2)  # type: ignore[arg-type]
 
 
 def test_inverse_and_leading_minors() -> None:

@@ -22,10 +22,6 @@ class Crossing:
     since: int | None
     until: int | None
 
-    def surpassed_by(self, length: int) -> bool:
-        """Whether the first error is the smaller one at this length."""
-        return self.since is not None and self.since <= length and (self.until is None or length < self.until)
-
 
 def crossing(
     first: Callable[[int], float | None], second: Callable[[int], float | None], shortest: int, longest: int

@@ -1,7 +1,7 @@
 """Energies of minibatches over all minibatches that there are, in exact numbers.
 
 The energy of a minibatch B of n of N data is L(B | theta) = (N/n) sum_{i in B} l(x_i | theta). Everything here runs over
-all N^n sequences of indices, or all subsets; `variance_of` is the closed form for any N.
+all N^n sequences of indices, or all subsets.
 """
 
 from __future__ import annotations
@@ -62,10 +62,3 @@ def covariance_of(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fracti
     """The covariance of equally likely pairs of values."""
     pairs = [a * b for a, b in zip(left, right, strict=True)]
     return mean_of(pairs) - mean_of(left) * mean_of(right)
-
-
-def variance_of(values: Sequence[Fraction], batch: int, *, replacement: bool = True) -> Fraction:
-    """Var (N/n) sum_{i in B} values_i = (N^2/n) Var_i values, times (N - n)/(N - 1) for subsets."""
-    size = len(values)
-    spread = Fraction(size**2, batch) * covariance_of(values, values)
-    return spread if replacement else spread * Fraction(size - batch, size - 1)

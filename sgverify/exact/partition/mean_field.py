@@ -133,9 +133,3 @@ def agreement(weights: Sequence[Any], star: Sequence[Any], field: Sequence[Any])
     """<h(theta), theta - theta*>, which lemma 1 wants below -phi |theta - theta*|^2."""
     parts = [h * (w - s) for h, w, s in zip(field, weights, star, strict=True)]
     return sum(parts[1:], parts[0])
-
-
-def squared_distance(weights: Sequence[Any], star: Sequence[Any]) -> Any:
-    """|theta - theta*|^2."""
-    parts = [(w - s) ** 2 for w, s in zip(weights, star, strict=True)]
-    return sum(parts[1:], parts[0])

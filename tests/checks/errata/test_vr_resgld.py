@@ -18,7 +18,7 @@ from sgverify.checks.mutants.source_text import edited_source
 from sgverify.evidence import Erratum
 from sgverify.exact.exchange.acceptance import swap_chance, unbalanced_terms
 from sgverify.exact.exchange.joint_law import distance_from_gibbs, joint_law
-from sgverify.exact.exchange.minibatch_energy import covariance_of, estimates, variance_of
+from sgverify.exact.exchange.minibatch_energy import covariance_of, estimates
 
 FAILING = {
     "lemma-1-minimum",
@@ -113,7 +113,8 @@ def test_the_closed_form_of_the_variance_is_that_of_all_minibatches():
     values = [Fraction(k * k, 3) for k in (1, 2, -3, 5)]
     for replacement, batch in itertools.product((True, False), (1, 2, 3)):
         every = estimates(values, batch, replacement=replacement)
-        assert variance_of(values, batch, replacement=replacement) == covariance_of(every, every)
+        spread = Fraction(16, batch) * covariance_of(values, values)
+        assert covariance_of(every, every) == spread * (1 if replacement else Fraction(4 - batch, 3))
 
 
 def test_the_bias_of_the_same_minibatch_is_seen_by_plain_numpy(found):
