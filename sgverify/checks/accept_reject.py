@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from sgverify.checks.injected import states_of, taker
+from sgverify.checks.remembered import remembered
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.errors import SgverifyError
 
@@ -18,26 +19,12 @@ LARGER = (1, 4, 16, 64)
 """Multiples of the configured step: a proposal that is hardly ever rejected there is, further on."""
 
 
+@remembered
 def accepts_and_rejects(subject: TorchSubject) -> bool:
     """Whether theta stays as it is for some draws and moves for others.
 
     What adds continuous noise never stays; what is lazy on purpose stays at the smallest steps too, and is not meant.
     """
-    if "accepts and rejects" not in subject.shared:
-        subject.shared["accepts and rejects"] = _tried(subject)
-    return bool(subject.shared["accepts and rejects"])
-
-
-def message(subject: TorchSubject) -> str:
-    """What is and what is not judged of such a step."""
-    return (
-        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
-        "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
-        "alone, whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
-    )
-
-
-def _tried(subject: TorchSubject) -> bool:
     random = torch.Generator().manual_seed(0)
     try:
         take, census = taker(subject)
@@ -60,6 +47,15 @@ def _tried(subject: TorchSubject) -> bool:
     except (SgverifyError, ValueError, RuntimeError):
         return False
     return stays > 0 and moves > 0
+
+
+def message(subject: TorchSubject) -> str:
+    """What is and what is not judged of such a step."""
+    return (
+        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
+        "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
+        "alone, whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
+    )
 
 
 __all__ = ["accepts_and_rejects", "message"]

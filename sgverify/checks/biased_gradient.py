@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.claims import Prediction
 from sgverify.exact.affine.drift_change import DriftChange
@@ -17,6 +18,7 @@ from sgverify.targets.scaled import with_scaled_likelihood
 DIGITS = 12
 
 
+@remembered
 def unbiased(subject: Subject) -> bool:
     """Whether E g = grad U as functions of theta.
 
@@ -29,10 +31,7 @@ def unbiased(subject: Subject) -> bool:
         return True
     if not subject.target.quadratic:
         return False
-    if "unbiased" not in subject.shared:
-        subject.shared["unbiased"] = DriftChange.between(subject.target, subject.felt).vanishes
-    known: bool = subject.shared["unbiased"]
-    return known
+    return DriftChange.between(subject.target, subject.felt).vanishes
 
 
 def gradient_error(subject: Subject) -> Fraction:

@@ -31,7 +31,7 @@ class _Law(TorchSubject):
 
 def black_box_invariance(subject: TorchSubject, claim: Claim) -> Evidence:
     """Means and covariances of the chain's law, in all coordinates and pairs, are those of the density to O(h^r)."""
-    law = _Law(subject.scheme, subject.configuration, subject.reference, dict(subject.shared), subject.method)
+    law = _Law(subject.scheme, subject.configuration, subject.reference, subject.method)
     found = check_settings(law, claim)
     facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.invariant_order}
     prediction = claim.predict(CHECK, facts)

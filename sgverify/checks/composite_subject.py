@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from sgverify.checks.subject import Subject
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, NotExpandableError
+from sgverify.exact.series.dimensions import Proved
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.loading import scheme_reference
 
@@ -19,13 +21,23 @@ class CompositeSubject(Subject):
 
     strange: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def parts(self) -> tuple[Subject, ...]:
-        """Itself, and its scheme as a subject of its own, which starts where the coldest replica does."""
+    @cached_property
+    def alone(self) -> Subject:
+        """Its scheme as a subject of its own, which starts where the coldest replica does."""
         alone = self.configuration
         if isinstance(alone.start, list):
             alone = alone.model_copy(update={"start": alone.start_of()})
-        return self, Subject(self.scheme, alone, scheme_reference(self.composite), self.shared)
+        return Subject(self.scheme, alone, scheme_reference(self.composite))
+
+    @property
+    def parts(self) -> tuple[Subject, ...]:
+        """Itself, and its scheme."""
+        return self, self.alone
+
+    @property
+    def proved_order(self) -> Proved | NotExpandableError:
+        """That of its scheme."""
+        return self.alone.proved_order
 
     def validate(self) -> None:
         """Meet every error that the configuration alone can cause, before anything is computed."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.expanded_step import Difference, ExpandedStep
@@ -70,16 +71,15 @@ def steps_of_runs(subject: Subject) -> list[float]:
     return steps + ([step for step in USUAL if expanded.contracts(step)] or list(USUAL))
 
 
+@remembered
 def turns_of(subject: Subject) -> list[float]:
     """The step sizes at which the definition turns into another function of h, at the configured parameters."""
-    if "turns" not in subject.shared:
-        given = {name: float(subject.model_parameters[name]) for name in subject.scheme.parameters}
-        subject.shared["turns"] = []
-        # What divides by zero is told so by the readings that follow the state.
-        with suppress(ZeroDivisionError):
-            subject.shared["turns"] = switches(subject.scheme, given, subject.target.dim)
-    known: list[float] = subject.shared["turns"]
-    return known
+    given = {name: float(subject.model_parameters[name]) for name in subject.scheme.parameters}
+    try:
+        return switches(subject.scheme, given, subject.target.dim)
+    except ZeroDivisionError:
+        # The readings that follow the state say so.
+        return []
 
 
 MOST_COORDINATES = 20
@@ -93,13 +93,15 @@ def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
 
     `every`: for every potential, and so for one of curvature 1 too.
     """
-    known: dict[Setting, Departure | None] = subject.shared.setdefault("departures", {})
     asked = [*_settings(subject), *([UNIT] if every else [])]
-    for setting in asked:
-        if setting not in known:
-            known[setting] = departure(subject.read_scheme, setting, setting.small, _dimension(subject))
-    far = {item for item in map(known.get, asked) if item is not None and not item.share <= FAR}
+    found = {_departure(subject, setting) for setting in asked}
+    far = [item for item in found if item is not None and not item.share <= FAR]
     return sorted(far, key=lambda item: -item.share)
+
+
+@remembered
+def _departure(subject: Subject, setting: Setting) -> Departure | None:
+    return departure(subject.read_scheme, setting, setting.small, _dimension(subject))
 
 
 def told_of_steps(subject: Subject) -> str:
@@ -132,22 +134,19 @@ def _settings(subject: Subject) -> list[Setting]:
 
 def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:
     """Where the step is not its series, the largest step first; empty too where the step is not affine."""
+    found = [_difference(subject, step) for step in sorted(set(steps), reverse=True)]
+    return [difference for difference in found if difference is not None]
+
+
+@remembered
+def _difference(subject: Subject, step: float) -> Difference | None:
     expanded = _expanded(subject)
-    if expanded is None:
-        return []
-    known: dict[float, Difference | None] = subject.shared.setdefault("differences-by-step", {})
-    asked = sorted(set(steps), reverse=True)
-    for step in asked:
-        if step not in known:
-            known[step] = expanded.difference(step)
-    return [difference for difference in map(known.get, asked) if difference is not None]
+    return None if expanded is None else expanded.difference(step)
 
 
+@remembered
 def _expanded(subject: Subject) -> ExpandedStep | None:
-    if "expanded-step" not in subject.shared:
-        try:
-            subject.shared["expanded-step"] = ExpandedStep(subject.read_scheme, subject.model_parameters)
-        except (NotAffineError, NotExpandableError):
-            subject.shared["expanded-step"] = None
-    known: ExpandedStep | None = subject.shared["expanded-step"]
-    return known
+    try:
+        return ExpandedStep(subject.read_scheme, subject.model_parameters)
+    except (NotAffineError, NotExpandableError):
+        return None

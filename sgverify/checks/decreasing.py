@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sgverify.checks.exact_rung import exact_answers
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Point
@@ -32,15 +34,13 @@ def power_points(
             f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
             "lengths, or schedule.kind=horizon, which reaches 1e12"
         )
-    scale = subject.scale
-    key = ("power", quantity == "mse", alpha, scale, tuple(lengths))
-    if key not in subject.shared:
-        values = answers.decreasing_mean_square_error if quantity == "mse" else answers.decreasing_bias
-        points = []
-        for length in lengths:
-            found = values(scale, float(alpha), length)
-            step = scale * float(length) ** -float(alpha)
-            points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
-        subject.shared[key] = points
-    stored: Sequence[Point] = subject.shared[key]
-    return stored
+    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
+
+
+@remembered
+def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
+    answers = exact_answers(subject)
+    values = answers.decreasing_mean_square_error if squared else answers.decreasing_bias
+    found = values(subject.scale, float(alpha), length)
+    step = subject.scale * float(length) ** -float(alpha)
+    return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)

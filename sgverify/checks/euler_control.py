@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
-from sgverify.checks.sampled_plan import NoSweep, plan_of
+from sgverify.checks.remembered import remembered
+from sgverify.checks.sampled_plan import NoSweep, plan_sweep
 from sgverify.checks.sampled_rung import truth_of
 from sgverify.checks.sampled_sweep import looks_at
 from sgverify.checks.subject import Subject
@@ -80,17 +81,20 @@ def control_of(subject: Subject, level: float, *, sampled: bool) -> Control | No
     None where there is no candidate, or chains were not asked for. `level` is the chance that a sampled bound is too
     large.
     """
-    if ("control", "computed") not in subject.shared:
-        found = [control for item in candidates(subject) if (control := _computed(item)) is not None]
-        subject.shared["control", "computed"] = max(found, key=lambda control: control.bound, default=None)
-    known: Control | None = subject.shared["control", "computed"]
-    if known is not None or not sampled:
-        return known
-    if ("control", level) not in subject.shared:
-        chosen = _likeliest(candidates(subject))
-        subject.shared["control", level] = None if chosen is None else _sampled(chosen, level)
-    sampled_one: Control | None = subject.shared["control", level]
-    return sampled_one
+    known = _computed_control(subject)
+    return _sampled_control(subject, level) if known is None and sampled else known
+
+
+@remembered
+def _computed_control(subject: Subject) -> Control | None:
+    found = [control for item in candidates(subject) if (control := _computed(item)) is not None]
+    return max(found, key=lambda control: control.bound, default=None)
+
+
+@remembered
+def _sampled_control(subject: Subject, level: float) -> Control | None:
+    chosen = _likeliest(candidates(subject))
+    return None if chosen is None else _sampled(chosen, level)
 
 
 def first_order_error(kind: str, alpha: float, scale: float, length: int) -> float:
@@ -166,7 +170,7 @@ def _exactly(item: Subject, value: float, error: float, how: str) -> Control:
 
 def _sampled(item: Subject, level: float) -> Control:
     try:
-        plan = plan_of(item)
+        plan = plan_sweep(item)
     except NoSweep as reason:
         return Control(
             item.reference, np.nan, np.nan, 0.0, "chains", level, f"its control {item.reference}: {reason}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.exact.answers import Answers, EpochAnswers, PeriodAnswers, answers_for, unreached
@@ -14,13 +15,11 @@ class NoExactRung(Exception):
     """No exact engine reaches this scheme, target and test function; the message says why."""
 
 
+@remembered
 def exact_answers(subject: Subject) -> Answers:
     """The exact answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
     if subject.why_not_affine:
         raise NoExactRung(f"no exact law: {subject.why_not_affine}")
-    if "answers" in subject.shared:
-        known: Answers = subject.shared["answers"]
-        return known
     if subject.scheme.starts.gradients and subject.noise.covariance is not None:
         raise NoExactRung(
             "no exact law: the memory starts from gradients with noise, and the exact start law has none"
@@ -28,8 +27,7 @@ def exact_answers(subject: Subject) -> Answers:
     why = unreached(subject.model)
     if why:
         raise NoExactRung(f"no exact law: {why}")
-    answers = subject.shared["answers"] = answers_for(subject.model)
-    return answers
+    return answers_for(subject.model)
 
 
 def expansion_certificate(answers: Answers | ClosureAnswers) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.interval_floats import intervals_of, intervals_of_dynamics
@@ -74,13 +75,8 @@ def with_zeros(
     ]
 
 
+@remembered
 def _floats(subject: Subject, of_dynamics: bool) -> tuple[float, ...]:
-    key = ("interval-floats", of_dynamics)
-    if key not in subject.shared:
-        dim = subject.target.dim
-        dynamics = subject.scheme.dynamics
-        subject.shared[key] = (
-            intervals_of_dynamics(dynamics, dim) if of_dynamics else intervals_of(subject.scheme, dim)
-        )
-    known: tuple[float, ...] = subject.shared[key]
-    return known
+    if of_dynamics:
+        return intervals_of_dynamics(subject.scheme.dynamics, subject.target.dim)
+    return intervals_of(subject.scheme, subject.target.dim)

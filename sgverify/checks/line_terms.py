@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing
 from sgverify.configuration import load_configuration
@@ -85,15 +86,10 @@ class LineTerms:
     subject: Subject
 
     @staticmethod
+    @remembered
     def of(subject: Subject) -> LineTerms:
         """The same object for all claims of a subject, so that a chain is solved once."""
-        own = Weighing(subject).adaptation
-        key = ("line-terms", subject.reference, own.zeta, min(BINS, own.partition.bins), own.cumulative)
-        shared = subject.shared
-        if key not in shared:
-            shared[key] = LineTerms(subject)
-        found: LineTerms = shared[key]
-        return found
+        return LineTerms(subject)
 
     @cached_property
     def limits(self) -> dict[str, Term]:
@@ -154,7 +150,7 @@ class LineTerms:
     @cached_property
     def adaptation(self) -> Adaptation:
         """The rules that run, at tau = 1, with at most `BINS` regions of energies, none of them hardly ever met."""
-        own = Weighing(self.subject).adaptation
+        own = Weighing.of(self.subject).adaptation
         regions = Partition.equal(0.0, 4.0, min(BINS, own.partition.bins))
         return replace(own, partition=regions, tau=1.0, temperature=1.0)
 

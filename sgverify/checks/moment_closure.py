@@ -9,6 +9,7 @@ from typing import Any
 from flint import arb
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.exact.answers import Answers
 from sgverify.exact.ball import number
@@ -30,19 +31,15 @@ def answers_with_closure(subject: Subject, quantity: str) -> Answers | ClosureAn
             raise NoExactRung(f"{reason}; no exact bias from moments: {why}") from None
 
 
+@remembered
 def closure_answers(subject: Subject) -> ClosureAnswers:
     """The answers from closed moments; raises `NotClosedError` where they do not close."""
-    if "closure" in subject.shared:
-        known: ClosureAnswers = subject.shared["closure"]
-        return known
     gradient = subject.configuration.gradient
     if gradient.kind != "full" or gradient.clip is not None:
         raise NotClosedError("the moments are followed for full gradients that are not clipped")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
     moments = close_moments(subject.scheme, subject.felt, subject.observable, parameters)
-    answers = ClosureAnswers(moments, _Start(subject), subject.reference_average)
-    subject.shared["closure"] = answers
-    return answers
+    return ClosureAnswers(moments, _Start(subject), subject.reference_average)
 
 
 def closure_certificate(answers: Answers | ClosureAnswers) -> dict[str, Any]:

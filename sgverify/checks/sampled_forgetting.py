@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.checks.sampled_pilot import affine_time
-from sgverify.checks.sampled_plan import NoSweep, plan_of
+from sgverify.checks.sampled_plan import NoSweep, plan_sweep
 from sgverify.checks.subject import Subject
 
 FORGOTTEN = 5
@@ -66,6 +66,6 @@ def relaxation_time(subject: Subject, step: float) -> float:
     if subject.affine:
         return affine_time(subject, step)
     try:
-        return plan_of(subject).pilot.time
+        return plan_sweep(subject).pilot.time
     except NoSweep as why:
         raise NoRun(str(why)) from None

@@ -13,6 +13,7 @@ from sgverify.checks.euler_control import control_of, first_order_error, with_co
 from sgverify.checks.facts import facts_of
 from sgverify.checks.finite_time import alpha_of, schedule_text
 from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, shortest_length
 from sgverify.checks.sampled_rung import (
     WORK,
@@ -211,7 +212,7 @@ def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
 def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
     """The chains after each look from the `first` on; shared by claims that ask the same, and by bias and mean square error."""
     stage = ("lengths", run.kind, run.alpha, run.scale, run.lengths)
-    known: dict[int, Chains] = subject.shared.setdefault(("sampled", *stage, run.looks, first), {})
+    known = _known(subject, *stage, run.looks, first)
     done = 0
     for look, chains in enumerate(run.looks):
         if look < first:
@@ -228,6 +229,12 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
             known[look] = known[look - 1].joined(made) if look > first else made
         done = chains
         yield known[look]
+
+
+@remembered
+def _known(subject: Subject, *stage: Any) -> dict[int, Chains]:
+    """The chains of each look that was taken, which the next look joins to its own."""
+    return {}
 
 
 def _errors(subject: Subject, run: _Run, found: Chains) -> list[tuple[int, Any, Any]]:

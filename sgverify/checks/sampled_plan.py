@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_extra import MOST as MOST_EXTRA
 from sgverify.checks.sampled_extra import shares_of
 from sgverify.checks.sampled_pilot import LENGTHS, Pilot, run_pilot
@@ -101,6 +102,7 @@ class Plan:
         return made
 
 
+@remembered
 def plan_sweep(subject: Subject) -> Plan:
     """Choose steps, times and looks, by a pilot run.
 
@@ -151,14 +153,6 @@ def plan_sweep(subject: Subject) -> Plan:
     shares = () if coupled or c.steps != Configuration().steps else shares_of(subject, steps)
     plan = Plan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
     return _with_budget(c, plan)
-
-
-def plan_of(subject: Subject) -> Plan:
-    """The plan of a subject, made once. Raises `NoSweep`."""
-    if "plan" not in subject.shared:
-        subject.shared["plan"] = plan_sweep(subject)
-    plan: Plan = subject.shared["plan"]
-    return plan
 
 
 def shifted(subject: Subject, plan: Plan) -> Plan | None:

@@ -8,7 +8,7 @@ from typing import Any
 from sgverify.checks.euler_control import control_of, with_control
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.sampled_plan import NoSweep, Plan, plan_of, shifted
+from sgverify.checks.sampled_plan import NoSweep, Plan, plan_sweep, shifted
 from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
 from sgverify.checks.sampled_sweep import Sweep, looks_at
 from sgverify.checks.subject import Subject
@@ -29,7 +29,7 @@ def sampled_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
     The sample grows in looks, and the level is shared among them.
     """
     try:
-        plan = plan_of(subject)
+        plan = plan_sweep(subject)
     except NoSweep as why:
         return unsettled(subject, claim, CHECK, str(why), method="monte-carlo")
     prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_extra import extra_chains
 from sgverify.checks.sampled_plan import Plan
 from sgverify.checks.sampled_rung import DISAGREEMENT, Chains, run_chains, run_seed, truth_of
@@ -78,9 +79,7 @@ def looks_at(subject: Subject, plan: Plan, *stage: Any, first: int = 0) -> Itera
     Shared by claims that ask the same.
     """
     rows = plan.rows()
-    known: dict[int, list[Chains]] = subject.shared.setdefault(
-        ("sampled", *stage, plan.steps, plan.looks, first), {}
-    )
+    known = _known(subject, *stage, plan.steps, plan.looks, first)
     extra = done = 0
     for look, chains in enumerate(plan.looks):
         if look < first:
@@ -120,6 +119,12 @@ def _sweep(subject: Subject, plan: Plan, rows: list[Row], found: list[Chains], l
     halves = _halves(found[0], rows)[kept] - truth
     level = _halves(found[1], rows[:1])[0].mean(0) - truth if len(found) > 1 and 0 in kept else np.empty(0)
     return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look)
+
+
+@remembered
+def _known(subject: Subject, *stage: Any) -> dict[int, list[Chains]]:
+    """The chains of each look that was taken, which the next look joins to its own."""
+    return {}
 
 
 def _errors(found: Chains, rows: list[Row]) -> np.ndarray:

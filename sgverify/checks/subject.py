@@ -49,15 +49,15 @@ DEFAULT_OF_VECTORS = "theta[0]**2"
 class Subject:
     """A scheme under a configuration. `reference` is how a command line names the scheme.
 
-    `shared` keeps expensive exact values; subjects that differ in their schedule alone have it in common.
-    `method` is the rung that was asked for, exact or monte-carlo; None: the highest there is.
+    `method` is the rung that was asked for, exact or monte-carlo; None: the highest there is. `memory` keeps what is derived
+    once (`remembered`).
     """
 
     scheme: Scheme
     configuration: Configuration
     reference: str
-    shared: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     method: str | None = None
+    memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     strange: ClassVar[tuple[str, ...]] = ("exchange.", "partition.")
     """Keys that are none of a plain scheme's: the composite around it may have them."""
@@ -150,14 +150,6 @@ class Subject:
     @cached_property
     def proved_order(self) -> Proved | NotExpandableError:
         """The proved local order with the dimensions that it is proved in."""
-        # Subjects that differ in their schedule alone have one proof.
-        key = ("proved-order", self.proof_dimension)
-        if key not in self.shared:
-            self.shared[key] = self._proved_order()
-        known: Proved | NotExpandableError = self.shared[key]
-        return known
-
-    def _proved_order(self) -> Proved | NotExpandableError:
         try:
             return prove_order(self.scheme, self.proof_dimension, self.target.dim, at=self.model_parameters)
         except NotExpandableError as error:
@@ -240,17 +232,13 @@ class Subject:
         found = self.orbits
         return found if isinstance(found, Orbits) and found.gone else None
 
-    @property
+    @cached_property
     def orbits(self) -> Orbits | str:
         """Starts that were followed at the step that is asked about, or why none was."""
-        key = ("orbits", self.configuration.schedule.step, self.configuration.schedule.scale)
-        if key not in self.shared:
-            try:
-                self.shared[key] = orbits_of(self)
-            except SgverifyError as error:
-                self.shared[key] = f"no start was followed: {error}"
-        found: Orbits | str = self.shared[key]
-        return found
+        try:
+            return orbits_of(self)
+        except SgverifyError as error:
+            return f"no start was followed: {error}"
 
     @property
     def scale(self) -> float:
@@ -269,7 +257,7 @@ class Subject:
             if kind in SCHEDULE_KINDS.get(key, (kind,))
         }
         tree["schedule"] = {**given, "kind": kind}
-        other = type(self)(self.scheme, load_configuration(tree), self.reference, self.shared)
+        other = type(self)(self.scheme, load_configuration(tree), self.reference)
         kept = {name: value for name, value in vars(self).items() if name != "configuration"}
         vars(other).update(kept)
         return other

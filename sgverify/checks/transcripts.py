@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from sgverify.checks.gradient_cases import REPLACED
+from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.gradient_noise import BLOCKS
@@ -86,30 +87,27 @@ def rows_of(step: float, length: int = LENGTH) -> tuple[Row, ...]:
     return tuple(Row(schedule, (length,)) for schedule in schedules)
 
 
+@remembered
 def runs_of(subject: Subject) -> Runs:
     """The runs of a subject, made once. A momentum starts at random, so that its draws are seen too."""
-    key = ("transcripts", subject.step)
-    if key not in subject.shared:
-        settings = Settings.of(
-            subject.configuration,
-            seed=run_seed(subject, "transcripts"),
-            chains=max(8, min(CHAINS, NUMBERS // subject.target.dim)),
-            start_momentum="stationary",
-            burn_in=0,
-            thinning=1,
+    settings = Settings.of(
+        subject.configuration,
+        seed=run_seed(subject, "transcripts"),
+        chains=max(8, min(CHAINS, NUMBERS // subject.target.dim)),
+        start_momentum="stationary",
+        burn_in=0,
+        thinning=1,
+    )
+    for factor in SHRUNK:
+        rows = rows_of(subject.step / factor)
+        first, second = (
+            transcribe(subject.scheme, subject.target, rows, replace(settings, first_chain=start))
+            for start in (0, SECOND)
         )
-        for factor in SHRUNK:
-            rows = rows_of(subject.step / factor)
-            first, second = (
-                transcribe(subject.scheme, subject.target, rows, replace(settings, first_chain=start))
-                for start in (0, SECOND)
-            )
-            runs = Runs(settings, (first, second))
-            if not runs.diverged:
-                break
-        subject.shared[key] = runs
-    found: Runs = subject.shared[key]
-    return found
+        runs = Runs(settings, (first, second))
+        if not runs.diverged:
+            break
+    return runs
 
 
 def columns_of(subject: Subject, runs: Runs, row: int) -> Columns:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.facts import facts_of
 from sgverify.checks.making import make_evidence
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.claims import Claim, find_claim
@@ -63,15 +64,17 @@ def transferred_rate(
     )
 
 
+@remembered
+def _transferred(subject: Subject) -> Evidence:
+    return transferred_stationary_bias(subject, find_claim(STATIONARY))
+
+
 def _stationary(subject: Subject) -> Evidence:
     """The evidence about the stationary bias, where grids and prediction settle it together."""
-    key = "transferred stationary bias"
-    if key not in subject.shared:
-        try:
-            subject.shared[key] = transferred_stationary_bias(subject, find_claim(STATIONARY))
-        except (OutOfReachError, InstabilityError) as error:
-            raise NoExactRung(str(error)) from None
-    found: Evidence = subject.shared[key]
+    try:
+        found = _transferred(subject)
+    except (OutOfReachError, InstabilityError) as error:
+        raise NoExactRung(str(error)) from None
     if found.verdict == "inconclusive":
         raise NoExactRung(found.reason)
     if found.certificate["law"] != "stationary":

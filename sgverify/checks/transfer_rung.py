@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sgverify.checks.exact_rung import NoExactRung
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.exact.transfer import GridBias, LeadingBias, OutOfReachError
 from sgverify.exact.transfer.line import LineAnswers
@@ -30,26 +31,20 @@ ENGINES: dict[tuple[str, ...], Callable[..., TransferAnswers]] = {
 """By the state of the dynamics."""
 
 
+@remembered
 def transfer_answers(subject: Subject) -> TransferAnswers:
     """The grids' answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
     why = _why_not(subject)
     if why:
         raise NoExactRung(f"no transfer operator on a grid: {why}")
-    if "transfer" not in subject.shared:
-        c = subject.configuration
-        engine = ENGINES[subject.scheme.dynamics.state]
-        try:
-            subject.shared["transfer"] = engine(
-                subject.read_scheme,
-                subject.target,
-                subject.observable,
-                exact(c.temperature),
-                exact(c.friction),
-            )
-        except OutOfReachError as error:
-            raise NoExactRung(f"no transfer operator on a grid: {error}") from None
-    found: TransferAnswers = subject.shared["transfer"]
-    return found
+    c = subject.configuration
+    engine = ENGINES[subject.scheme.dynamics.state]
+    try:
+        return engine(
+            subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
+        )
+    except OutOfReachError as error:
+        raise NoExactRung(f"no transfer operator on a grid: {error}") from None
 
 
 def _why_not(subject: Subject) -> str | None:

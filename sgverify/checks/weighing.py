@@ -9,6 +9,7 @@ from typing import Any
 
 from flint import arb
 
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.exact.partition.fixed_point import cumulated_weights, visited_weights
 from sgverify.exact.partition.masses import RegionMasses, region_masses
@@ -24,6 +25,12 @@ class Weighing:
     """
 
     subject: Subject
+
+    @staticmethod
+    @remembered
+    def of(subject: Subject) -> Weighing:
+        """The same object for all claims of a subject, so that its masses are integrated once."""
+        return Weighing(subject)
 
     @cached_property
     def adaptation(self) -> Adaptation:
@@ -56,14 +63,9 @@ class Weighing:
     @cached_property
     def masses(self) -> RegionMasses:
         """p_1, ..., p_m. Raises `ConfigurationError` where they are beyond enclosure and quadrature."""
-        key = ("masses", self.adaptation.partition.edges)
-        shared = self.subject.shared
-        if key not in shared:
-            shared[key] = region_masses(
-                self.subject.target, self.adaptation.partition.inner, self.subject.configuration.temperature
-            )
-        found: RegionMasses = shared[key]
-        return found
+        return region_masses(
+            self.subject.target, self.adaptation.partition.inner, self.subject.configuration.temperature
+        )
 
     @cached_property
     def star(self) -> tuple[arb, ...]:

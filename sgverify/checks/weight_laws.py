@@ -44,7 +44,7 @@ def check_piecewise_law(subject: Subject, claim: Claim) -> Evidence:
 
     Update (18) moves a theta towards a step function, so that from a monotone start it reaches monotone ones alone.
     """
-    zeta = Weighing(subject).zeta
+    zeta = Weighing.of(subject).zeta
     distances: dict[str, list[arb]] = {}
     within = True
     with flint.ctx.workprec(BITS):
@@ -135,7 +135,7 @@ def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
 
 def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
     """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~."""
-    left = _left(Weighing(subject).zeta, weighted=False)
+    left = _left(Weighing.of(subject).zeta, weighted=False)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the average less int f varpi_Psi~": _rows(left),
@@ -162,7 +162,7 @@ def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
 
 def check_weighted_average(subject: Subject, claim: Claim) -> Evidence:
     """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau."""
-    left = _left(Weighing(subject).zeta, weighted=True)
+    left = _left(Weighing.of(subject).zeta, weighted=True)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the weighted average less int f pi_tau": _rows(left),

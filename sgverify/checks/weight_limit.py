@@ -40,7 +40,7 @@ _EXACT_POINTS = 5
 
 def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
     """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
-    weighing = Weighing(subject)
+    weighing = Weighing.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
@@ -79,7 +79,7 @@ def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
 
 def check_weight_stability(subject: Subject, claim: Claim) -> Evidence:
     """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise."""
-    weighing = Weighing(subject)
+    weighing = Weighing.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:

@@ -41,7 +41,7 @@ def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
     that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0. The shifts of the limit by eps and
     Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
     """
-    weighing = Weighing(subject)
+    weighing = Weighing.of(subject)
     try:
         masses = weighing.masses.values
     except SgverifyError as error:

@@ -152,7 +152,7 @@ def violation(found: Sequence[Evidence]) -> Evidence | None:
 
 def subject_under(subject: Subject, configuration: Configuration) -> Subject:
     """The scheme under another configuration; its local order and its alphabet's proof are taken over."""
-    other = replace(subject, configuration=configuration, shared={})
+    other = replace(subject, configuration=configuration)
     if other.proof_dimension == subject.proof_dimension:
         # They depend on the scheme and the dimension alone; a proof may take longer than all the rest.
         vars(other).update(order=subject.order, alphabet=subject.alphabet)

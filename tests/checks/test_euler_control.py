@@ -12,7 +12,7 @@ from scipy.linalg import solve_discrete_lyapunov
 from sgverify.checks import euler_control as controls
 from sgverify.checks import make_subject, rate
 from sgverify.checks import sampled_plan as plans
-from sgverify.checks.sampled_plan import plan_of
+from sgverify.checks.sampled_plan import plan_sweep
 from sgverify.checks.sampled_stationary import _settle
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
@@ -86,7 +86,7 @@ def test_a_small_error_of_first_order_does_not_pass_beside_the_control(share: in
     subject = subject_of(wrong)
     exact = controls._computed(subject)
     assert exact is not None and exact.coefficient == pytest.approx(-1 / (2 * share))
-    _, decision = _settle(subject, plan_of(subject), 2)
+    _, decision = _settle(subject, plan_sweep(subject), 2)
     assert decision.verdict in ("violates", "inconclusive"), decision.reason
 
 

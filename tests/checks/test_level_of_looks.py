@@ -45,7 +45,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
     moved_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = make_subject("sgld-euler", load_configuration(GAUSSIAN))
-    plan = plans.plan_of(subject)
+    plan = plans.plan_sweep(subject)
     made: list[tuple[float, int, int]] = []
 
     def decide(subject, sweep, order, control=None):
@@ -146,7 +146,7 @@ def test_rows_of_their_own_are_not_taken_for_coupled_where_the_reference_has_an_
 ) -> None:
     given = {**GAUSSIAN, "sweep": {"steps": [0.3, 0.2, 0.1, 0.05]}, "chains": 64, "steps": 20}
     subject = make_subject("sgld-euler", load_configuration(given))
-    (sweep,) = sweeps.looks_at(subject, plans.plan_of(subject), "test")
+    (sweep,) = sweeps.looks_at(subject, plans.plan_sweep(subject), "test")
     monkeypatch.setattr(sampled_stationary, "truth_of", lambda subject: (1.0, 1e-3))
     decision = sampled_stationary._decide(subject, sweep, 1)
     assert decision.certificate["coupled"] is False and decision.certificate["chains"] == 64

@@ -132,7 +132,7 @@ def test_looks_join_what_one_run_of_all_chains_gives(monkeypatch: pytest.MonkeyP
     plan = plans.plan_sweep(subject)
     grown = plans.replace(plan, looks=(64, 128))
     *_, last = sweeps.looks_at(subject, grown, "x")
-    subject.shared.clear()
+    subject.memory.clear()
     (once,) = sweeps.looks_at(subject, plans.replace(plan, looks=(128,)), "x")
     assert np.array_equal(last.halves, once.halves) and np.array_equal(
         np.sort(last.level), np.sort(once.level)
