@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sgverify.draws.files import check_place, write_draws
 
 if TYPE_CHECKING:
+    from sgverify.draws.reweighting import WeightedAverage, log_weights_between, reweighted
     from sgverify.draws.sampling import Sampling, sample
     from sgverify.draws.summary import summarise_draws
+    from sgverify.draws.trips import round_trips
 
-__all__ = ["Sampling", "check_place", "sample", "summarise_draws", "write_draws"]
+__all__ = [
+    "Sampling",
+    "WeightedAverage",
+    "check_place",
+    "log_weights_between",
+    "reweighted",
+    "round_trips",
+    "sample",
+    "summarise_draws",
+    "write_draws",
+]
+
+_ROOMS = {
+    "Sampling": "sampling",
+    "WeightedAverage": "reweighting",
+    "log_weights_between": "reweighting",
+    "reweighted": "reweighting",
+    "round_trips": "trips",
+    "sample": "sampling",
+    "summarise_draws": "summary",
+}
 
 
 def __getattr__(name: str) -> Any:
     """What brings torch with it is loaded when it is asked for: a wrong place is said before."""
-    if name in ("Sampling", "sample"):
-        from sgverify.draws import sampling
-
-        return getattr(sampling, name)
-    if name == "summarise_draws":
-        from sgverify.draws.summary import summarise_draws
-
-        return summarise_draws
+    if name in _ROOMS:
+        return getattr(import_module(f"sgverify.draws.{_ROOMS[name]}"), name)
     raise AttributeError(f"module 'sgverify.draws' has no attribute {name!r}")
