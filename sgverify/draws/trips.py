@@ -8,8 +8,8 @@ import numpy as np
 def round_trips(walkers: np.ndarray) -> np.ndarray:
     """Completed trips of each walker: from the coldest replica up to the hottest and back again. Shape (R, C).
 
-    `walkers`, shape (L, R, C): who is at each replica after each of L steps (`walker` of `sample_stats`, its axes in this order), each
-    walker by the number of the replica that it started at.
+    `walkers`, shape (L, R, C): who is at each replica after each of L steps (`walker` of `sample_stats`, its axes in this
+    order), each walker by the number of the replica that it started at.
     """
     length, replicas, chains = walkers.shape
     trips = np.zeros((replicas, chains), dtype=np.int64)
