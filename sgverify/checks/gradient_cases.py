@@ -12,7 +12,7 @@ from sgverify.checks.subject import Subject
 from sgverify.exact.gradient_parts import GradientParts, gradient_parts
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.black_box import gradients_by_datum
-from sgverify.samplers.enumeration import MOST_POSITIONS, Enumeration, every_sequence, resolution_of
+from sgverify.samplers.enumeration import MOST_POSITIONS, Scripted, every_sequence, resolution_of
 from sgverify.samplers.run import Ensemble
 from sgverify.targets import Target
 from sgverify.targets.own_function import OwnPotential
@@ -109,11 +109,19 @@ def problems(subject: Subject) -> list[Problem]:
     return [problem(size, batch, range(q * batch, (q + 1) * batch), count, [q], **more) for q in range(count)]
 
 
-def ensemble_of(subject: Subject, problem: Problem, *, hoist: bool) -> Enumeration:
+def ensemble_of(subject: Subject, problem: Problem, *, hoist: bool) -> Ensemble:
     """The running estimator of a problem on every sequence of words at its scripted positions."""
     table = every_sequence(resolution_of(problem.size), problem.scripted, max(problem.scripted) + 1)
     settings = _settings(subject, problem.gradient, table.shape[1])
-    return Enumeration(subject.scheme, problem.target, fixed([1.0], [1]), settings, table, hoist=hoist)
+    script = Scripted.of_table(table)
+    return Ensemble(
+        subject.scheme,
+        problem.target,
+        fixed([1.0], [1]),
+        settings,
+        hoist=hoist,
+        streams=lambda kind: script,
+    )
 
 
 def plain_ensemble(

@@ -40,7 +40,7 @@ class Assembly:
 
     Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
     over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps drawn at
-    once: none changes what is computed.
+    once: none changes what is computed. `streams` gives random numbers by kind in place of the run's own.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Assembly:
         hoist: bool = True,
         block: int | None = None,
         tape: bool = True,
+        streams: Callable[[str], Stream] | None = None,
     ) -> None:
         settings.check()
         self.around: Around | None = None
@@ -68,7 +69,7 @@ class Assembly:
         self.dtype, self.device = settings.torch_dtype, settings.torch_device
         self.potential = Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
         self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
-        self._steps_at_once, self._tape = block, tape
+        self._steps_at_once, self._tape, self._given_streams = block, tape, streams
         self._clock = Clock()
         self._native: Native | None = None
         self._carried: tuple[Tensor, ...] = ()
@@ -85,7 +86,7 @@ class Assembly:
                 "full gradients of a quadratic potential are compiled; leave compiled=False"
             )
         # Made once here so that a choice which the target cannot have is refused before anything runs.
-        self._estimator((0,), scheme.census)
+        self.estimator((0,), scheme.census)
         centre = target.location_float64(settings.temperature)
         settings = replace(settings, start=starts_of(settings.start, self.rows, self.around))
         self._spread = target.spread_float64(settings.temperature)
@@ -110,6 +111,8 @@ class Assembly:
         return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
 
     def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
+        if self._given_streams is not None:
+            return self._given_streams
         settings, rows = self.settings, [self.rows[row] for row in alive]
         return lambda kind: Stream.of(
             kind,
@@ -119,7 +122,8 @@ class Assembly:
             device=self.device,
         )
 
-    def _estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
+    def estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
+        """The gradient estimator of the rows `alive` for steps that ask for so much; `purpose` begins its streams' names."""
         streams = self._streams(alive)
         return make_estimator(
             self.settings.gradient,
@@ -176,7 +180,7 @@ class Assembly:
             values.append(by_coordinate(value.to(self.dtype)))
         if not self.scheme.memory:
             return tuple(values)
-        estimator = self._estimator(alive, self.scheme.starts, "memory-")
+        estimator = self.estimator(alive, self.scheme.starts, "memory-")
         estimator.prepare(0, 1)
         estimator.begin(0, values[0])
         h = Constant(np.array([[self.rows[row].at(1) for row in alive]]), self._clock)

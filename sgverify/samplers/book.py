@@ -16,11 +16,11 @@ from sgverify.samplers.observation import Asked, Observation
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import burn_ins
 from sgverify.samplers.tape import Tape
-from sgverify.samplers.watching import Sums
+from sgverify.samplers.watching import Summing, Sums
 
 
-class Book:
-    """The running sums of a sweep: a `Watch` of its states; memory does not grow with L."""
+class Book(Summing):
+    """The running sums of a sweep; memory does not grow with L."""
 
     def __init__(self, ensemble: Ensemble, observables: Sequence[Callable[..., Any]]) -> None:
         rows, chains = ensemble.rows, len(ensemble.chains)
@@ -50,7 +50,7 @@ class Book:
         self._uniform = self._uniform and self._thinning == 1
 
     @property
-    def tape(self) -> Tape | None:
+    def tape(self) -> Tape | None:  # type: ignore[override]
         """The test functions as they were recorded, for states of the present rows."""
         return self._observe.tape
 

@@ -33,7 +33,7 @@ class CentredEstimator(MinibatchEstimator):
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
         if not self._cancels:
-            self._drawn = self._indices = self._source.block(first * self._per_step, count * self._per_step)
+            self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
@@ -63,7 +63,7 @@ class TableEstimator(MinibatchEstimator):
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
         self._first = first
-        self._drawn = self._indices = self._source.block(first * self._per_step, count * self._per_step)
+        self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
         """Fill the table at the start; later enter what the last step saw."""

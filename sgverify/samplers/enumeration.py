@@ -20,11 +20,8 @@ from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.minibatches import SOURCES, Iid
 from sgverify.samplers.philox import ROWS, Stream
 from sgverify.samplers.run import Ensemble
-from sgverify.samplers.schedules import Row
-from sgverify.samplers.settings import Settings, one_thread
+from sgverify.samplers.settings import one_thread
 from sgverify.samplers.variates import normals
-from sgverify.schemes import Scheme
-from sgverify.targets import Target
 
 MOST_POSITIONS = ROWS
 """Numbers of a chain that a script may fix: those of the upper halves of one cell's words."""
@@ -68,33 +65,13 @@ def resolution_of(size: int) -> int:
     return math.lcm(*range(1, size + 1))
 
 
-class Enumeration(Ensemble):
-    """A scheme bound to a target whose estimator reads a script: one chain for each sequence of words in its table."""
-
-    def __init__(
-        self,
-        scheme: Scheme,
-        target: Target,
-        rows: Sequence[Row],
-        settings: Settings,
-        table: np.ndarray,
-        *,
-        hoist: bool,
-    ) -> None:
-        self._script = Scripted.of_table(table)
-        super().__init__(scheme, target, rows, settings, hoist=hoist)
-
-    def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
-        return lambda kind: self._script
-
-
 def estimates(ensemble: Ensemble, numbers: int, states: Callable[[int], np.ndarray]) -> list[np.ndarray]:
     """The estimates of the first `numbers` minibatches of a run, each at states(step), (d,): shapes (C, d), float64.
 
     `grad` and `grad.fresh()` of the steps 0, 1, ... are asked, as a step asks for them; steps begin at states(step) too.
     """
     per_step = max(1, ensemble.scheme.minibatches)
-    estimator: Estimator = ensemble._estimator((0,), ensemble.scheme.census)
+    estimator: Estimator = ensemble.estimator((0,), ensemble.scheme.census)
     found = []
     with one_thread(), torch.no_grad():
         steps = -(-numbers // per_step)
@@ -118,7 +95,7 @@ def minibatches_of(ensemble: Ensemble, count: int) -> np.ndarray:
     source = SOURCES.get(choice.kind, Iid)
     size = ensemble.target.size
     assert size is not None
-    stream = ensemble._streams((0,))(choice.kind)
+    stream = ensemble.stage((0,)).streams(choice.kind)
     return np.asarray(source(stream, size, choice.batch).block(0, count)[:, :, 0].cpu().numpy())
 
 
@@ -130,7 +107,7 @@ def additive_responses(
     Shapes (C, d) for each, and (numbers, C).
     """
     evaluations = max(1, ensemble.scheme.gradients)
-    estimator: Estimator = ensemble._estimator((0,), ensemble.scheme.census)
+    estimator: Estimator = ensemble.estimator((0,), ensemble.scheme.census)
     found = []
     with one_thread(), torch.no_grad():
         estimator.prepare(0, steps)
@@ -141,6 +118,6 @@ def additive_responses(
             grad = estimator.of_step(step)
             for _ in range(evaluations):
                 found.append(grad(Chains(states)).tensor[0].to(torch.float64).cpu().numpy().copy())
-        stream = ensemble._streams((0,))("additive")
+        stream = ensemble.stage((0,)).streams("additive")
         drawn = normals(stream, 0, steps * evaluations * ensemble.target.dim)[:, 0]
     return found, np.asarray(drawn.to(torch.float64).cpu().numpy())

@@ -40,7 +40,13 @@ class GradientChoice:
 
 
 class Estimator:
-    """Full gradients of one target; subclasses add the randomness of a block of steps."""
+    """Full gradients of one target; subclasses add the randomness of a block of steps.
+
+    `source` is where that randomness comes from, by number, None where there is none: a recorder listens to it, and a replay
+    puts what was written down in its place.
+    """
+
+    source: Minibatches | Correlated | None = None
 
     def __init__(self, potential: Potential) -> None:
         self.potential = potential
@@ -96,9 +102,11 @@ class Estimator:
 class MinibatchEstimator(Estimator):
     """grad prior + N/n sum over the minibatch of grad likelihood, the minibatches taken from `source`."""
 
+    source: Minibatches
+
     def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
         super().__init__(potential)
-        self._source, self._batch, self._per_step = source, batch, per_step
+        self.source, self._batch, self._per_step = source, batch, per_step
         self._affine = potential.affine
         self._data: Any = potential.data
         self._drawn: Tensor = torch.empty(0)
@@ -107,7 +115,7 @@ class MinibatchEstimator(Estimator):
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches; on an affine gradient, sum what their data add to it."""
-        drawn = self._source.block(first * self._per_step, count * self._per_step)
+        drawn = self.source.block(first * self._per_step, count * self._per_step)
         self._indices = drawn
         if self._affine is None or self._affine.deviations is None:
             self._drawn = drawn
@@ -163,7 +171,7 @@ class SnapshotEstimator(MinibatchEstimator):
         """Draw the minibatches."""
         self._first = first
         if not self._cancels:
-            self._drawn = self._indices = self._source.block(first * self._per_step, count * self._per_step)
+            self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
         """Take the snapshot where it is due: theta, and what all data say there."""
@@ -201,23 +209,32 @@ class SnapshotEstimator(MinibatchEstimator):
         return self.potential.prior(theta) + slope + (len(self._data) / self._batch) * change
 
 
+class Correlated:
+    """Vectors N(0, covariance), the q-th one of a chain a function of q and the chain's stream alone."""
+
+    def __init__(self, stream: Stream, dim: int, covariance: Any) -> None:
+        self._stream, self._dim = stream, dim
+        self._root = torch.tensor(_root(covariance, dim), dtype=torch.float64).to(stream.device)
+
+    def block(self, first: int, count: int) -> Tensor:
+        """The vectors first, ..., first + count - 1. float64, shape (count, S, C, d)."""
+        drawn = normals(self._stream, first * self._dim, count * self._dim)
+        return product(drawn.unflatten(0, (-1, self._dim)).movedim(1, -1), self._root)
+
+
 class AdditiveEstimator(Estimator):
     """grad U + N(0, covariance), fresh at every evaluation."""
 
+    source: Correlated
+
     def __init__(self, potential: Potential, stream: Stream, *, covariance: Any, per_step: int) -> None:
         super().__init__(potential)
-        dim = potential.target.dim
-        self._stream, self._per_step, self._dim = stream, per_step, dim
-        self._root = torch.tensor(_root(covariance, dim), dtype=torch.float64).to(stream.device)
+        self.source, self._per_step = Correlated(stream, potential.target.dim, covariance), per_step
         self._drawn: Tensor = torch.empty(0)
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the noise of every evaluation."""
-        wide = self._per_step * self._dim
-        vectors = (
-            normals(self._stream, first * wide, count * wide).unflatten(0, (-1, self._dim)).movedim(1, -1)
-        )
-        self._drawn = product(vectors, self._root)
+        self._drawn = self.source.block(first * self._per_step, count * self._per_step)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""

@@ -15,6 +15,7 @@ from sgverify.samplers.blocks import Divergence, Position, by_coordinate
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
+from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
@@ -97,10 +98,8 @@ def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
     return replace(position, state=(theta, *position.state[1:]))
 
 
-class _Hitting:
+class _Hitting(Watch):
     """Looks at the energy of every state."""
-
-    tape = None
 
     def __init__(self, ensemble: Ensemble, level: float) -> None:
         self._potential, self._level = ensemble.potential, level
@@ -120,10 +119,6 @@ class _Hitting:
         self.best[places] = torch.fmin(self.best[places], energy)
         first = self.first[places]
         self.first[places] = torch.where((first == NEVER) & (energy <= self._level), number, first)
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Never called: nothing is recorded on a tape."""
-        raise NotImplementedError
 
 
 __all__ = ["NEVER", "Hits", "begin_at", "sample_hits"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,7 @@ from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import burn_ins
 from sgverify.samplers.settings import one_thread
-from sgverify.samplers.tape import Tape
+from sgverify.samplers.watching import Watch
 
 # Draws that wait on the device before they are moved to the host, and their energies computed, together.
 _TOGETHER = 128
@@ -107,7 +107,7 @@ class _Filled:
     waiting: list[_Kept]
 
 
-class Recorder:
+class Recorder(Watch):
     """A watch that keeps what it is shown at the steps that count."""
 
     def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
@@ -129,11 +129,6 @@ class Recorder:
         self._filled = _Filled(0, [])
         self.shown = 0
 
-    @property
-    def tape(self) -> Tape | None:
-        """Whole states are kept, not functions of them."""
-        return None
-
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """Keep the state where it counts."""
         self.shown = number
@@ -154,10 +149,6 @@ class Recorder:
         self._filled.waiting.append(kept)
         if len(self._filled.waiting) >= _TOGETHER:
             self._move()
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Never called: there is no tape."""
-        raise NotImplementedError("a recorder reads whole states")
 
     def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
         """What has been kept, without the states of the step at which a chain diverged."""

@@ -46,8 +46,7 @@ class Ensemble(Assembly):
     ) -> Iterator[Block]:
         """Run every row to its last length, or until it diverges. A block ends at each length of a running row.
 
-        `watch` is shown every state, with the rows that run, the number of the step and the step sizes. `start`: go on
-        from there; `until`: stop after the step of this number.
+        `watch` records the run. `start`: go on from there; `until`: stop after the step of this number.
         """
         now = start or self.begin()
         if self.settings.generator == "native":
@@ -55,7 +54,7 @@ class Ensemble(Assembly):
             self._native.move_to(now.generators)
         while now.rows and (until is None or now.done < until):
             self._carried = now.carried
-            for block in self._run(self._leg(now, watch, until)):
+            for block in self.run(self.leg(now, watch, until)):
                 yield block
                 last = block
             now = self.position(last)
@@ -77,7 +76,7 @@ class Ensemble(Assembly):
         generators = () if self._native is None else self._native.positions(kept)
         return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
 
-    def _run(self, leg: Leg) -> Iterator[Block]:
+    def run(self, leg: Leg) -> Iterator[Block]:
         """Blocks of the rows of a leg, until its steps are done or one of them diverges."""
         rows, done = len(leg.places), leg.steps.start
         mover = fused(leg) or Stepwise(leg, self._length(rows))
@@ -100,17 +99,17 @@ class Ensemble(Assembly):
             self._carried = (*around, *leg.estimator.carried)
             yield block
 
-    def _leg(self, now: Position, watch: Watch | None, until: int | None) -> Leg:
+    def leg(self, now: Position, watch: Watch | None = None, until: int | None = None) -> Leg:
         """What the steps of the rows that run are made of, until the first of them ends, or step `until`."""
         alive, around, noise = now.rows, self.around, self._noise(now.rows)
-        own = felt = self._estimator(alive, self.scheme.census)
+        own = felt = self.estimator(alive, self.scheme.census)
         if around is not None:
             around.enter(self.stage(alive), now.state, now.carried)
             felt = around.estimator(own)
         own.resume(now.carried[0 if around is None else len(around.carried) :])
         rows = tuple(self.rows[row] for row in alive)
         end = min(row.lengths[-1] for row in rows)
-        return Leg(
+        leg = Leg(
             alive,
             rows,
             now.state,
@@ -128,6 +127,7 @@ class Ensemble(Assembly):
             self.farthest,
             watch,
         )
+        return leg if watch is None else watch.begin(leg)
 
     def _divergences(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
         """Which rows diverged, and what a composite says of why; the replicas of a row end together."""

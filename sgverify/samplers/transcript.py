@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,13 @@ from torch import Tensor
 from sgverify.samplers.binding import bind_numbers
 from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.constants import Clock, Constant
-from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator
-from sgverify.samplers.minibatches import Minibatches
+from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import State
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
-from sgverify.samplers.tape import Tape
+from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
-from sgverify.schemes.abstract import Census
 from sgverify.schemes.binding import in_order
 from sgverify.targets import Target
 
@@ -76,18 +74,20 @@ def transcribe(
     scheme: Scheme, target: Target, rows: Sequence[Row], settings: Settings, *, block: int = BLOCK
 ) -> Transcript:
     """Run the rows, all of the same length, and write everything down. Raises `ConfigurationError` as `sample` does."""
-    written = _Written(scheme, target, rows, settings, block=block)
+    ensemble, written = Ensemble(scheme, target, rows, settings, block=block), _Writing()
     diverged: Divergence | None = None
     with one_thread(), torch.no_grad():
-        for part in written.blocks(written):
+        for part in ensemble.blocks(written):
             if part.diverged:
                 diverged = next(iter(part.diverged.values()))
                 break
     length = len(written.steps)
     drawn = [_wide(draw, len(rows)) for draw in written.drawn[: length * scheme.draws]]
     shape = (length, scheme.draws, len(rows), settings.chains, target.dim)
+    minibatches = [part for part in written.sourced if not part.is_floating_point()]
+    additive = [part for part in written.sourced if part.is_floating_point()]
     return Transcript(
-        written.chains,
+        ensemble.chains,
         tuple(rows),
         {
             name: np.stack([_numpy(state[place]) for state in written.states])
@@ -95,8 +95,8 @@ def transcribe(
         },
         np.array(written.steps),
         np.stack(drawn).reshape(shape) if drawn else np.empty(shape),
-        _joined(written.minibatches, length * max(1, scheme.minibatches)),
-        _joined(written.additive, length * max(1, scheme.gradients)),
+        _joined(minibatches, length * max(1, scheme.minibatches)),
+        _joined(additive, length * max(1, scheme.gradients)),
         diverged,
     )
 
@@ -116,7 +116,11 @@ def first_mismatch(
     before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
     drawn = torch.from_numpy(transcript.draws).to(dtype)
     with one_thread(), torch.no_grad():
-        estimator = _given(ensemble, transcript)
+        estimator = ensemble.estimator(tuple(range(len(transcript.rows))), scheme.census)
+        sourced = transcript.minibatches if transcript.additive is None else transcript.additive
+        if sourced is not None:
+            estimator.source = Given(torch.from_numpy(sourced))
+        estimator.prepare(0, transcript.length)
         h: Constant | None = None
         for k, sizes in enumerate(transcript.steps):
             if h is None or not np.array_equal(sizes, transcript.steps[k - 1]):
@@ -142,87 +146,57 @@ def first_mismatch(
     return None
 
 
-class _Written(Ensemble):
-    """An ensemble that writes down what it is told, and the watch that is shown its states."""
+class _Writing(Watch):
+    """Writes down the start, and of every step its size, its draws and the state that it leads to.
 
-    tape: Tape | None = None
+    `sourced`: what the gradient estimator has drawn, block by block.
+    """
 
-    def __init__(self, *given: Any, **options: Any) -> None:
+    def __init__(self) -> None:
         self.states: list[State] = []
         self.steps: list[np.ndarray] = []
         self.drawn: list[Tensor] = []
-        self.minibatches: list[Tensor] = []
-        self.additive: list[Tensor] = []
-        super().__init__(*given, **options)
+        self.sourced: list[Tensor] = []
+
+    def begin(self, leg: Leg) -> Leg:
+        self.states.append(_copied(leg.start))
+        if leg.estimator.source is not None:
+            leg.estimator.source = _Heard(leg.estimator.source, self.sourced)
+
+        def draws(first: int, count: int) -> Iterator[Tensor]:
+            for draw in leg.draws(first, count):
+                self.drawn.append(draw.clone())
+                yield draw
+
+        return replace(leg, draws=draws)
 
     def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
         self.states.append(_copied(state))
         self.steps.append(steps.copy())
 
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Nothing: no test function is recorded, so every state is shown."""
-
-    def _begin(self, alive: tuple[int, ...]) -> State:
-        state = super()._begin(alive)
-        self.states.append(_copied(state))
-        return state
-
-    def _draws(self, noise: Any, done: int, count: int) -> Iterator[Tensor]:
-        for draw in super()._draws(noise, done, count):
-            self.drawn.append(draw.clone())
-            yield draw
-
-    def _estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
-        estimator = super()._estimator(alive, asked, purpose)
-        if purpose:
-            return estimator
-        if isinstance(estimator, MinibatchEstimator):
-            estimator._source = _Heard(estimator._source, self.minibatches)
-        elif isinstance(estimator, AdditiveEstimator):
-            prepare = estimator.prepare
-
-            def heard(first: int, count: int) -> None:
-                prepare(first, count)
-                self.additive.append(estimator._drawn.clone())
-
-            estimator.prepare = heard  # type: ignore[method-assign]
-        return estimator
-
 
 class _Heard:
-    """Minibatches, each written down."""
+    """What a source gives, each block of it written down."""
 
-    def __init__(self, source: Minibatches, book: list[Tensor]) -> None:
+    def __init__(self, source: Any, book: list[Tensor]) -> None:
         self._source, self._book = source, book
 
     def block(self, first: int, count: int) -> Tensor:
-        drawn = self._source.block(first, count)
+        drawn: Tensor = self._source.block(first, count)
         self._book.append(drawn.clone())
         return drawn
 
 
-class _Given:
-    """Minibatches that were written down."""
+class Given:
+    """What a source gave once."""
 
-    def __init__(self, minibatches: Tensor) -> None:
-        self._minibatches = minibatches
+    def __init__(self, drawn: Tensor) -> None:
+        self._drawn = drawn
 
     def block(self, first: int, count: int) -> Tensor:
-        return self._minibatches[first : first + count].clone()
-
-
-def _given(ensemble: Ensemble, transcript: Transcript) -> Estimator:
-    """The estimator of a run, with the randomness that was written down."""
-    estimator: Any = ensemble._estimator(tuple(range(len(transcript.rows))), ensemble.scheme.census)
-    if isinstance(estimator, AdditiveEstimator):
-        assert transcript.additive is not None
-        estimator._drawn = torch.from_numpy(transcript.additive)
-        return estimator
-    if isinstance(estimator, MinibatchEstimator) and transcript.minibatches is not None:
-        estimator._source = _Given(torch.from_numpy(transcript.minibatches))
-    estimator.prepare(0, transcript.length)
-    assert isinstance(estimator, Estimator)
-    return estimator
+        """The numbers first, ..., first + count - 1, over again from the first where fewer were given."""
+        places = [place % len(self._drawn) for place in range(first, first + count)]
+        return self._drawn[places]
 
 
 def _copied(state: State) -> State:

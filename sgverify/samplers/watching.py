@@ -1,31 +1,40 @@
-"""Who is shown every state of a run."""
+"""Who is told of a run as it goes: the one way to record it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from torch import Tensor
 
+from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import State
 from sgverify.samplers.observation import Asked
 from sgverify.samplers.tape import Tape
 
 
-class Watch(Protocol):
-    """Who is shown every state."""
+class Watch:
+    """Records a run; this one records nothing.
 
-    @property
-    def tape(self) -> Tape | None:
-        """What is read of a state, recorded; None where it is not."""
+    `tape`: what is read of a state, recorded; where there is one, steps that torch has compiled are told by `add`.
+    """
+
+    tape: Tape | None = None
+
+    def begin(self, leg: Leg) -> Leg:
+        """The leg that is run in place of this one, before its first step.
+
+        A recorder of more than states hands back a leg whose draws, gradients or composite tell it of what they do.
+        """
+        return leg
 
     def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
         """The state of the rows after step `number` of sizes `steps`, shape (S,)."""
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """The same, when what is read of it is there already."""
+        """The same step, told by the values of `tape` at its state."""
+        raise NotImplementedError(f"{type(self).__name__} has no tape")
 
 
 @dataclass(frozen=True)
@@ -42,11 +51,13 @@ class Sums:
     counted: np.ndarray
 
 
-class Summing(Watch, Protocol):
-    """Who adds test functions up, and can be told the sums of many steps instead of every state."""
+class Summing(Watch):
+    """Adds test functions up, and can be told the sums of many steps instead of every state."""
 
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
         """What the steps number, number + 1, ... of sizes `steps`, shape (K, S), are to add to."""
+        raise NotImplementedError
 
     def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
         """The sums after these steps."""
+        raise NotImplementedError

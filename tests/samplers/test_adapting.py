@@ -13,6 +13,7 @@ from sgverify.samplers import GradientChoice, Row, Run, Settings, fixed, sample
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.hitting import NEVER, sample_hits
 from sgverify.samplers.run import Ensemble
+from sgverify.samplers.watching import Watch
 from sgverify.schemes.composites import AdaptivelyWeighted
 from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.loading import load_step
@@ -65,10 +66,8 @@ def test_chains_do_not_depend_on_the_chains_beside_them() -> None:
     assert len(np.unique(many.values)) == 5
 
 
-class Seen:
+class Seen(Watch):
     """States, energies and logs of weights of every step."""
-
-    tape = None
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.around = ensemble.around
@@ -80,9 +79,6 @@ class Seen:
         assert isinstance(self.around, Adapting)
         recorded = self.around.recorded()
         self.steps.append((state[0].clone(), recorded["energy"], recorded["log_weight"]))
-
-    def add(self, *_: object) -> None:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize("name", ["awsgld", "csgld"])
@@ -125,14 +121,12 @@ def test_first_passages_are_those_of_the_path(name: str) -> None:
     ensemble = Ensemble(*given, settings())  # type: ignore[arg-type]
     paths: list[torch.Tensor] = []
 
-    class Path:
-        tape = None
-
+    class Path(Watch):
         def show(self, rows: object, number: int, state: tuple[torch.Tensor, ...], steps: object) -> None:
             paths.append(ensemble.potential.energy(state[0]))
 
     with torch.no_grad():
-        for _ in ensemble.blocks(Path()):  # type: ignore[arg-type]
+        for _ in ensemble.blocks(Path()):
             pass
     energies = torch.stack(paths).numpy()
     below = energies <= -0.1

@@ -98,10 +98,10 @@ def _proved(leg: Leg) -> Kernel:
     if not leg.taped:
         raise NotTranslatable("tape=False")
     watch = leg.watch
-    if watch is not None and not hasattr(watch, "settle"):
+    if not isinstance(watch, Summing | None):
         raise NotTranslatable("every state is asked for")
     first = _sizes(leg, steps)
-    asked = None if watch is None else cast(Summing, watch).sums(leg.places, steps.start + 1, first).asked
+    asked = None if watch is None else watch.sums(leg.places, steps.start + 1, first).asked
     kernel = Kernel(leg, asked)
     # From the same state also with the last random numbers of the run: a bug may wait for a later step.
     for window in (steps, steps[-min(len(steps), _shown(leg)) :]):

@@ -42,8 +42,8 @@ class Kernel:
             raise NotTranslatable("the gradient is not one matrix, the same for all data")
         if not minibatches and type(estimator) is not Estimator:
             raise NotTranslatable(f"gradients by {type(estimator).__name__}")
-        if isinstance(estimator, MinibatchEstimator) and type(estimator._source) is not Iid:
-            raise NotTranslatable(f"minibatches by {type(estimator._source).__name__}")
+        if minibatches and type(estimator.source) is not Iid:
+            raise NotTranslatable(f"minibatches by {type(estimator.source).__name__}")
         if scheme.census.hessians or scheme.census.parts:
             raise NotTranslatable("Hessian-vector products, or prior and likelihood apart")
         if not all(law.normal for law in scheme.laws):
@@ -53,7 +53,7 @@ class Kernel:
         self._noise = leg.streams("noise")
         self._batches = leg.streams("iid") if minibatches else None
         self._dtype, self._rows, self._asked = dtype, len(leg.places), asked
-        batch = estimator._batch if isinstance(estimator, MinibatchEstimator) else 1
+        batch = leg.settings.gradient.batch if minibatches else 1
         self._shape = Shape(
             dtype,
             dim,

@@ -14,6 +14,7 @@ from torch import Tensor
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.run import Ensemble
+from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
@@ -96,9 +97,7 @@ def visit(
     )
 
 
-class _Visits:
-    tape = None
-
+class _Visits(Watch):
     def __init__(self, ensemble: Ensemble, modes: Modes, length: int, points: int) -> None:
         self._places = torch.tensor(modes.places)
         self._square = modes.radius**2
@@ -127,7 +126,3 @@ class _Visits:
         if number % self._thinning == 0:
             self._at[list(rows)] = theta[:, 0]
             self.cloud.append(self._at.numpy().copy())
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Never called: this watch has no tape."""
-        raise NotImplementedError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from sgverify.checks.studies.exchange.settings import START, configured, mixture
 from sgverify.samplers import Settings, fixed, one_thread
 from sgverify.samplers.exchange import Exchange
 from sgverify.samplers.run import Ensemble
+from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
@@ -23,7 +23,7 @@ POINTS = 400
 
 
 @dataclass
-class Trail:
+class Trail(Watch):
     """A watch that keeps every n-th state and counts every swap.
 
     `theta` of every replica, shape (K, R, C); `variance` of the energies' difference between the two coldest, shape (K, C);
@@ -41,7 +41,6 @@ class Trail:
     accepted: np.ndarray | int = 0
     changes: np.ndarray | int = 0
     crossings: np.ndarray | int = 0
-    tape: None = None
     _above: np.ndarray | None = None
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
@@ -64,10 +63,6 @@ class Trail:
             self.theta.append(theta.clone().numpy())
             if isinstance(around, Exchange):
                 self.variance.append(around.variance[0].clone().numpy())
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Never called: this watch has no tape."""
-        raise NotImplementedError
 
 
 def run(
