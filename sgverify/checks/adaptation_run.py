@@ -1,4 +1,4 @@
-"""A short adaptively weighted run, watched, and gone over again chain by chain in plain numbers."""
+"""A short adaptively weighted run, written down, and gone over again chain by chain in plain numbers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from sgverify.checks.adaptation_draws import (
     ALPHA,
@@ -21,44 +19,39 @@ from sgverify.checks.adaptation_draws import (
     stream_defects,
 )
 from sgverify.checks.adaptation_rules import CLOSE
+from sgverify.samplers import composite_transcript
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.averages import sample
-from sgverify.samplers.blocks import Block
-from sgverify.samplers.gradients import Estimator
+from sgverify.samplers.composite_transcript import Writing, array, write
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row, cyclical, fixed, power
-from sgverify.samplers.settings import Settings, one_thread
+from sgverify.samplers.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation
 from sgverify.schemes.composites.weighted import AdaptivelyWeighted
 from sgverify.schemes.composites.weighting import region_of
 from sgverify.targets import Target
 
 STEPS, CHAINS, BLOCK, PAUSE = 6, 4, 4, 3
-"""Steps and chains that are watched, steps drawn at once, and the step after which the run is paused and taken up again: it goes
-over from one block to the next. Chains part at the first step, by their noise."""
-
-
-@dataclass(frozen=True, eq=False)
-class Felt:
-    """One gradient as the run felt it: where, on what data, what the plain estimate was, and what became of it."""
-
-    number: int
-    theta: np.ndarray
-    chosen: np.ndarray | None
-    plain: np.ndarray
-    bent: np.ndarray
+"""Steps, chains, steps drawn at once, and the step after which the run is paused and taken up again: it goes over from one block
+to the next. Chains part at the first step, by their noise."""
 
 
 @dataclass(eq=False)
-class Watched:
-    """What a run did: states, weights before and after, energies, logs of weights of every step, and its gradients."""
+class Step(composite_transcript.Step):
+    """One step, and what the weights made of it: the energy by which they adapt, (S, C), on the data `chosen`, (n, S, C).
 
-    states: list[np.ndarray] = field(default_factory=list)
-    weights: list[np.ndarray] = field(default_factory=list)
-    energies: list[np.ndarray] = field(default_factory=list)
-    logs: list[np.ndarray] = field(default_factory=list)
-    chosen: list[np.ndarray | None] = field(default_factory=list)
-    felt: list[Felt] = field(default_factory=list)
+    `weights` are those after the step, (S, C, m), `logs` the logarithms of what its state counts, (S, C).
+    """
+
+    energies: np.ndarray = field(default_factory=lambda: np.empty(0))
+    chosen: np.ndarray | None = None
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    logs: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The state of which the energy is."""
+        return self.after[0]
 
 
 class First:
@@ -83,150 +76,101 @@ def run_defects(
     ensemble = Ensemble(composite, target, rows, settings, block=BLOCK)
     around = ensemble.around
     assert isinstance(around, Adapting)
-    watched = _watch(ensemble, around)
-    if not watched.states:
+    written = _written(ensemble)
+    if not written:
         raise Escaped(f"the chains diverged at the first step of size {steps[0]:.4g}")
     adaptation = around.adaptation(ensemble.potential)
     size = 1e-5 if settings.dtype == "float32" else 1e-9
     if float(ensemble.temperatures[0]) != adaptation.tau:
         yield f"the scheme runs at T = {ensemble.temperatures[0]:.6g}, and its weights are those of tau = {adaptation.tau:.6g}"
-    yield from _energy_defects(watched, target, size)
-    yield from _gradient_defects(watched, adaptation, target, size)
-    yield from _weight_defects(watched, adaptation)
-    yield from stream_defects(watched.chosen, [(f.number, f.chosen) for f in watched.felt], target.size)
-    if len(watched.states) == STEPS:
-        yield from _average_defects(watched, composite, target, rows, settings)
+    yield from _energy_defects(written, target, size)
+    yield from _gradient_defects(written, adaptation, target, size)
+    yield from _weight_defects(written, adaptation)
+    felt = [(place, felt.chosen) for place, step in enumerate(written) for felt in step.felt]
+    yield from stream_defects([step.chosen for step in written], felt, target.size)
+    if len(written) == STEPS:
+        yield from _average_defects(written, composite, target, rows, settings)
     moving = (
         *power([steps[0]], ALPHA, [STEPS]),
         *cyclical([steps[0]], [STEPS], cycles=CYCLES, threshold=THRESHOLD),
     )
     thinned = replace(settings, burn_in=1, thinning=2)
     ensemble = Ensemble(composite, target, moving, thinned, block=BLOCK)
-    assert isinstance(ensemble.around, Adapting)
-    watched = _watch(ensemble, ensemble.around)
-    if len(watched.states) == STEPS:
-        yield from _average_defects(watched, composite, target, moving, thinned)
+    written = _written(ensemble)
+    if len(written) == STEPS:
+        yield from _average_defects(written, composite, target, moving, thinned)
 
 
 class Escaped(Exception):
     """Chains left every bound at once; the message says when."""
 
 
-def _watch(ensemble: Ensemble, around: Adapting) -> Watched:
-    watched, at = Watched(), _Place()
-
-    class Recording(Estimator):
-        """Hands on what the run's own estimator says, and keeps it."""
-
-        def __init__(self, own: Estimator, bent: Estimator) -> None:
-            super().__init__(own.potential)
-            self._own, self._bent = own, bent
-
-        def prepare(self, first: int, count: int) -> None:
-            at.first = first
-            self._bent.prepare(first, count)
-
-        def begin(self, step: int, theta: Tensor) -> None:
-            self._bent.begin(step, theta)
-
-        def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
-            bent = self._bent.evaluate(theta, step, minibatch, evaluation)
-            plain = self._own.evaluate(theta, step, minibatch, evaluation)
-            chosen = self._own.chosen(step, minibatch)
-            kept = Felt(at.first + step, *map(_array, (theta, chosen, plain, bent)))
-            watched.felt.append(kept)
-            return bent
-
-    make_estimator = around.estimator
-    # An instance's own, for this run alone.
-    around.estimator = lambda own: Recording(own, make_estimator(own))  # type: ignore[method-assign,assignment]
-
-    class Watching:
-        tape = None
-
-        def show(
-            self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray
-        ) -> None:
-            watched.states.append(_array(state[0]))
-            watched.weights.append(_array(around.weighting.theta))
-            watched.energies.append(_array(around.recorded()["energy"]))
-            watched.logs.append(_array(around.log_weights()))
-            watched.chosen.append(_array(around.energies.chosen(number - 1 - at.first)))
-
-        def add(self, *_: Any) -> None:
-            raise NotImplementedError
-
-    with one_thread(), torch.no_grad():
-        for part in _paused(ensemble, Watching()):
-            if part.diverged:
-                # What is done around the step that leaves every bound is of no consequence.
-                for kept in (watched.states, watched.weights, watched.energies, watched.logs, watched.chosen):
-                    del kept[part.last - 1 :]
-                watched.felt = [felt for felt in watched.felt if felt.number < part.last - 1]
-                break
-    return watched
+def _written(ensemble: Ensemble) -> list[Step]:
+    around = ensemble.around
+    assert isinstance(around, Adapting)
+    weights = _Weights(around)
+    write(ensemble, weights, PAUSE)
+    return weights.steps
 
 
-def _paused(ensemble: Ensemble, watch: Any) -> Iterator[Block]:
-    """The blocks of a run that is paused and taken up from what it carried."""
-    position = ensemble.begin()
-    for until in (PAUSE, None):
-        for block in ensemble.blocks(watch, start=position, until=until):
-            yield block
-        position = ensemble.position(block)
+class _Weights(Writing[Step]):
+    def __init__(self, around: Adapting) -> None:
+        super().__init__(Step)
+        self._around = around
+
+    def keep(self, place: int) -> None:
+        """See `Writing.keep`."""
+        now, chosen = self.now, self._around.energies.chosen(place)
+        now.energies = array(self._around.recorded()["energy"])
+        now.chosen = None if chosen is None else array(chosen)
+        now.weights, now.logs = array(self._around.weighting.theta), array(self._around.log_weights())
 
 
-class _Place:
-    first = 0
-
-
-def _array(tensor: Tensor | None) -> Any:
-    return None if tensor is None else tensor.cpu().numpy().copy()
-
-
-def _energy_defects(watched: Watched, target: Target, size: float) -> Iterator[str]:
+def _energy_defects(written: list[Step], target: Target, size: float) -> Iterator[str]:
     """The energies by which weights adapt are those of the data that they are said to be of."""
-    for number, (state, chosen, energy) in enumerate(
-        zip(watched.states, watched.chosen, watched.energies, strict=True), start=1
-    ):
-        wanted = energies_of(target, state, chosen)
-        if not _near(energy, wanted, size):
-            place = _worst(energy, wanted)
+    for step in written:
+        wanted = energies_of(target, step.theta, step.chosen)
+        if not _near(step.energies, wanted, size):
+            place = _worst(step.energies, wanted)
             yield (
-                f"the energy after step {number}, on {_data(chosen)}, was {energy[place]:.8g} for a chain, and prior + N/n sum "
-                f"of the likelihood is {wanted[place]:.8g}"
+                f"the energy after step {step.number}, on {_data(step.chosen)}, was {step.energies[place]:.8g} for a chain, and "
+                f"prior + N/n sum of the likelihood is {wanted[place]:.8g}"
             )
             return
 
 
-def _gradient_defects(watched: Watched, adaptation: Adaptation, target: Target, size: float) -> Iterator[str]:
+def _gradient_defects(
+    written: list[Step], adaptation: Adaptation, target: Target, size: float
+) -> Iterator[str]:
     """Each gradient is the plain estimate times the multiplier of its energy at the weights of the step before."""
-    if not watched.felt:
+    if not any(step.felt for step in written):
         yield "no gradient was asked for through the weights"
-    start = np.full_like(watched.weights[0], adaptation.start)
-    for felt in watched.felt:
-        weights = watched.weights[felt.number - 1] if felt.number else start
+    before = [np.full_like(written[0].weights, adaptation.start), *(step.weights for step in written)]
+    for number, weights, felt in [
+        (step.number, weights, felt)
+        for step, weights in zip(written, before, strict=False)
+        for felt in step.felt
+    ]:
         energy = energies_of(target, felt.theta, felt.chosen)
         wanted, sure = multipliers_of(adaptation, weights, energy, size)
         wanted = wanted[..., None] * felt.plain
-        if not _near(np.where(sure[..., None], felt.bent, wanted), wanted, 10 * size):
-            place = _worst(np.where(sure[..., None], felt.bent, wanted), wanted)
+        if not _near(np.where(sure[..., None], felt.given, wanted), wanted, 10 * size):
+            place = _worst(np.where(sure[..., None], felt.given, wanted), wanted)
             yield (
-                f"a gradient of step {felt.number + 1}, on {_data(felt.chosen)} at the energy {energy[place[:2]]:.6g}, was "
-                f"{felt.bent[place]:.8g}, and the multiplier times the plain estimate {felt.plain[place]:.8g} is "
+                f"a gradient of step {number}, on {_data(felt.chosen)} at the energy {energy[place[:2]]:.6g}, was "
+                f"{felt.given[place]:.8g}, and the multiplier times the plain estimate {felt.plain[place]:.8g} is "
                 f"{wanted[place]:.8g}"
             )
             return
 
 
-def _weight_defects(watched: Watched, adaptation: Adaptation) -> Iterator[str]:
+def _weight_defects(written: list[Step], adaptation: Adaptation) -> Iterator[str]:
     """Each chain's weights follow from its own energy, and its draw counts by them."""
-    before = np.full_like(watched.weights[0], adaptation.start)
-    if watched.weights[0].dtype != np.float64:
-        yield f"the weights are kept in {watched.weights[0].dtype}, and single steps are lost in it; expected float64"
-    for number, (weights, energies, logs) in enumerate(
-        zip(watched.weights, watched.energies, watched.logs, strict=True), start=1
-    ):
+    before = np.full_like(written[0].weights, adaptation.start)
+    if before.dtype != np.float64:
+        yield f"the weights are kept in {before.dtype}, and single steps are lost in it; expected float64"
+    for step in written:
+        number, weights, energies, logs = step.number, step.weights, step.energies, step.logs
         for place in np.ndindex(energies.shape):
             energy, old = float(energies[place]), before[place].tolist()
             region = region_of(energy, adaptation.partition.inner)
@@ -254,7 +198,7 @@ def _weight_defects(watched: Watched, adaptation: Adaptation) -> Iterator[str]:
 
 
 def _average_defects(
-    watched: Watched,
+    written: list[Step],
     composite: AdaptivelyWeighted,
     target: Target,
     rows: Sequence[Row],
@@ -263,8 +207,8 @@ def _average_defects(
     """The averages are sum h w f / sum h w of the states that the chains passed through and that count."""
     one = First(composite.scheme.state[0])
     found = sample(composite, target, rows, observables=[one], settings=settings).values[0, :, 0]
-    logs = np.array(watched.logs)
-    values = np.array([state[..., 0] for state in watched.states], dtype=np.float64)
+    logs = np.array([step.logs for step in written])
+    values = np.array([step.theta[..., 0] for step in written], dtype=np.float64)
     shares = np.array([[share_of(row, l, settings) for row in rows] for l in range(1, STEPS + 1)])
     weights = np.exp(logs - logs.max(0)) * shares[..., None]
     wanted = (weights * values).sum(0) / weights.sum(0)

@@ -20,7 +20,7 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
     """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
-        felt = _Felt(subject, [(at[k], value[k]) for at, value in step.felt])
+        felt = _Felt(subject, [(felt.theta[k], felt.given[k]) for felt in step.felt])
         wanted = step_in_long_double(
             subject.scheme,
             [value[k] for value in state],

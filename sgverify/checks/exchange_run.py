@@ -132,7 +132,8 @@ def _stream_faults(found: Transcript, subject: CompositeSubject) -> Iterator[str
         return
     swaps = [(step.number, step.swapped_on) for step in found.steps if step.swapped_on is not None]
     spread = [(step.number, step.spread_on) for step in found.steps if step.spread_on is not None]
-    gradients = [(step.number, chosen) for step in found.steps for chosen in step.chosen]
+    felt = [(step.number, felt.chosen) for step in found.steps for felt in step.felt]
+    gradients = [(number, chosen) for number, chosen in felt if chosen is not None]
     # Of a measurement the minibatches one after the other: (n, r, S, C) -> (n, S, C) each.
     measured = [
         (number, part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,6 +53,16 @@ class Leg:
         """What is sampled."""
         target: Target = self.estimator.potential.target
         return target
+
+    def telling(self, tell: Callable[[Tensor], None]) -> Leg:
+        """The same leg, which tells each of its draws before it is used."""
+
+        def draws(first: int, count: int) -> Iterator[Tensor]:
+            for draw in self.draws(first, count):
+                tell(draw)
+                yield draw
+
+        return replace(self, draws=draws)
 
     def drawn_in(self, first: int, count: int) -> Iterator[State]:
         """The draws of each of the next `count` steps."""

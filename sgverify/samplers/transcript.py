@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -162,13 +162,7 @@ class _Writing(Watch):
         self.states.append(_copied(leg.start))
         if leg.estimator.source is not None:
             leg.estimator.source = _Heard(leg.estimator.source, self.sourced)
-
-        def draws(first: int, count: int) -> Iterator[Tensor]:
-            for draw in leg.draws(first, count):
-                self.drawn.append(draw.clone())
-                yield draw
-
-        return replace(leg, draws=draws)
+        return leg.telling(lambda draw: self.drawn.append(draw.clone()))
 
     def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
         self.states.append(_copied(state))
