@@ -10,7 +10,7 @@ from sgverify.checks.average_law import AverageLaw, law_of_average
 from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import check_complete, run_seed, share_of
-from sgverify.checks.schedule_rows import row_of
+from sgverify.checks.schedule_steps import row_of
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError

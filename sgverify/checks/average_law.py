@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from sgverify.checks.exact_rung import NoExactRung, exact_answers
-from sgverify.checks.schedule_rows import cycles_of, steps_over_cycles
+from sgverify.checks.schedule_steps import cycles_of, steps_over_cycles
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import Answers, QuadraticAnswers

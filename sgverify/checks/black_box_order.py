@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from sgverify.checks.accept_reject import accepts_and_rejects, message
 from sgverify.checks.facts import facts_of
@@ -10,10 +15,17 @@ from sgverify.checks.local_order import CHECK, STATED
 from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.own_dynamics import OwnDynamics, find_own_dynamics
 from sgverify.checks.quadrature_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
+from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
+from sgverify.samplers.binding import TENSORS
+from sgverify.samplers.carrier import Chains
+from sgverify.schemes import Scheme
+from sgverify.schemes.binding import bind
+from sgverify.schemes.declaration import Declaration
+from sgverify.schemes.torch_step import TorchStep
 
 
 def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
@@ -121,6 +133,49 @@ def _taken_apart(measured: MeasuredOrder) -> str:
     if not measured.irregular:
         return ""
     return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
+
+
+def measurable(scheme: Scheme) -> bool:
+    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
+    dynamics = scheme.dynamics
+    asked = scheme.census
+    apart = asked.hessians or asked.parts
+    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
+        law.normal for law in scheme.laws
+    )
+
+
+def as_torch_step(scheme: Scheme) -> TorchStep:
+    """The definition itself, run on tensors (chains, dim) with draws from torch; nothing of it is restated."""
+    ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
+
+    def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
+        h, dim = given.pop("h"), given.pop("dim", None)
+        return bind(scheme, TENSORS, given, dim=dim).step(
+            state,
+            h=h,
+            grad=None if grad is None else _Slope(grad),
+            draw=lambda law: torch.randn_like(state[0]),
+        )
+
+    declaration = Declaration(scheme.state, ingredients)
+    return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)
+
+
+def as_torch_subject(subject: Subject) -> TorchSubject:
+    """The subject with its scheme as torch code."""
+    return TorchSubject(as_torch_step(subject.scheme), subject.configuration, subject.reference)
+
+
+class _Slope:
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __call__(self, theta: Chains) -> Chains:
+        return Chains(self._source(theta.tensor))
+
+    def fresh(self) -> _Slope:
+        return _Slope(self._source.fresh())
 
 
 __all__ = ["black_box_order"]

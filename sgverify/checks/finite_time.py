@@ -10,13 +10,13 @@ from typing import Any
 
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.decreasing import power_points
-from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
+from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
 from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rates import transferred_rate
 from sgverify.claims import Claim, Prediction
@@ -31,6 +31,11 @@ from sgverify.exact.mirrored_mse import MOST_BLOCKS
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 
 LENGTHS = [10**k for k in range(2, 11)]
+
+DECREASING_LENGTHS = [10**k for k in range(2, 7)]
+
+LONGEST = 10**6
+"""The longest schedule: every step has its own size, so the work grows with L."""
 
 
 def check_bias(subject: Subject, claim: Claim) -> Evidence:
@@ -263,3 +268,31 @@ def schedule_text(schedule: str, alpha: Fraction) -> str:
     return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[
         schedule
     ]
+
+
+def power_points(
+    subject: Subject, answers: Answers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
+) -> Sequence[Point]:
+    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
+
+    They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
+    Claims that ask the same question share the values.
+    """
+    if answers.why_no_decreasing_steps:
+        return []
+    lengths = lengths or DECREASING_LENGTHS
+    if max(lengths) > LONGEST:
+        raise ConfigurationError(
+            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
+            "lengths, or schedule.kind=horizon, which reaches 1e12"
+        )
+    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
+
+
+@remembered
+def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
+    answers = exact_answers(subject)
+    values = answers.decreasing_mean_square_error if squared else answers.decreasing_bias
+    found = values(subject.scale, float(alpha), length)
+    step = subject.scale * float(length) ** -float(alpha)
+    return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)

@@ -1,4 +1,4 @@
-"""What the checks of the invariant law's moments share: points over a sweep, a verdict from the expansion at h = 0."""
+"""Checks: how the covariance of the invariant law, and its Wasserstein-2 distance from the posterior, approach the posterior's."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.as_run import as_run
 from sgverify.exact.ball import Certified, PrecisionLostError
+from sgverify.exact.covariance import COVARIANCE
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.exact.moments import Distance
+from sgverify.exact.wasserstein import WASSERSTEIN
 from sgverify.rates import Judgement, Rate, judge_step_rate
 
 FAR_BELOW = (20, 21, 22)
 """Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
+
+COVARIANCE_NAME = "the relative error of the invariant covariance"
+
+DISTANCE_NAME = "the Wasserstein-2 distance of the invariant law"
+BOUND_NAME = "the Gelbrich bound of the Wasserstein-2 distance (that of Gaussians with the two laws' moments)"
 
 
 @dataclass(frozen=True)
@@ -149,3 +156,13 @@ def _from_vanishing_steps(
         f"{what} does not vanish with h: it is {after.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that; "
         f"{why}",
     )
+
+
+def check_covariance(subject: Subject, claim: Claim) -> Evidence:
+    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
+    return compare(subject, claim, Comparison("covariance", COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
+
+
+def check_wasserstein(subject: Subject, claim: Claim) -> Evidence:
+    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
+    return compare(subject, claim, Comparison("wasserstein-2", DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))

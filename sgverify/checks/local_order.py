@@ -77,8 +77,7 @@ def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> 
         found = order_of_memory(subject, claim)
         if found is not None:
             return replace(found, certificate={**found.certificate, "no_proof": reason})
-        from sgverify.checks.black_box_order import black_box_order
-        from sgverify.checks.definition_as_code import as_torch_subject, measurable
+        from sgverify.checks.black_box_order import as_torch_subject, black_box_order, measurable
 
         if measurable(subject.scheme):
             measured = black_box_order(as_torch_subject(subject), claim)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sgverify.checks.batches import Batches, judge_batches
-from sgverify.checks.fresh_noise import noise_faults
 from sgverify.checks.injected import black_box, questions_of, states_of, taker
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.sampled_rung import run_seed
@@ -24,7 +24,7 @@ from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.clock import clock_fault
 from sgverify.samplers.intercepted.handed_on import loop_faults
 from sgverify.samplers.intercepted.purity import Purity, judge_purity
-from sgverify.samplers.intercepted.real_calls import copies, left_behind
+from sgverify.samplers.intercepted.real_calls import copies, kept_noise, left_behind, stale_noise
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.torch_step import TorchStep
 
@@ -213,3 +213,15 @@ def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgem
         f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
         f"none of {purity.places} places that were watched changed, and no argument was written to{rows}",
     )
+
+
+def noise_faults(subject: Subject) -> list[str]:
+    """What speaks against noise that is new at each step; empty for a definition."""
+    if not isinstance(subject.scheme, TorchStep):
+        return []
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    state = states_of(subject, 1)[0]
+    box.make_debut(state, subject.step)
+    again = partial(box.real, h=subject.step)
+    faults = [stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)]
+    return [fault for fault in faults if fault]

@@ -15,6 +15,7 @@ from sgverify.checks.finite_time import alpha_of, schedule_text
 from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, shortest_length
+from sgverify.checks.sampled_plan import first_step
 from sgverify.checks.sampled_rung import (
     WORK,
     Chains,
@@ -26,7 +27,6 @@ from sgverify.checks.sampled_rung import (
     share_of,
     truth_of,
 )
-from sgverify.checks.sampled_steps import first_step
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.configuration import Configuration

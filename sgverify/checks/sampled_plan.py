@@ -11,7 +11,6 @@ from sgverify.checks.sampled_extra import MOST as MOST_EXTRA
 from sgverify.checks.sampled_extra import shares_of
 from sgverify.checks.sampled_pilot import LENGTHS, Pilot, run_pilot
 from sgverify.checks.sampled_rung import WORK, truth_of
-from sgverify.checks.sampled_steps import first_step
 from sgverify.checks.subject import Subject
 from sgverify.configuration import Configuration
 from sgverify.samplers import Divergence, Fixed, Row
@@ -215,3 +214,14 @@ def _with_budget(c: Configuration, plan: Plan) -> Plan:
         chains //= 2
     looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= WORK)
     return replace(plan, time=time, looks=looks)
+
+
+def first_step(subject: Subject) -> float:
+    """The configured or default step; a default one is halved until friction, too, is slow beside a step."""
+    if subject.configuration.schedule.step is not None:
+        return subject.configuration.schedule.step
+    step = subject.step
+    if "D" in subject.scheme.dynamics.parameters:
+        while step * subject.configuration.friction > 2:
+            step /= 2
+    return step

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, cast
 
 import flint
+import numpy as np
+import torch
 from flint import arb
+from torch import Tensor
 
 from sgverify.checks.composite_subject import CompositeSubject
-from sgverify.checks.driven_energies import energy_faults, stream_faults
-from sgverify.checks.driven_swaps import chance_faults, law_faults
+from sgverify.checks.driven_swaps import CHAINS, Drive, chance_faults, drive, law_faults
 from sgverify.checks.making import make_evidence
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
@@ -29,6 +32,12 @@ DIFFERENCES = (Fraction(1, 2), Fraction(2))
 
 VARIANCES = (Fraction(0), Fraction(1, 4), Fraction(4))
 """Variances of normal noise in the difference of two energies, in the same units squared."""
+
+UNIFORMS = 32
+"""Steps whose uniform numbers are looked at."""
+
+LEVEL = 1e-9
+"""Of the one test that is statistical: that these numbers are uniform."""
 
 
 def check_swap_balance(subject: Subject, claim: Claim) -> Evidence:
@@ -81,4 +90,115 @@ def _choice(subject: CompositeSubject) -> Any:
     return subject.configuration.exchange or ExchangeChoice()
 
 
-__all__ = ["check_swap_balance", "imbalances"]
+def energy_faults(subject: CompositeSubject) -> list[str]:
+    """Energies on minibatches that hold every datum as often as any other: they average to U; none is left at a control."""
+    size, n = subject.target.size, subject.configuration.gradient.batch
+    chains = 1 if size is None else size // math.gcd(size, n)
+    driven = drive(subject, chains)
+    around, start = driven.around, driven.state("control", chains, same=True)
+    driven.enter(start)
+    theta, found = driven.state("energy", chains, same=True)[0], []
+    if not around.energies.exact:
+        assert size is not None
+        blocks = (torch.arange(chains * n) % size).reshape(chains, n)
+        around.energies.minibatch = lambda number: blocks.T[:, None]  # type: ignore
+    E = around.energies.at(theta, around.controls, 1)[..., 0]
+    U, bound = driven.energy(theta), _rounding(driven, theta) + _rounding(driven, start[0])
+    off = float((E.mean(1) - U[:, 0]).abs().max())
+    if not off <= bound:
+        found.append(
+            f"over all data the energies that a swap compares average to something else than U: {float(E.mean(1)[0]):.9g} for "
+            f"{float(U[0, 0]):.9g}"
+        )
+    if around.controls is not None:
+        there = around.energies.at(start[0], around.controls, 1)[..., 0]
+        left = float((there - driven.energy(start[0])).abs().max())
+        if not left <= 2 * bound:
+            found.append(f"at the control itself energies keep noise: they are off by up to {left:.3g}")
+    if around.energies.exact:
+        return found
+    return found + _variance_faults(subject)
+
+
+def _variance_faults(subject: CompositeSubject) -> list[str]:
+    """What is measured when all data are shown once: the variance of the difference at theta, of the energies in use."""
+    driven = drive(subject, 1)
+    around, size, n = driven.around, subject.target.size or 1, subject.configuration.gradient.batch
+    control, state = driven.state("control", 1), driven.state("energy", 1)
+    driven.enter(control)
+    before, repeated = around.controls, around.energies.repeated
+    # Of a repeated measurement each draw is a minibatch; else a datum, and all of them are one minibatch.
+    if repeated:
+        draws, share = (torch.arange(size // math.gcd(size, n) * n) % size).reshape(-1, n), 1.0
+    else:
+        draws, share = torch.arange(size)[:, None], (1 - n / size if around.energies.subset else 1.0) / n
+    _, own = around.energies.spread(1)
+    around.energies.spread = lambda event: (draws.T[:, :, None, None], own)  # type: ignore
+    around.log_uniforms = torch.zeros((1, driven.replicas, 1), dtype=torch.float64)
+
+    def energies(at: Tensor) -> Tensor:
+        return size / draws.shape[1] * driven.each(at)[draws].sum(1)[..., 0]
+
+    d = energies(state[0])
+    if before is not None:
+        d = d - energies(control[0])
+    differences = d[:, :-1] - d[:, 1:]
+    owed = differences.var(0) * share
+    driven.step(around.period, state)
+    found = around.carried[0][:-1, 0, 0]
+    rounding = 2 * (_rounding(driven, state[0]) + _rounding(driven, control[0]))
+    bound = 4 * rounding * (differences.var(0).sqrt() + rounding)
+    if bool(((found - owed).abs() <= bound).all()):
+        return []
+    return [
+        "the variance that is measured is not that of the difference of the energies in use: "
+        f"{float(found[0]):.9g} for {float(owed[0]):.9g}"
+    ]
+
+
+def stream_faults(subject: CompositeSubject) -> list[str]:
+    """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
+    driven = drive(subject, CHAINS)
+    around, found = driven.around, []
+    driven.enter(driven.state("streams", CHAINS))
+    around.prepare(0, UNIFORMS)
+    u = around.log_uniforms.exp().double()
+    ordered = np.sort(u.numpy().ravel())
+    places = np.arange(1, ordered.size + 1) / ordered.size
+    apart = max(np.abs(ordered - places).max(), np.abs(ordered - places + 1 / ordered.size).max())
+    # Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
+    if not apart <= math.sqrt(math.log(2 / LEVEL) / (2 * ordered.size)):
+        found.append(
+            f"the numbers that decide on swaps are not uniform: their distribution is off by {apart:.3g}"
+        )
+    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=1).T) < driven.replicas * CHAINS:
+        found.append("two chains decide on their swaps by the same random numbers")
+    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=0)) < UNIFORMS:
+        found.append("two steps decide on their swaps by the same random numbers")
+    if around.energies.exact:
+        return found
+    size, n = subject.target.size or 1, subject.configuration.gradient.batch
+    bits = math.log2(math.comb(size, n)) if around.energies.subset else n * math.log2(size)
+    if bits < 0.5:
+        return found
+    drawn = torch.stack([around.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
+    if not bool((drawn == drawn[:, :1]).all()):
+        found.append("the replicas of a chain compare energies of different minibatches")
+    if len(np.unique(drawn[:, 0].numpy(), axis=1).T) < CHAINS:
+        found.append("two chains compare energies of the same minibatches")
+    return found
+
+
+def _rounding(driven: Drive, theta: Tensor) -> float:
+    """How far sums of N terms may be off: N eps times the sum of their sizes, at a few orders of summation."""
+    prior = float(driven.prior(theta).abs().max())
+    size = driven.subject.target.size or 1
+    total = (
+        prior
+        if driven.subject.target.data is None
+        else prior + float(driven.each(theta[:, :1]).abs().sum(0).max())
+    )
+    return 64 * (size + 16) * torch.finfo(driven.ensemble.dtype).eps * (total + 1)
+
+
+__all__ = ["check_swap_balance", "energy_faults", "imbalances", "stream_faults"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgverify.checks import schedule_rows
+from sgverify.checks import schedule_steps
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.questions import make_subject, refuse_stray_tables
 from sgverify.checks.subject import Subject
@@ -204,7 +204,7 @@ def row_of(subject: Subject) -> Row:
     c = subject.configuration
     kind = c.schedule.kind
     if kind in ("fixed", "cyclical"):
-        return schedule_rows.row_of(subject, c.steps)
+        return schedule_steps.row_of(subject, c.steps)
     alpha = c.schedule.alpha or 1 / (2 * subject.predicted_order + 1)
     if kind == "horizon":
         step = subject.scale * float(c.steps) ** -alpha

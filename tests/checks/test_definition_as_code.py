@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgverify.checks import Subject
-from sgverify.checks.definition_as_code import as_torch_step, as_torch_subject, measurable
+from sgverify.checks.black_box_order import as_torch_step, as_torch_subject, measurable
 from sgverify.checks.judging import run_check
 from sgverify.checks.mutants.correct import aboba_in_memory, sgld_three_point
 from sgverify.checks.quadrature_order import measure_order

@@ -9,10 +9,9 @@ import pytest
 from scipy import linalg
 
 from sgverify.checks import Subject
-from sgverify.checks.moments import LENGTH, _exact_momentum, check_moments
+from sgverify.checks.moments import LENGTH, _exact_momentum, _identities, check_moments
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import find_mutant
-from sgverify.checks.scalar_drift import _identities
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
