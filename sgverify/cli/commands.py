@@ -12,9 +12,8 @@ from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
 from sgverify.cli.minimising import show_minimal
 from sgverify.cli.plotting import check_plot, plot
-from sgverify.cli.regressions import SUFFIX, replay_rows
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
-from sgverify.cli.stored import beside, read_one
+from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 

@@ -18,6 +18,8 @@ from sgverify.evidence.codec import (
     documented,
     encode,
     encode_evidence,
+    schema,
+    validate,
 )
 from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
 from sgverify.evidence.identity import canonical, evidence_id
@@ -32,10 +34,20 @@ from sgverify.evidence.regression import (
     reference_from,
 )
 from sgverify.evidence.storage import find_evidence, read_evidence, write_atomically, write_evidence
-from sgverify.evidence.study import Cell, Panel, Series, Study, Table
-from sgverify.evidence.study_codec import STUDIES_SCHEMA_NAME, Studies, decode_studies, encode_studies
-from sgverify.evidence.study_storage import read_studies, studies_schema, validate_studies, write_studies
-from sgverify.evidence.validation import schema, validate
+from sgverify.evidence.study import (
+    Cell,
+    Panel,
+    Series,
+    Studies,
+    Study,
+    Table,
+    decode_studies,
+    encode_studies,
+    read_studies,
+    studies_schema,
+    validate_studies,
+    write_studies,
+)
 from sgverify.evidence.verdicts import METHODS, VERDICTS, Method, Verdict, exit_code
 
 __all__ = [
@@ -44,7 +56,6 @@ __all__ = [
     "ERRATA",
     "METHODS",
     "SCHEMA_NAME",
-    "STUDIES_SCHEMA_NAME",
     "VERDICTS",
     "Bar",
     "Calibration",

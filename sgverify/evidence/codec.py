@@ -1,4 +1,4 @@
-"""Evidence as JSON, and back."""
+"""Evidence as JSON, and back; what does not follow its published schema is refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 from sgverify.evidence.model import Evidence, Found, Point, Predicted
 from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Published
 
 SCHEMA_NAME = "sgverify/evidence/1"
+
+EVIDENCE = Published(
+    SCHEMA_NAME, "evidence-1.json", "evidence", "Write it again with `sgverify verify SCHEME --json FILE`."
+)
 
 
 @dataclass(frozen=True)
@@ -88,3 +93,13 @@ def _without_empty_note(fields: dict[str, Any]) -> dict[str, Any]:
     if fields["note"] is None:
         del fields["note"]
     return fields
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of evidence documents, as shipped with the package."""
+    return EVIDENCE.schema()
+
+
+def validate(document: Any, *, where: str = "document") -> None:
+    """Raise UserError, in one line, unless `document` follows the schema of evidence."""
+    EVIDENCE.check(document, where)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sgverify.errors import UnknownNameError, UserError
-from sgverify.evidence.codec import Document, decode, documented, encode
+from sgverify.evidence.codec import Document, decode, documented, encode, validate
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.validation import validate
 
 STDOUT = "-"
 NEW_FILE_MODE = 0o666

@@ -1,15 +1,26 @@
-"""Studies: what is shown rather than judged, as curves, points and tables; frozen data without a renderer."""
+"""Studies: what is shown rather than judged, as curves, points and tables; frozen data, its JSON and its files."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+from sgverify.errors import UserError
+from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Published
+from sgverify.evidence.storage import write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
 Scale = Literal["linear", "log"]
 Cell = str | int | float | None
+
+STUDIES = Published(
+    "sgverify/studies/1", "studies-1.json", "studies", "Write it again with `sgverify report`."
+)
 
 
 @dataclass(frozen=True)
@@ -86,3 +97,108 @@ def _check_finite(where: str, values: Iterable[Any]) -> None:
     for value in values:
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{where}: {value}; expected finite numbers, or None with a note that says why")
+
+
+def write_studies(path: str | Path, studies: Iterable[Study], provenance: Provenance) -> dict[str, Any]:
+    """Write the studies to a file, in one step, and return what was written; it follows the published schema.
+
+    Raises UserError when the place cannot be written, ValueError for two studies of one id.
+    """
+    document = encode_studies(documented_studies(studies, provenance))
+    validate_studies(document, where="the studies to be written")
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    return document
+
+
+def read_studies(path: str | Path) -> Studies:
+    """Read and validate a file of studies.
+
+    Raises UserError for a file that is missing, unreadable, not JSON, no studies or of another schema version.
+    """
+    where = f"study file {str(path)!r}"
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(
+            f"{where} cannot be read: {error.strerror}; expected studies.json as `sgverify report` writes it."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{where} is not JSON ({' '.join(str(error).split())}); expected studies.json as `sgverify report` writes it."
+        ) from None
+    validate_studies(document, where=where)
+    return decode_studies(document)
+
+
+def studies_schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of study documents, as shipped with the package."""
+    return STUDIES.schema()
+
+
+def validate_studies(document: Any, *, where: str = "document") -> None:
+    """Raise UserError, in one line, unless `document` follows the schema of studies."""
+    STUDIES.check(document, where)
+
+
+@dataclass(frozen=True)
+class Studies:
+    """The studies of one report, and where they were made."""
+
+    studies: tuple[Study, ...]
+    provenance: Provenance
+
+
+def encode_studies(document: Studies) -> dict[str, Any]:
+    """The studies in the form of the published schema, keys in the order of the dataclasses' fields."""
+    return {
+        "schema": STUDIES.name,
+        "provenance": asdict(document.provenance),
+        "studies": [_lists(asdict(study)) for study in document.studies],
+    }
+
+
+def decode_studies(document: Mapping[str, Any]) -> Studies:
+    """The inverse of `encode_studies`, for a document that has been validated."""
+    return Studies(
+        studies=tuple(_study(item) for item in document["studies"]),
+        provenance=Provenance(**document["provenance"]),
+    )
+
+
+def documented_studies(studies: Iterable[Study], provenance: Provenance) -> Studies:
+    """A document of the studies; two under one id would not be told apart by a link, so that is refused."""
+    studies = tuple(studies)
+    ids = [study.id for study in studies]
+    for id in ids:
+        if ids.count(id) > 1:
+            raise ValueError(f"study id {id!r} occurs twice; ids name one study of a report")
+    return Studies(studies, provenance)
+
+
+def _study(item: Mapping[str, Any]) -> Study:
+    return Study(
+        **{
+            **item,
+            "panels": tuple(_panel(panel) for panel in item["panels"]),
+            "tables": tuple(
+                Table(table["title"], tuple(table["columns"]), tuple(map(tuple, table["rows"])))
+                for table in item["tables"]
+            ),
+            "notes": tuple(item["notes"]),
+        }
+    )
+
+
+def _panel(panel: Mapping[str, Any]) -> Panel:
+    return Panel(**{**panel, "series": tuple(_series(series) for series in panel["series"])})
+
+
+def _series(series: Mapping[str, Any]) -> Series:
+    return Series(**{**series, **{name: tuple(series[name]) for name in ("x", "y", "error")}})
+
+
+def _lists(value: Any) -> Any:
+    """The same tree with lists for tuples, as JSON reads it back."""
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    return [_lists(item) for item in value] if isinstance(value, list | tuple) else value

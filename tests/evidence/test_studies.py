@@ -21,7 +21,7 @@ from sgverify.evidence import (
     validate_studies,
     write_studies,
 )
-from sgverify.evidence.study_codec import Studies
+from sgverify.evidence.study import Studies
 
 PROVENANCE = Provenance("0.0.0", "3.11", "2.13", "a machine", "sgverify report", 1.5)
 STUDY = Study(

@@ -12,7 +12,7 @@ import pytest
 from sgverify.evidence import Calibration, decode_calibration
 from sgverify.rates.calibration import bars_of
 from sgverify.report import counted_bars, render_calibration, write_calibration_report
-from sgverify.report.calibration_drawing import draw_calibration
+from sgverify.report.calibration import draw_calibration
 from tests.evidence.test_calibration import BAR, CELL, WHOLE
 
 ROOT = Path(__file__).parents[2]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
+
+from flint import arb, fmpq, fmpq_mpoly
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
 from sgverify.exact.stationarity.field import Element, Field
-from sgverify.exact.stationarity.integrability import integrable
-from sgverify.exact.stationarity.witness import find_witness
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.density import make_density
+
+TRIES = 24
+PLAIN = (1, 2, 3, -1, 5, -2, 7, -3, 11)
 
 
 @dataclass(frozen=True)
@@ -135,3 +139,156 @@ def velocity(
                 f = f - a * slope[j] - field.derivative(a, j)
         found.append(field.reduce(f))
     return found
+
+
+def integrable(log_density: Element, field: Field) -> bool | None:
+    """False where rho is not integrable over the variables besides theta, at any theta; None where that is open.
+
+    Decided where log rho = c U + q with c < 0 and q of degree at most 2 in these variables, with coefficients that are
+    numbers and parameters: the integral over them exists iff the quadratic part is negative definite. Signs are taken
+    at the parameters' value 1 (and at what they are fixed to).
+    """
+    if not log_density:
+        return None
+    at = {key: place for place, key in enumerate(field.keys)}
+    potential = at["U", (0,) * field.dim]
+    others = [k for k, (name, _) in enumerate(field.coordinates) if name != "theta"]
+    parameters = {place for key, place in at.items() if key[0] == "parameter"}
+    scale = _at_one(log_density.below, parameters)
+    if scale is None:
+        return None
+    slope = Fraction(0)
+    size = len(others)
+    form = [[Fraction(0)] * size for _ in range(size)]
+    for exponents, factor in log_density.top.to_dict().items():
+        number = Fraction(int(factor.p), int(factor.q)) / scale
+        used = {place: power for place, power in enumerate(exponents) if power and place not in parameters}
+        if used == {potential: 1}:
+            slope += number
+            continue
+        powers = [place for place, power in used.items() for _ in range(power)]
+        if any(place not in others for place in powers) or len(powers) > 2:
+            return None
+        if len(powers) == 2:
+            i, j = (others.index(place) for place in powers)
+            form[i][j] += number
+            form[j][i] += number
+    if not _negative_definite(form):
+        return False
+    return True if slope < 0 else None
+
+
+def _at_one(polynomial: fmpq_mpoly, parameters: set[int]) -> Fraction | None:
+    """A polynomial in the parameters alone at 1; None where it is none, or vanishes there."""
+    total = Fraction(0)
+    for exponents, factor in polynomial.to_dict().items():
+        if any(power and place not in parameters for place, power in enumerate(exponents)):
+            return None
+        total += Fraction(int(factor.p), int(factor.q))
+    return total or None
+
+
+def _negative_definite(form: list[list[Fraction]]) -> bool:
+    """By elimination: every pivot is negative."""
+    rows = [list(row) for row in form]
+    for k, row in enumerate(rows):
+        if row[k] >= 0:
+            return False
+        for below in rows[k + 1 :]:
+            factor = below[k] / row[k]
+            for j in range(k, len(rows)):
+                below[j] -= factor * row[j]
+    return True
+
+
+def find_witness(value: Element) -> dict[str, str]:
+    """Values of the symbols that occur at which `value` is not zero, and the value there; empty where none is found.
+
+    A smooth U may have any derivatives at a point, so that such a point refutes that `value` vanishes for all U. With
+    roots, exponentials or logarithms the value is enclosed in a ball that excludes 0.
+    """
+    if not value:
+        return {}
+    field = value.field
+    places = _occurring(value)
+    for attempt in range(TRIES):
+        chosen = {
+            place: Fraction(
+                PLAIN[(attempt * (k + 1)) % len(PLAIN)] if _free(field, place) else 1 + attempt % 3
+            )
+            for k, place in enumerate(places)
+        }
+        if _at(value, chosen) is None:
+            continue
+        for place in places:
+            # A witness that is mostly zeros is read at a glance.
+            fewer = {**chosen, place: Fraction(0)}
+            if _free(field, place) and _at(value, fewer) is not None:
+                chosen = fewer
+        found = {field.label(place)[0]: str(number) for place, number in chosen.items()}
+        return {**found, "residual": str(_at(value, chosen))}
+    return {}
+
+
+def _free(field: Field, place: int) -> bool:
+    """Whether a symbol may take any sign, and zero: not so parameters, nor the diagonal of B, which is invertible."""
+    key = field.keys[place]
+    if key[0] == "B":
+        return key[1] != key[2] or any(key[3])
+    return key[0] != "parameter"
+
+
+def _occurring(value: Element) -> list[int]:
+    """The places of the symbols in `value`, and in the arguments of its roots and exponentials."""
+    field = value.field
+    found: set[int] = set()
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        for polynomial in (item.top, item.below):
+            for place, degree in enumerate(polynomial.degrees()):
+                if degree <= 0 or place in found:
+                    continue
+                found.add(place)
+                if field.keys[place][0] == "slot":
+                    waiting.append(field.slots[field.keys[place][1]][1])
+    return sorted(place for place in found if field.keys[place][0] != "slot")
+
+
+def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
+    """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or not told from 0."""
+    field = value.field
+    numbers: dict[int, Any] = {place: fmpq(x.numerator, x.denominator) for place, x in chosen.items()}
+    try:
+        numbers.update(field.numbers())
+        for k, (function, argument) in enumerate(field.slots):
+            if field.keys.index(("slot", k)) in numbers:
+                continue
+            top, below = (_evaluate(part, numbers) for part in (argument.top, argument.below))
+            if top is None or below is None:
+                continue
+            inner = arb(top) / arb(below)
+            numbers[field.keys.index(("slot", k))] = getattr(inner, function)()
+        top, below = (_evaluate(part, numbers) for part in (value.top, value.below))
+        if top is None or below is None or below == 0 or top == 0:
+            return None
+        found = top / below
+    except (ZeroDivisionError, ValueError):
+        return None
+    if isinstance(found, arb):
+        return found if found.is_finite() and not found.contains(0) else None
+    return found
+
+
+def _evaluate(polynomial: fmpq_mpoly, numbers: dict[int, Any]) -> Any:
+    """The polynomial at these numbers; None where one is missing."""
+    total: Any = fmpq(0)
+    for exponents, factor in polynomial.to_dict().items():
+        term: Any = factor
+        for place, power in enumerate(exponents):
+            if power:
+                if place not in numbers:
+                    return None
+                term = term * numbers[place] ** power
+        total = total + term
+    return total

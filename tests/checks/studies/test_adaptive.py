@@ -9,9 +9,9 @@ from scipy import optimize, stats
 from sgverify.checks.studies import build_study
 from sgverify.checks.studies.adaptive import hitting
 from sgverify.checks.studies.adaptive.contenders import CONTENDERS, first_hits
+from sgverify.checks.studies.adaptive.exploration import star_of
 from sgverify.checks.studies.adaptive.functions import NAMES, scales_of
 from sgverify.checks.studies.adaptive.hitting import Found
-from sgverify.checks.studies.adaptive.masses import star_of
 from sgverify.checks.studies.adaptive.settings import EFFORTS, FIRST, GRIEWANK
 from sgverify.checks.studies.adaptive.visiting import EVERY, modes_of, visit
 from sgverify.configuration import load_configuration

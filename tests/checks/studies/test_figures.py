@@ -10,14 +10,13 @@ import pytest
 from sgverify.checks.studies import STUDIES, build_study, registry, settings, studies_of, traces
 from sgverify.checks.studies.effort import EFFORTS, find_effort
 from sgverify.checks.studies.experiment import experiment
-from sgverify.checks.studies.friction import contracts, smallest_friction, windows
-from sgverify.checks.studies.invariant_bias import NAMES
+from sgverify.checks.studies.invariant_bias import NAMES, contracts, smallest_friction, windows
 from sgverify.checks.studies.tuning import HALVED, SGHMC, SGLD, tuned
 from sgverify.checks.suites import SUITES
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Study, encode_studies, validate_studies
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.study_codec import Studies
+from sgverify.evidence.study import Studies
 from tests.checks.studies.plain_moments import (
     PRECISION,
     STEPS,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from sympy import QQ, ring
 
-from sgverify.exact.series import LocalOrder, local_order, taylor, transition
+from sgverify.exact.series import LocalOrder, carrier, local_order, transition
 from sgverify.exact.series import ring as series_ring
 from sgverify.schemes import find_scheme
 from sgverify.schemes.noise import LAWS
@@ -201,7 +201,7 @@ def test_the_leading_defect(name: str, step: Callable[[Case], list[Any]], dim: i
 
 def test_a_wrong_weight_of_mixed_derivatives_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: Taylor's formula divides by |a|! instead of a!, which one dimension cannot tell."""
-    monkeypatch.setattr(taylor, "inverse_factorial", lambda index: Fraction(1, factorial(sum(index))))
+    monkeypatch.setattr(carrier, "inverse_factorial", lambda index: Fraction(1, factorial(sum(index))))
     assert not agree("sghmc-aboba", aboba, 2)
 
 

@@ -14,8 +14,7 @@ import tests.exact.stationarity.oracle as oracle
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.stationarity import stationarity_residual
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
-from sgverify.exact.stationarity.fokker_planck import density_of, field_of, residual_of
-from sgverify.exact.stationarity.witness import _evaluate
+from sgverify.exact.stationarity.fokker_planck import _evaluate, density_of, field_of, residual_of
 from sgverify.schemes import (
     density,
     dot,

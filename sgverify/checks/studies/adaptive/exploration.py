@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb
 
-from sgverify.checks.studies.adaptive.masses import Star, star_of
 from sgverify.checks.studies.adaptive.settings import (
     CYCLES,
     FIRST,
@@ -21,18 +21,25 @@ from sgverify.checks.studies.adaptive.settings import (
 from sgverify.checks.studies.adaptive.visiting import EVERY, Modes, Trail, modes_of, visit
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Panel, Series, Study, Table
+from sgverify.exact.partition.fixed_point import cumulated_weights
 from sgverify.samplers import Cyclical, Row, Settings, fixed
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation
 from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites.partition import Partition
 from sgverify.schemes.loading import load_step
 from sgverify.targets import build_target
+from sgverify.targets.multimodal import FUNCTIONS
 
 BOWLS = {"rastrigin": 1.0, "griewank": 1 / 4000}
 """U >= bowl |theta|^2."""
 MODE = {"rastrigin": 4.0, "griewank": 4 * np.pi}
 """Chains start at the mode near (4, 4), or at (4 pi, 4 sqrt(2) pi)."""
 DIGITS = 5
+
+_STRIP = 64
+_DEEPEST = 18.0
+"""A grid goes out to where a bowl below U is 18 tau: exp(-18) = 1.5e-8 is left out."""
 
 
 def exploration(effort: str) -> Study:
@@ -255,3 +262,39 @@ def _rounded(values: np.ndarray) -> tuple[float, ...]:
 
 def _shortened(effort: Effort) -> str:
     return "" if effort.share == 1 else f" (lengths times {effort.share:g}, cycles shortened with them)"
+
+
+@dataclass(frozen=True)
+class Star:
+    """theta* of AWSGLD, and by how much the grid with half the points differs, relative; shape (m,) each."""
+
+    weights: np.ndarray
+    errors: np.ndarray
+
+
+def star_of(name: str, partition: Partition, tau: float, zeta: float, bowl: float, points: int) -> Star:
+    """theta* by a grid of the plane, U >= bowl |theta|^2: the midpoint rule on the box where bowl theta_i^2 <= 18 tau.
+
+    U is even in both coordinates, so that a quarter of the `points` x `points` are enough.
+    The masses go through the exact recursion (`cumulated_weights`).
+    """
+    reach = (_DEEPEST * tau / bowl) ** 0.5
+    fine, coarse = (
+        np.array([float(weight) for weight in cumulated_weights([arb(p) for p in masses], zeta)])
+        for masses in (_masses(name, partition, tau, reach, count) for count in (points, points // 2))
+    )
+    return Star(fine, np.abs(fine - coarse) / fine)
+
+
+def _masses(name: str, partition: Partition, tau: float, reach: float, points: int) -> np.ndarray:
+    function = FUNCTIONS[name]
+    points //= 2
+    axis = reach * (np.arange(points) + 0.5) / points
+    total = np.zeros(partition.bins)
+    for start in range(0, points, _STRIP):
+        grid = np.stack(np.meshgrid(axis[start : start + _STRIP], axis, indexing="ij"), -1)
+        energies = function.value(grid).ravel()
+        # Regions are right-closed, as `weighting.region_of` reads them.
+        regions = np.searchsorted(partition.inner, energies, side="left")
+        total += np.bincount(regions, np.exp(-energies / tau), minlength=partition.bins)
+    return np.asarray(total / total.sum())
