@@ -18,6 +18,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "sgverify"
 # (`sgverify.verify`) stand above everything and load it when they are called.
 FLOORS: Mapping[str, int] = {
     "errors": 0,
+    "values": 0,
+    "gradients": 0,
     "schemes": 0,
     "targets": 0,
     "evidence": 0,

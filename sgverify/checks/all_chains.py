@@ -33,18 +33,18 @@ def every_chain(subject: Subject, runs: Runs, share: float) -> Iterator[Runs]:
     c, size = subject.configuration, subject.target.size
     schedule = runs.batches[0].rows[0].schedule
     wanted = wanted_bits(2 * WIDEST * _STREAMS, share / 2)
-    laws = {*subject.scheme.laws, *((NORMAL,) if c.gradient.kind == "additive" else ())}
+    laws = {*subject.scheme.laws, *((NORMAL,) if c.gradient.estimator.each_evaluation else ())}
     counts = [fewest(draw_bits(law, unit_of(subject)), LENGTH, wanted) for law in laws]
     length = max((count for count in counts if count), default=1)
     shuffled = not fresh_minibatches(subject) and (size or 0) > MOST_SHUFFLED
     gradient = GradientChoice() if shuffled else runs.settings.gradient
-    drawn = size is not None and c.gradient.kind not in ("full", "additive") and not shuffled
+    drawn = size is not None and c.gradient.estimator.draws_data and not shuffled
     first = length
     if drawn:
         per_step = max(1, subject.scheme.minibatches)
         most = fewest(partial(minibatch_bits, subject), LENGTH * per_step, wanted)
         first = max(length, -(-most // per_step) if most else 1)
-    fresh = drawn and c.gradient.kind in ("iid", "without-replacement")
+    fresh = drawn and c.gradient.estimator.fresh
     # The gradient of a quadratic potential is one matrix, whatever the number of the data.
     full = 1 if size is None or subject.target.quadratic else size
     visited = subject.target.dim * (c.gradient.batch if fresh else full)
@@ -87,9 +87,9 @@ def minibatch_bits(subject: Subject, count: int) -> float:
     assert size is not None
     if fresh_minibatches(subject):
         own = _log2_factorial(size) - _log2_factorial(c.batch) - _log2_factorial(size - c.batch)
-        return count * (own if c.kind == "without-replacement" else math.log2(size))
+        return count * (math.log2(size) if c.estimator.replaced else own)
     blocks = size // c.batch
-    epochs, rest = divmod(count, 2 * blocks if c.kind == "symmetric" else blocks)
+    epochs, rest = divmod(count, c.estimator.period(size, c.batch))
 
     def of_blocks(r: int) -> float:
         return _log2_factorial(size) - _log2_factorial(size - r * c.batch) - r * _log2_factorial(c.batch)

@@ -185,7 +185,7 @@ def _over_cycles(subject: Subject, answers: Answers, length: int) -> tuple[Certi
 
 def is_normal(subject: Subject) -> bool:
     """Is the state of this affine chain normal: no minibatches, and every draw normal?"""
-    if subject.configuration.gradient.kind not in ("full", "additive"):
+    if subject.configuration.gradient.estimator.draws_data:
         return False
     with flint.ctx.workprec(64):
         return all(law.normal for law, _ in subject.model.sources(fixed_step(subject.step)())[1])
@@ -252,25 +252,25 @@ def _unreached(subject: Subject) -> str | None:
         return f"the grids are those of one dimension, and the target has dim={subject.target.dim}"
     if gradient.clip is not None:
         return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"
-    if gradient.kind == "full":
+    if not gradient.estimator.noisy:
         return None
-    if gradient.kind not in ("iid", "without-replacement") or subject.scheme.state != ("theta",):
+    if not gradient.estimator.fresh or subject.scheme.state != ("theta",):
         return f"gradient.kind={gradient.kind!r}: the grids of the state ({', '.join(subject.scheme.state)}) do not take it"
-    count = _count(gradient.kind, subject.target, gradient.batch)
+    count = _count(gradient.estimator.replaced, subject.target, gradient.batch)
     if count > MOST_ESTIMATES:
         return f"gradient.batch={gradient.batch}: there are {count} different minibatches, above {MOST_ESTIMATES}"
     return None
 
 
-def _count(kind: str, target: Target, batch: int) -> int:
+def _count(replaced: bool, target: Target, batch: int) -> int:
     assert target.size is not None
-    return math.comb(target.size + batch - 1, batch) if kind == "iid" else math.comb(target.size, batch)
+    return math.comb(target.size + batch - 1, batch) if replaced else math.comb(target.size, batch)
 
 
 def estimates_of(subject: Subject) -> list[tuple[Fraction, Target]]:
     """The targets whose full gradients are the estimates of a step, with their probabilities; none for full gradients."""
     gradient, target = subject.configuration.gradient, subject.felt
-    if gradient.kind == "full":
+    if not gradient.estimator.noisy:
         return []
     data = target.data
     assert data is not None
@@ -281,12 +281,12 @@ def estimates_of(subject: Subject) -> list[tuple[Fraction, Target]]:
                 replace(target, data=data[np.array(chosen)]), Fraction(len(data), gradient.batch)
             ),
         )
-        for chosen, share in _minibatches(gradient.kind, len(data), gradient.batch)
+        for chosen, share in _minibatches(gradient.estimator.replaced, len(data), gradient.batch)
     ]
 
 
-def _minibatches(kind: str, size: int, batch: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-    if kind == "without-replacement":
+def _minibatches(replaced: bool, size: int, batch: int) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    if not replaced:
         for chosen in combinations(range(size), batch):
             yield chosen, Fraction(1, math.comb(size, batch))
         return

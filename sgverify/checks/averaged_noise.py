@@ -47,7 +47,7 @@ def averaged_noise(subject: Subject, order: LocalOrder) -> dict[str, Any]:
             found["here"]["V"] = [[float(v) for v in row] for row in covariance.tolist()]
         return found
     here: dict[str, Any] = {"kind": table.kind, **{_name(k): _shown(value) for k, value in moments.items()}}
-    if table.kind in ("reshuffle", "symmetric"):
+    if table.estimator.exchangeable:
         here["note"] = "of one minibatch; those of an epoch depend on one another, which no local order sees"
     here["leading"] = [
         term.with_moment(f"({_brief(value)})")

@@ -25,7 +25,10 @@ def unbiased(subject: Subject) -> bool:
     On a quadratic target both are affine, and compared exactly. A clipped gradient counts as biased: it is unbiased
     only while no datum is clipped, and no computation here bounds the gradients of all states.
     """
-    if subject.configuration.gradient.clip is not None:
+    if (
+        subject.configuration.gradient.clip is not None
+        or not subject.configuration.gradient.estimator.unbiased
+    ):
         return False
     if subject.felt is subject.target:
         return True

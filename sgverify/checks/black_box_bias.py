@@ -372,7 +372,7 @@ def _refuse(subject: TorchSubject) -> None:
         raise _NotReadError(
             f"the potential of target.name={subject.configuration.target.name!r} is not quadratic"
         )
-    if gradient.kind != "full" or gradient.clip is not None:
+    if gradient.estimator.noisy or gradient.clip is not None:
         raise _NotReadError(f"gradient.kind={gradient.kind!r}: it is read under full gradients alone")
 
 

@@ -22,6 +22,7 @@ from sgverify.exact.affine.gradient_noise import gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.ball import column, number
 from sgverify.exact.exchange.energy_variance import CONTROL, FULL, HERE, MEANS, Share, ages, reduced_variance
+from sgverify.gradients import IID, WITHOUT_REPLACEMENT
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
 from sgverify.schemes.composites.exchange_rules import reduced_energy
@@ -165,7 +166,7 @@ def _by_batch(subject: Subject, ladder: Ladder, combined: Share, h: list[arb]) -
 
 
 def _replica(subject: Subject, temperature: Fraction, batch: int, combined: Share) -> Replica:
-    kind = "iid" if subject.configuration.gradient.kind in ("iid", "svrg") else "without-replacement"
+    kind = (IID if subject.configuration.gradient.estimator.energies_replaced else WITHOUT_REPLACEMENT).name
     noise = gradient_noise(GradientTable(kind=kind, batch=batch), subject.target).covariance
     dim = subject.target.dim
     spread = arb_mat(dim, dim) if noise is None else arb_mat(noise)

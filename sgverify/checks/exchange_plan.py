@@ -43,8 +43,8 @@ class Plan:
     @property
     def exact(self) -> bool:
         """Whether swaps compare energies of all data."""
-        kind = self.subject.configuration.gradient.kind
-        return self.table.energies == "exact" or kind in ("full", "additive")
+        estimator = self.subject.configuration.gradient.estimator
+        return self.table.energies == "exact" or not estimator.draws_data
 
     @property
     def controlled(self) -> bool:

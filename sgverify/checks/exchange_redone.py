@@ -176,7 +176,7 @@ def _share(plan: Plan) -> float:
     c, table = plan.subject.configuration, plan.table
     if table.variance == "repeated" or (table.variance is None and c.gradient.batch == 1):
         return 1.0
-    replaced = c.gradient.kind in ("iid", "svrg")
+    replaced = c.gradient.estimator.energies_replaced
     return (1.0 if replaced else 1 - c.gradient.batch / (plan.subject.target.size or 1)) / c.gradient.batch
 
 

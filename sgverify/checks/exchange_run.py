@@ -53,7 +53,7 @@ def check_exchange_run(subject: Subject, claim: Claim) -> Evidence:
     table = given.model_copy(
         update={"every": min(given.every, LONGEST - 1), "refresh": min(wanted.period, LONGEST)}
     )
-    noisy = c.gradient.kind not in ("full", "additive")
+    noisy = c.gradient.estimator.draws_data
     chains = chains_needed(cast(int, subject.target.size), c.gradient.batch, CHAINS) if noisy else CHAINS
     settings = Settings.of(
         c,

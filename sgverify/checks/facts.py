@@ -96,7 +96,7 @@ def _energy_noise(subject: Subject) -> str:
     """`none` where energies are exact, `linear` where their noise is linear in theta, `other` elsewhere."""
     exchange = subject.configuration.exchange
     exact = exchange is not None and exchange.energies == "exact"
-    if exact or subject.configuration.gradient.kind in ("full", "additive"):
+    if exact or not subject.configuration.gradient.estimator.draws_data:
         return "none"
     return "linear" if subject.target.common_curvature else "other"
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from sgverify.checks.subject import Subject
 from sgverify.exact.gradient_parts import GradientParts, gradient_parts
+from sgverify.gradients import (
+    CentredGradient,
+    GradientEstimator,
+    MinibatchGradient,
+    SnapshotGradient,
+    TableGradient,
+)
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.black_box import gradients_by_datum
 from sgverify.samplers.enumeration import MOST_POSITIONS, Scripted, every_sequence, resolution_of
@@ -25,13 +33,6 @@ MOST_SEQUENCES = 65_000
 
 LARGEST = 5000
 """Data that are visited one by one at most; of more, the first ones."""
-
-BLOCKS = ("reshuffle", "symmetric")
-REPLACED = ("iid", "svrg", "saga", "control-variate")
-"""Estimators whose minibatches are drawn with replacement."""
-
-CARRYING = ("svrg", "saga")
-"""Estimators that keep something of the steps before."""
 
 _STATES = (0.7, -1.3)
 """Where gradients are compared: so many standard deviations of the posterior off its mean, the odd coordinates by half of it."""
@@ -85,11 +86,12 @@ def problems(subject: Subject) -> list[Problem]:
         table = gradient.model_copy(update={"batch": batch, **more})
         return Problem(_first_data(target, size), table, tuple(scripted), numbers, tuple(decided))
 
-    if gradient.kind in BLOCKS:
+    estimator = gradient.estimator
+    if estimator.exchangeable:
         if resolution_of(size) ** (size - 1) * target.dim > MOST_SEQUENCES:
             size, batch = 3, 1
         batch = size if whole else batch
-        sweeps = 2 if gradient.kind == "symmetric" else 1
+        sweeps = estimator.sweeps
         blocks = sweeps * size // batch
         found = [problem(size, batch, range(max(1, size - 1)), blocks, range(blocks))]
         if whole:
@@ -98,14 +100,8 @@ def problems(subject: Subject) -> list[Problem]:
     if resolution_of(size) ** (size if whole else batch) * target.dim > MOST_SEQUENCES:
         size, batch = 3, min(batch, 2)
     batch = size if whole else batch
-    more, count = {}, 2
-    if gradient.kind == "svrg":
-        refresh = min(gradient.refresh or 2, 2)
-        more, count = {"refresh": refresh}, (refresh + 2) * per_step
-    if gradient.kind == "saga":
-        # Past the step at which the sum of the table is taken anew.
-        count = (-(-size // batch) + 2) * per_step
-    count = min(count, MOST_POSITIONS // batch)
+    more, steps = followed(estimator, gradient, -(-size // batch))
+    count = min(steps * per_step if steps else 2, MOST_POSITIONS // batch)
     return [problem(size, batch, range(q * batch, (q + 1) * batch), count, [q], **more) for q in range(count)]
 
 
@@ -149,7 +145,7 @@ def states(subject: Subject) -> list[np.ndarray]:
 
 def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
     """Where the chains are at the start of a step: at one point, but where something is kept of the way."""
-    if gradient.kind not in CARRYING:
+    if not gradient.estimator.memory:
         return lambda step: theta
     spread = subject.target.spread_float64(subject.configuration.temperature)
     return lambda step: theta + 0.25 * step * spread
@@ -166,33 +162,80 @@ def own_code(target: Target) -> bool:
     return isinstance(target.prior, OwnPotential)
 
 
-def remembered(
-    target: Target,
-    gradient: Any,
-    where: Callable[[int], np.ndarray],
-    step: int,
-    seen: Sequence[Sequence[int]],
-) -> tuple[list[GradientParts], np.ndarray | None]:
-    """The parts at where(step), then those elsewhere that the estimate uses, and what is subtracted datum by datum.
+@dataclass(frozen=True, eq=False)
+class History:
+    """A run up to `step`: where its steps began, and the data that the steps before have `seen`, a list for each."""
 
-    The gradients at the snapshot, at the centre, or where each datum was last drawn: `seen` holds the data of the steps
-    0, ..., step - 1. None where nothing is subtracted, else shape (N, d).
+    target: Target
+    gradient: Any
+    where: Callable[[int], np.ndarray]
+    step: int
+    seen: Sequence[Sequence[int]]
+
+    def parts(self, theta: np.ndarray) -> GradientParts:
+        """The parts of the gradient at theta."""
+        return parts_at(self.target, theta, self.gradient)
+
+
+@singledispatch
+def followed(estimator: GradientEstimator, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    """Settings of an enumerated problem, and the steps that it is followed for; 0 where two minibatches show all there is.
+
+    `sweep`: the steps that see as many data as there are.
     """
-    parts = [parts_at(target, where(step), gradient)]
-    if gradient.kind == "svrg":
-        refresh = gradient.refresh or -(-len(parts[0].data) // int(gradient.batch))
-        parts.append(parts_at(target, where(step - step % refresh), gradient))
-        return parts, parts[1].data
-    if gradient.kind == "control-variate":
-        parts.append(parts_at(target, target.location_float64(1.0), gradient))
-        return parts, parts[1].data
-    if gradient.kind != "saga":
-        return parts, None
-    parts += [parts_at(target, where(k), gradient) for k in range(max(1, step))]
-    table = parts[1].data.copy()
-    for own, data in zip(parts[1:], seen, strict=False):
+    return {}, 0
+
+
+@followed.register
+def _(estimator: SnapshotGradient, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    refresh = min(gradient.refresh or 2, 2)
+    return {"refresh": refresh}, refresh + 2
+
+
+@followed.register
+def _(estimator: TableGradient, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    # Past the step at which the sum of the table is taken anew.
+    return {}, sweep + 2
+
+
+@singledispatch
+def elsewhere(estimator: GradientEstimator, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    """The gradients elsewhere that an estimate uses, and what it subtracts of each datum's, shape (N, d); None for nothing.
+
+    An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i).
+    """
+    raise NotImplementedError(
+        f"{type(estimator).__name__} registers nothing that its estimates are held against"
+    )
+
+
+@elsewhere.register
+def _(estimator: MinibatchGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    return [], None
+
+
+@elsewhere.register
+def _(estimator: SnapshotGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    assert run.target.size is not None
+    refresh = run.gradient.refresh or -(-run.target.size // int(run.gradient.batch))
+    there = run.parts(run.where(run.step - run.step % refresh))
+    return [there], there.data
+
+
+@elsewhere.register
+def _(estimator: CentredGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    there = run.parts(run.target.location_float64(1.0))
+    return [there], there.data
+
+
+@elsewhere.register
+def _(estimator: TableGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    """Where each datum was last drawn; the table starts with all data at the first state."""
+    there = [run.parts(run.where(k)) for k in range(max(1, run.step))]
+    table = there[0].data.copy()
+    for own, data in zip(there, run.seen, strict=False):
         table[list(data)] = own.data[list(data)]
-    return parts, table
+    return there, table
 
 
 def _settings(subject: Subject, gradient: Any, chains: int) -> Settings:

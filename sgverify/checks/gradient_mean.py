@@ -11,16 +11,15 @@ from flint import fmpq
 
 from sgverify.checks.additive_noise import additive_defect
 from sgverify.checks.gradient_cases import (
-    BLOCKS,
-    REPLACED,
+    History,
     Problem,
     at_step,
+    elsewhere,
     ensemble_of,
     own_code,
     parts_at,
     plain_ensemble,
     problems,
-    remembered,
     states,
     visited,
 )
@@ -36,6 +35,7 @@ from sgverify.exact.cumulants import multi_indices
 from sgverify.exact.gradient_parts import GradientParts
 from sgverify.exact.minibatch import MinibatchNoise, block_covariances, with_replacement, without_replacement
 from sgverify.exact.transfer.hermite import EXTENDED
+from sgverify.gradients import FULL
 from sgverify.rates import Judgement
 from sgverify.samplers.enumeration import estimates, minibatches_of
 
@@ -64,7 +64,7 @@ def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
     method = "exact"
     try:
         defect = _deterministic_defect(subject, certificate)
-        if defect is None and subject.configuration.gradient.kind not in ("full", "additive"):
+        if defect is None and subject.configuration.gradient.estimator.draws_data:
             seed = run_seed(subject, CHECK)
             defect, sampled = index_stream(subject, seed, share_of(subject).point_null)
             certificate["indices"] = sampled
@@ -72,6 +72,8 @@ def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
     except DefinitionError as error:
         reason = f"the derivatives of the potential are not read off its definition: {error}"
         return unsettled(subject, claim, CHECK, reason)
+    except NotImplementedError as error:
+        return unsettled(subject, claim, CHECK, str(error))
     if defect is not None:
         judgement = Judgement("violates", False, defect)
     else:
@@ -80,16 +82,16 @@ def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
 
 
 def _conforms(subject: Subject, certificate: dict[str, Any]) -> str:
-    kind = subject.configuration.gradient.kind
+    estimator = subject.configuration.gradient.estimator
     full = "autograd's gradient is the exact one, up to rounding"
     if own_code(subject.target):
         full = (
             "autograd's gradient is the slope of the values of one's own code, to 0.1 % by differences, and the running one is it "
             "up to rounding; whether the code is the posterior that was meant is not asked"
         )
-    if kind == "full":
+    if not estimator.noisy:
         return full
-    if kind == "additive":
+    if not estimator.draws_data:
         return (
             f"{full}; the noise is linear in its normal draws, with mean 0 and the configured covariance, fresh at every "
             "evaluation"
@@ -108,9 +110,9 @@ def _deterministic_defect(subject: Subject, certificate: dict[str, Any]) -> str 
         return wrong
     for wrong in _full_defects(subject):
         return wrong
-    if gradient.kind == "full":
+    if not gradient.estimator.noisy:
         return None
-    if gradient.kind == "additive":
+    if not gradient.estimator.draws_data:
         return additive_defect(subject, ROUNDINGS * EPSILON[subject.configuration.dtype])
     certificate["enumerated"] = []
     for problem in problems(subject):
@@ -137,7 +139,7 @@ def _hoists(subject: Subject) -> tuple[bool, ...]:
 def _full_defects(subject: Subject) -> Iterator[str]:
     """Autograd of the potential against forward differentiation in long double."""
     target = visited(subject)
-    gradient = subject.configuration.gradient.model_copy(update={"kind": "full"})
+    gradient = subject.configuration.gradient.model_copy(update={"kind": FULL.name})
     for hoist in _hoists(subject):
         ensemble = plain_ensemble(subject, target, gradient, 1, hoist=hoist)
         for theta in states(subject):
@@ -162,23 +164,24 @@ def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta:
     where = at_step(subject, theta, problem.gradient)
     values = estimates(ensemble, problem.numbers, where)
     per_step = max(1, subject.scheme.minibatches)
-    size, batch = problem.size, int(problem.gradient.batch)
+    size, batch, estimator = problem.size, int(problem.gradient.batch), problem.gradient.estimator
     deviations = []
     for number in range(problem.numbers):
         if number not in problem.decided:
             # What a table keeps of a minibatch, later steps may see.
             later = number // per_step > problem.decided[0] // per_step
-            may = later and problem.gradient.kind == "saga"
+            may = later and estimator.remembers_minibatches
             if not may and np.ptp(values[number], axis=0).any():
                 return f"minibatch {number + 1} of a run depends on the random numbers of minibatch {problem.decided[0] + 1}"
             continue
         step = number // per_step
         # The words before those of this minibatch are 0: so are the data that they stand for.
         seen = [[0] * per_step * batch] * step
-        parts, kept = remembered(problem.target, problem.gradient, where, step, seen)
-        vectors = parts[0].data if kept is None else parts[0].data - kept
-        allowed = _tolerance(subject, parts, size, batch)
-        full = parts[0].full
+        run = History(problem.target, problem.gradient, where, step, seen)
+        here, (there, kept) = run.parts(where(step)), elsewhere(estimator, run)
+        vectors = here.data if kept is None else here.data - kept
+        allowed = _tolerance(subject, [here, *there], size, batch)
+        full = here.full
         found = values[number]
         # Summed in long double, so that the number of draws adds no rounding.
         mean = found.astype(EXTENDED).mean(0)
@@ -189,9 +192,7 @@ def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta:
                 f"{_shown(full)}"
             )
         exact = [tuple(Fraction(*x.as_integer_ratio()) * size for x in row[:COORDINATES]) for row in vectors]
-        noise = (with_replacement if problem.gradient.kind in REPLACED else without_replacement)(
-            exact, batch, order=3
-        )
+        noise = (with_replacement if estimator.replaced else without_replacement)(exact, batch, order=3)
         deviation = (found - full)[:, :COORDINATES]
         deviations.append((deviation, allowed[:COORDINATES], exact))
         wrong = _moment_defect(deviation, allowed[:COORDINATES], noise)
@@ -222,15 +223,15 @@ def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchN
 
 def _joint_defect(problem: Problem, deviations: list[Any]) -> str | None:
     """Covariances of two blocks of a run: V or -V n/(N - n) for those of one permutation, 0 for those of two."""
-    kind, blocks = problem.gradient.kind, problem.blocks
-    period = blocks * (2 if kind == "symmetric" else 1)
+    gradient = problem.gradient
+    period = gradient.estimator.period(problem.size, int(gradient.batch))
     for later in range(len(deviations)):
         for earlier in range(later):
             (one, near, exact), (two, close, _) = deviations[earlier], deviations[later]
             within, across = block_covariances(exact, int(problem.gradient.batch))
             expected = np.zeros((one.shape[1],) * 2)
             if earlier // period == later // period:
-                mirrored = kind == "symmetric" and earlier % period + later % period == period - 1
+                mirrored = gradient.estimator.sweeps == 2 and earlier % period + later % period == period - 1
                 expected = np.array((within if mirrored else across).tolist(), dtype=object)
                 expected = np.vectorize(_float)(expected)
             found = one.T @ two / len(one)
@@ -241,7 +242,7 @@ def _joint_defect(problem: Problem, deviations: list[Any]) -> str | None:
                 i, j = np.unravel_index(np.argmax(np.abs(found - expected) - bound), found.shape)
                 return (
                     f"over all draws of {problem}: minibatches {earlier + 1} and {later + 1} of a run have the covariance "
-                    f"{found[i, j]:.10g}, and {kind} asks for {expected[i, j]:.10g}"
+                    f"{found[i, j]:.10g}, and {gradient.kind} asks for {expected[i, j]:.10g}"
                 )
     return None
 
@@ -252,7 +253,7 @@ def _configured_defect(subject: Subject) -> str | None:
     gradient, size = subject.configuration.gradient, target.size
     assert size is not None
     batch = min(gradient.batch, size)
-    if gradient.kind in BLOCKS and size % batch:
+    if gradient.estimator.exchangeable and size % batch:
         return None
     gradient = gradient.model_copy(update={"batch": batch})
     per_step = max(1, subject.scheme.minibatches)
@@ -261,7 +262,7 @@ def _configured_defect(subject: Subject) -> str | None:
             subject, target, gradient, 2, hoist=hoist, seed=run_seed(subject, "estimates")
         )
         where = at_step(subject, states(subject)[0], gradient)
-        numbers = (1 if gradient.kind != "saga" else STEPS_OF_TABLES) * per_step + 1
+        numbers = (STEPS_OF_TABLES if gradient.estimator.remembers_minibatches else 1) * per_step + 1
         values = estimates(ensemble, numbers, where)
         drawn = minibatches_of(ensemble, numbers + per_step)
         for number in range(numbers):
@@ -270,11 +271,12 @@ def _configured_defect(subject: Subject) -> str | None:
                 seen = [
                     drawn[k * per_step : (k + 1) * per_step, :, chain].ravel().tolist() for k in range(step)
                 ]
-                parts, kept = remembered(target, gradient, where, step, seen)
-                base, vectors = parts[0].prior, parts[0].data
+                run = History(target, gradient, where, step, seen)
+                here, (there, kept) = run.parts(where(step)), elsewhere(gradient.estimator, run)
+                base, vectors = here.prior, here.data
                 if kept is not None:
                     base, vectors = base + kept.sum(0), vectors - kept
-                allowed = _tolerance(subject, parts, size, batch)
+                allowed = _tolerance(subject, [here, *there], size, batch)
                 expected = base + vectors[drawn[number, :, chain]].sum(0) * size / batch
                 value = values[number][chain]
                 if not np.all(np.abs(value - expected) <= allowed):

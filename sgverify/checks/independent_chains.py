@@ -183,8 +183,8 @@ def _of_chains(
 def _sweep(subject: Subject) -> int:
     """Minibatches from one permutation of the data to the next."""
     assert subject.target.size is not None
-    blocks = subject.target.size // subject.configuration.gradient.batch
-    return 2 * blocks if subject.configuration.gradient.kind == "symmetric" else blocks
+    gradient = subject.configuration.gradient
+    return gradient.estimator.period(subject.target.size, gradient.batch)
 
 
 def _evidence(

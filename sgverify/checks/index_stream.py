@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.gradient_cases import BLOCKS, REPLACED, plain_ensemble
+from sgverify.checks.gradient_cases import plain_ensemble
 from sgverify.checks.subject import Subject
 from sgverify.samplers.enumeration import minibatches_of
 
@@ -31,8 +31,8 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
     """
     gradient, size = subject.configuration.gradient, subject.target.size
     assert size is not None
-    kind = gradient.kind
-    if kind in BLOCKS and size > MOST_SHUFFLED:
+    estimator = gradient.estimator
+    if estimator.exchangeable and size > MOST_SHUFFLED:
         return None, {
             "certain": True,
             "not_looked_at": f"{size} data, more than the {MOST_SHUFFLED} that are shuffled here",
@@ -42,11 +42,11 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
     facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
     if drawn.min() < 0 or drawn.max() >= size:
         return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
-    if kind not in REPLACED:
+    if not estimator.replaced:
         ordered = np.sort(drawn, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
-            return f"a minibatch of kind {kind} holds a datum twice", facts
-    if kind in BLOCKS:
+            return f"a minibatch of kind {gradient.kind} holds a datum twice", facts
+    if estimator.exchangeable:
         wrong = _block_defect(subject, seed, size)
         if wrong or size == gradient.batch:
             return wrong, facts
@@ -81,7 +81,7 @@ def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
     gradient = subject.configuration.gradient
     batch = gradient.batch
     wanted = -(-min(MOST_DRAWS, expected * size) // batch)
-    if gradient.kind in BLOCKS:
+    if gradient.estimator.exchangeable:
         ensemble = plain_ensemble(subject, subject.target, gradient, SHUFFLED_CHAINS, hoist=True, seed=seed)
         half = minibatches_of(ensemble, -(-size // batch // 2))
         # The first half of a permutation: one draw without replacement.
@@ -93,14 +93,13 @@ def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
 def _block_defect(subject: Subject, seed: int, size: int) -> str | None:
     """Two epochs of a few chains: each datum once in each, there and back, and another permutation in the second."""
     gradient = subject.configuration.gradient
-    kind, blocks = gradient.kind, size // gradient.batch
-    sweeps = 2 if kind == "symmetric" else 1
+    sweeps, blocks = gradient.estimator.sweeps, size // gradient.batch
     ensemble = plain_ensemble(subject, subject.target, gradient, 2, hoist=True, seed=seed)
     drawn = minibatches_of(ensemble, 2 * sweeps * blocks)
     for epoch in range(2):
         there = drawn[epoch * sweeps * blocks :][:blocks]
         if (np.sort(there.reshape(size, -1), axis=0) != np.arange(size)[:, None]).any():
-            return f"epoch {epoch + 1} of {kind} does not use every one of the {size} data once"
+            return f"epoch {epoch + 1} of {gradient.kind} does not use every one of the {size} data once"
         back = drawn[epoch * sweeps * blocks + blocks :][:blocks]
         if sweeps == 2 and (np.sort(back[::-1], axis=1) != np.sort(there, axis=1)).any():
             return f"the sweep back of epoch {epoch + 1} is not the sweep there in reverse"

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.checks.gradient_cases import REPLACED
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
@@ -29,9 +28,9 @@ def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int 
     """The gradient estimate of the configuration, on minibatches that depend on `seed` alone; on all data without."""
     choice = subject.configuration.gradient
     batches: list[list[int]] = []
-    if seed is not None and choice.kind not in ("full", "additive") and subject.target.size is not None:
+    if seed is not None and choice.estimator.draws_data and subject.target.size is not None:
         chosen = torch.Generator().manual_seed(seed)
-        size, replaced = subject.target.size, choice.kind in REPLACED
+        size, replaced = subject.target.size, choice.estimator.replaced
         for _ in range(MOST_MINIBATCHES):
             drawn = (
                 torch.randint(size, (choice.batch,), generator=chosen)

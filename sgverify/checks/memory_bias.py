@@ -107,5 +107,5 @@ def order_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
 
 def _asked(subject: Subject) -> bool:
     gradient = subject.configuration.gradient
-    exact = gradient.kind == "full" and gradient.clip is None and gradient.scale == 1
+    exact = not gradient.estimator.noisy and gradient.clip is None and gradient.scale == 1
     return bool(subject.scheme.memory) and exact

@@ -35,7 +35,7 @@ def answers_with_closure(subject: Subject, quantity: str) -> Answers | ClosureAn
 def closure_answers(subject: Subject) -> ClosureAnswers:
     """The answers from closed moments; raises `NotClosedError` where they do not close."""
     gradient = subject.configuration.gradient
-    if gradient.kind != "full" or gradient.clip is not None:
+    if gradient.estimator.noisy or gradient.clip is not None:
         raise NotClosedError("the moments are followed for full gradients that are not clipped")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
     moments = close_moments(subject.scheme, subject.felt, subject.observable, parameters)

@@ -13,15 +13,10 @@ def noise_certificate(subject: Subject) -> dict[str, Any]:
     """What the gradient noise adds to the local order, where the order was proved; and where there is none."""
     order, noise = subject.order, subject.noise
     said = {}
-    if noise.refresh is not None and subject.target.common_curvature and noise.minibatch is None:
+    cancelled = subject.configuration.gradient.estimator.cancelled
+    if cancelled and subject.target.common_curvature and noise.minibatch is None:
         said["gradient_noise"] = (
-            "none: every datum has the same Hessian, so the minibatch cancels from the change since the snapshot, and SVRG "
-            "gradients are full gradients here"
-        )
-    if noise.kind == "control-variate" and subject.target.quadratic and noise.minibatch is None:
-        said["gradient_noise"] = (
-            "none: every datum has the same Hessian, so the minibatch cancels from the change since the centre, and its "
-            "gradients are full gradients here"
+            f"none: every datum has the same Hessian, so the minibatch cancels from {cancelled} are full gradients here"
         )
     if isinstance(order, NotExpandableError):
         return said

@@ -51,9 +51,6 @@ RATIO, UNIT = 2.0 ** (BITS - 53), 2.0**-53
 GROWN = 1e6
 """A state that grows so many times in a few steps diverges: any bound of its roundings would be as large as it."""
 
-CARRYING = {"svrg": "a snapshot", "saga": "a table of gradients"}
-"""Estimators whose estimate depends on the steps before, and what they keep of them."""
-
 MOST_WORK = 4_000_000
 """Data times states at most that are visited in long double."""
 
@@ -76,12 +73,12 @@ def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
     their like. Gradients in long double come from Taylor polynomials of the potential, on any target.
     """
     c = subject.configuration
-    if c.gradient.kind in CARRYING:
+    if c.gradient.estimator.memory:
         return unsettled(
             subject,
             claim,
             CHECK,
-            f"gradient.kind={c.gradient.kind!r} carries {CARRYING[c.gradient.kind]} from step to step, so that a step has no "
+            f"gradient.kind={c.gradient.kind!r} carries {c.gradient.estimator.memory} from step to step, so that a step has no "
             "law of its own",
             "not-applicable",
         )
@@ -187,7 +184,7 @@ def _definition(
             plan.minibatches,
             scale=c.gradient.scale,
             clip=c.gradient.clip,
-            centre=subject.target.location_float64(1.0) if c.gradient.kind == "control-variate" else None,
+            centre=subject.target.location_float64(1.0) if c.gradient.estimator.centred else None,
         ),
         parameters={"T": c.temperature, "D": c.friction},
         dim=subject.target.dim,
@@ -211,7 +208,7 @@ def _rounding(
     """
     gradient = LongDoubleGradient(subject.target, scale=subject.configuration.gradient.scale)
     # A control variate sums at two places more.
-    sums = 3 if subject.configuration.gradient.kind == "control-variate" else 1
+    sums = 3 if subject.configuration.gradient.estimator.centred else 1
     summed = sums * plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
     # Draws of the second step: the nodes of the first are 0 in most places.
     later = replace(plan, draws=plan.draws[1:])

@@ -105,7 +105,7 @@ class Subject:
         """The step as the exact engines read it: prior and likelihood by what they are on this target, where it is simple."""
         if not (self.scheme.census.parts or self.scheme.starts.parts):
             return self.scheme
-        prior = prior_part(self.felt, noisy=self.configuration.gradient.kind == "additive")
+        prior = prior_part(self.felt, noisy=self.configuration.gradient.estimator.each_evaluation)
         return self.scheme if prior is None else with_prior(self.scheme, prior)
 
     @cached_property
@@ -276,7 +276,7 @@ class Subject:
     def validate(self) -> None:
         """Meet every error that the configuration alone can cause, before anything is computed."""
         _ = self.observable, self.metric
-        if self.configuration.gradient.kind not in ("full", "additive"):
+        if self.configuration.gradient.estimator.draws_data:
             check_minibatch(self.configuration.gradient, self.target)
         if self.configuration.gradient.clip is not None:
             check_likelihood(self.target, f"gradient.clip={self.configuration.gradient.clip!r}")
@@ -308,8 +308,9 @@ class Subject:
         """Why one step is not affine in the state on this target, as words for a reader; None where it is."""
         if not self.target.quadratic:
             return f"the potential of target.name={self.configuration.target.name!r} is not quadratic"
-        if self.configuration.gradient.kind == "saga":
-            return "gradient.kind='saga': no exact engine takes its table of N gradients along"
+        if not self.noise.known:
+            gradient = self.configuration.gradient
+            return f"gradient.kind={gradient.kind!r}: {gradient.estimator.unread or 'no exact engine reads its noise'}"
         if self.configuration.gradient.clip is not None:
             return f"gradient.clip={self.configuration.gradient.clip!r}: a clipped gradient is not affine in the state"
         try:

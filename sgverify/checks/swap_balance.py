@@ -76,7 +76,7 @@ def imbalances(subject: CompositeSubject) -> dict[str, arb]:
     choice, c, found = _choice(subject), subject.configuration, {}
     T = [Fraction(repr(c.temperature)) * Fraction(repr(float(value))) for value in choice.ladder]
     F = Fraction(repr(float(choice.correction)))
-    noisy = c.gradient.kind not in ("full", "additive") and choice.energies != "exact"
+    noisy = c.gradient.estimator.draws_data and choice.energies != "exact"
     with flint.ctx.workprec(BITS):
         for k, (cold, hot) in enumerate(pairwise(T)):
             for u, s in product(DIFFERENCES, VARIANCES if noisy else VARIANCES[:1]):

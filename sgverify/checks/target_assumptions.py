@@ -30,19 +30,15 @@ def check_dissipativity(subject: Subject, claim: Claim) -> Evidence:
 
 def check_noise_growth(subject: Subject, claim: Claim) -> Evidence:
     """E |g - grad U|^2 <= 2 delta (C^2 |x|^2 + Phi^2), delta < 1: decided where every datum has a quadratic energy."""
-    kind = subject.configuration.gradient.kind
-    if kind == "full":
+    gradient = subject.configuration.gradient
+    kind, batch = gradient.kind, gradient.batch
+    if not gradient.estimator.noisy:
         judgement = Judgement("conforms", False, "full gradients have no noise")
-    elif kind == "additive":
+    elif not gradient.estimator.draws_data:
         judgement = Judgement(
             "conforms", False, "additive noise has the same covariance everywhere: delta = 0"
         )
-    elif (
-        kind in ("iid", "without-replacement")
-        and subject.target.quadratic
-        and subject.configuration.gradient.clip is None
-    ):
-        batch = subject.configuration.gradient.batch
+    elif gradient.estimator.fresh and subject.target.quadratic and gradient.clip is None:
         judgement = Judgement(
             "conforms",
             False,

@@ -98,7 +98,7 @@ class TorchSubject(Subject):
                 "float64; leave it out (the check dtype runs a step in float32 too)"
             )
         gradient = self.configuration.gradient
-        if gradient.kind not in ("full", "additive"):
+        if gradient.estimator.draws_data:
             check_minibatch(gradient, self.target)
         if gradient.clip is not None:
             check_likelihood(self.target, f"gradient.clip={gradient.clip!r}")

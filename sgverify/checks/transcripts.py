@@ -8,11 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.gradient_cases import REPLACED
 from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
-from sgverify.exact.affine.gradient_noise import BLOCKS
 from sgverify.rates.whiteness import bounded_by_normal
 from sgverify.samplers import Fixed, Power, Row, Settings
 from sgverify.samplers.transcript import Transcript, transcribe
@@ -140,14 +138,14 @@ def minibatches_of(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
     if parts[0] is None or subject.target.size == 1:
         return None
     c = subject.configuration.gradient
-    if c.kind not in REPLACED and c.batch == subject.target.size:
+    if not c.estimator.replaced and c.batch == subject.target.size:
         return None
     return np.concatenate([part[:, :, row] for part in parts if part is not None], axis=-1)
 
 
 def fresh_minibatches(subject: Subject) -> bool:
     """Whether every minibatch is drawn anew, and none is what others of an epoch have left."""
-    return subject.configuration.gradient.kind not in BLOCKS
+    return not subject.configuration.gradient.estimator.exchangeable
 
 
 def sides(subject: Subject, minibatches: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ def _why_not(subject: Subject) -> str | None:
     gradient, state = subject.configuration.gradient, subject.scheme.dynamics.state
     if state not in ENGINES:
         return f"there is none for the state ({', '.join(state)})"
-    if gradient.kind != "full":
+    if gradient.estimator.noisy:
         return f"gradient.kind={gradient.kind!r}: the grids are those of full gradients"
     if gradient.clip is not None:
         return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"

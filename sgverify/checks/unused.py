@@ -8,8 +8,9 @@ from typing import Any
 
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.subject import Subject
-from sgverify.configuration.kinds import FALLING, GRADIENT_KINDS, SCHEDULE_KINDS
+from sgverify.configuration.kinds import FALLING, SCHEDULE_KINDS
 from sgverify.errors import ConfigurationError
+from sgverify.gradients import READERS
 from sgverify.schemes.composites import ReplicaExchange
 from sgverify.schemes.torch_step import TorchStep
 
@@ -46,7 +47,7 @@ def refuse_unused(subject: Subject, question: str) -> None:
     schemes or questions read, such as the friction, may stand in a file for all of them.
     """
     c = subject.configuration
-    _refuse_foreign(c.gradient, "gradient", GRADIENT_KINDS, (c.gradient.kind,), question)
+    _refuse_foreign(c.gradient, "gradient", READERS, (c.gradient.kind,), question)
     _refuse_foreign(c.schedule, "schedule", SCHEDULE_KINDS, _schedules(subject, question), question)
     _refuse_metric(subject)
     _refuse_device(subject)
@@ -139,7 +140,7 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
     """Settings of an ingredient that the scheme has not."""
     c, scheme = subject.configuration, subject.scheme
     name = subject.reference
-    if c.gradient.kind not in GRADIENT_KINDS["batch"] and "kind" in c.gradient.model_fields_set:
+    if not c.gradient.estimator.draws_data and "kind" in c.gradient.model_fields_set:
         yield "gradient.batch", f"gradient.kind={c.gradient.kind!r} takes all data"
     if "D" not in (*scheme.parameters, *scheme.dynamics.parameters):
         yield "friction", f"{name} has no friction D"

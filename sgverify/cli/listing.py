@@ -22,9 +22,13 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
         return [_row(target.name, target.summary, target.source) for target in TARGETS.values()]
     if kind == "gradients":
-        from sgverify.configuration.kinds import GRADIENTS
+        from sgverify.gradients import ESTIMATORS
 
-        return _kinds("gradient", GRADIENTS)
+        told = {
+            name: "; ".join(filter(None, (estimator.summary, estimator.source)))
+            for name, estimator in ESTIMATORS.items()
+        }
+        return _kinds("gradient", told)
     if kind == "schedules":
         from sgverify.configuration.kinds import SCHEDULES
 

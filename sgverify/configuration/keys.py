@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from sgverify.configuration.kinds import GRADIENT_KINDS, SCHEDULE_KINDS
+from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.configuration.model import Configuration
+from sgverify.gradients import READERS
 
 KINDS_OF_TABLES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "gradient": GRADIENT_KINDS,
+    "gradient": READERS,
     "schedule": SCHEDULE_KINDS,
 }
 

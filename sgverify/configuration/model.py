@@ -2,94 +2,53 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-MOST_STEPS = 10**12
+from sgverify.gradients import ESTIMATORS, GradientEstimator
+from sgverify.targets.registry import DEFAULT_TARGET, constant_types
+from sgverify.values import (
+    MOST_STEPS,
+    Chance,
+    Count,
+    Exponent,
+    Finite,
+    Integer,
+    Length,
+    Positive,
+    Rows,
+    Share,
+    Whole,
+)
+
 MOST_PROOF_DIMENSION = 4
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError("a finite number, not NaN or infinity")
-    return value
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, bool | str):
-        raise ValueError("a number")
-    return value
-
-
-def _plain(value: Any) -> Any:
-    """An array as the lists that are stored; who has many data gives a file."""
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _whole(value: Any) -> Any:
-    """1e10 is how people write a length; it is taken as the whole number that it is."""
-    if isinstance(value, float) and math.isfinite(value) and value == int(value):
-        return int(value)
-    return value
-
-
-Finite = Annotated[float, BeforeValidator(_number), AfterValidator(_finite)]
-Positive = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0)]
-Count = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1)]
-Length = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=1, le=MOST_STEPS)]
-Chance = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=0.5)]
-Exponent = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, lt=1)]
-Share = Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(ge=0)]
-Numbers = Finite | list[Finite] | list[list[Finite]]
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TargetTable(_Table):
-    """The posterior; which keys apply depends on the name, and its builder checks them.
+class _Target(_Table):
+    """The posterior; which keys apply depends on the name, and its builder checks them. The constants are what targets declare.
 
     Data are numbers in `data`, or come from `file`: CSV (with or without a header), npy or npz. A relative path counts from
     the configuration file that holds it, else from the working directory. `columns` picks columns by name or number, the
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
     """
 
-    name: str = "gaussian-mean"
+    name: str = DEFAULT_TARGET
     dim: Count | None = None
-    precision: Numbers | None = None
-    mean: Finite | list[Finite] | None = None
     size: Count | None = None
-    data_seed: Annotated[int, BeforeValidator(_number), Field(ge=0)] | None = None
-    data: Annotated[list[Finite] | list[list[Finite]] | None, BeforeValidator(_plain)] = None
+    data_seed: Annotated[Integer, Field(ge=0)] | None = None
+    data: Rows = None
     file: str | None = None
     columns: list[str | int] | None = None
     key: str | None = None
     sha256: str | None = None
-    prior_precision: Numbers | None = None
-    prior_mean: Finite | list[Finite] | None = None
-    noise_precision: Numbers | None = None
-    height: Finite | None = None
-    width: Finite | None = None
-    tilt: Finite | list[Finite] | None = None
-    strength: Finite | None = None
-    weights: list[Finite] | None = None
-    means: list[Finite] | list[list[Finite]] | None = None
-    scales: Finite | list[Finite] | None = None
-    shape: Finite | list[Finite] | None = None
-    rate: Finite | list[Finite] | None = None
-    alpha: Finite | list[Finite] | None = None
-    beta: Finite | list[Finite] | None = None
-    concentration: Finite | list[Finite] | None = None
-    phi: Finite | None = None
-    sigma: Finite | None = None
-    confinement: Finite | None = None
-    averages: dict[str, Finite] | None = None
 
 
-class GradientTable(_Table):
+class _Gradient(_Table):
     """How a step estimates the gradient of U = prior + sum_i likelihood(x_i).
 
     The estimate is grad prior + scale N/n sum_{i in B} c(grad likelihood(x_i)), all data where the kind is `full` or
@@ -103,22 +62,52 @@ class GradientTable(_Table):
     centre, the target's location (Defazio et al. 2014; Baker et al. 2019).
     """
 
-    kind: Literal[
-        "full",
-        "iid",
-        "without-replacement",
-        "reshuffle",
-        "symmetric",
-        "svrg",
-        "saga",
-        "control-variate",
-        "additive",
-    ] = "full"
+    kind: Literal[tuple(ESTIMATORS)] = "full"  # type: ignore[valid-type]
     batch: Count = 10
-    covariance: Numbers = 1.0
-    scale: Positive = 1.0
-    clip: Positive | None = None
-    refresh: Count | None = None
+
+    @property
+    def estimator(self) -> GradientEstimator:
+        """What the kind names."""
+        return ESTIMATORS[self.kind]
+
+
+def _own_keys(*, of_data: bool) -> dict[str, tuple[Any, Any]]:
+    """The keys that estimators declare, of those that draw minibatches or of the others: (type, default)."""
+    chosen = [estimator for estimator in ESTIMATORS.values() if estimator.draws_data == of_data]
+    return {key: declared for estimator in chosen for key, declared in estimator.own_keys.items()}
+
+
+if TYPE_CHECKING:
+
+    class TargetTable(_Target):
+        """`_Target` with the constants that targets declare."""
+
+        def __init__(self, **given: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class GradientTable(_Gradient):
+        """`_Gradient` with the keys that estimators declare."""
+
+        def __init__(self, **given: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    TargetTable = create_model(
+        "TargetTable",
+        __base__=_Target,
+        __module__=__name__,
+        **{key: (kind | None, None) for key, kind in constant_types().items()},
+        averages=(dict[str, Finite] | None, None),
+    )
+    GradientTable = create_model(
+        "GradientTable",
+        __base__=_Gradient,
+        __module__=__name__,
+        **_own_keys(of_data=False),
+        scale=(Positive, 1.0),
+        clip=(Positive | None, None),
+        **_own_keys(of_data=True),
+    )
 
 
 class ScheduleTable(_Table):
@@ -164,8 +153,8 @@ class ExchangeTable(_Table):
     intensity: Positive | None = None
     energies: Literal["minibatch", "exact"] | None = None
     variance: Literal["minibatch", "repeated"] | None = None
-    repeats: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] = 10
-    smoothing: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0, le=1)] = 0.1
+    repeats: Annotated[Whole, Field(ge=2)] = 10
+    smoothing: Annotated[Finite, Field(gt=0, le=1)] = 0.1
     refresh: Count | None = None
     momentum: Literal["rescaled", "kept"] = "rescaled"
 
@@ -183,14 +172,12 @@ class PartitionTable(_Table):
     preset: Literal["exploration", "griewank", "optimisation", "optimisation-rastrigin"] | None = None
     low: Finite | None = None
     high: Finite | None = None
-    bins: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] | None = None
+    bins: Annotated[Whole, Field(ge=2)] | None = None
     edges: Annotated[list[Finite], Field(min_length=3)] | None = None
     zeta: Positive | None = None
     scale: Positive | None = None
-    alpha: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(gt=0.5, le=1)] | None = (
-        None
-    )
-    offset: Annotated[float, BeforeValidator(_number), AfterValidator(_finite), Field(ge=0)] | None = None
+    alpha: Annotated[Finite, Field(gt=0.5, le=1)] | None = None
+    offset: Share | None = None
     weights: Literal["region", "smooth"] | None = None
     temperature: Positive | None = None
 
@@ -208,18 +195,18 @@ class Configuration(_Table):
     temperature: Positive = 1.0
     friction: Positive = 2.0
     steps: Length = 10_000
-    chains: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=2)] = 256
-    seed: Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**63)] = 0
+    chains: Annotated[Whole, Field(ge=2)] = 256
+    seed: Annotated[Integer, Field(ge=0, lt=2**63)] = 0
     start: Finite | Annotated[list[Finite], Field(min_length=2)] = 2.0
     start_momentum: Literal["zero", "stationary"] = "zero"
     dtype: Literal["float64", "float32"] = "float64"
     device: Annotated[str, Field(min_length=1)] = "cpu"
-    burn_in: Annotated[int, BeforeValidator(_number), BeforeValidator(_whole), Field(ge=0, le=MOST_STEPS)] = 0
+    burn_in: Annotated[Whole, Field(ge=0, le=MOST_STEPS)] = 0
     thinning: Length = 1
     level: Chance | None = None
     test_function: str = "theta**2"
     metric: str | tuple[tuple[str, ...], ...] | None = None
-    proof_dim: Annotated[int, BeforeValidator(_number), Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None
+    proof_dim: Annotated[Integer, Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None
     target: TargetTable = TargetTable()
     gradient: GradientTable = GradientTable()
     schedule: ScheduleTable = ScheduleTable()

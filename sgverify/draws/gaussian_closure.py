@@ -26,9 +26,6 @@ from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.cubature import normal_cubature
 from sgverify.schemes import exact
 
-KINDS = ("full", "iid", "without-replacement", "additive")
-"""Gradient estimators whose noise is drawn anew at each step."""
-
 LARGEST = 100
 """Coordinates of theta up to which the approximation is made."""
 
@@ -69,7 +66,11 @@ class GaussianClosure:
             return "a module's parameters start anywhere, and not near a mode"
         if subject.target.dim > LARGEST:
             return f"theta has more than {LARGEST} coordinates"
-        if table.kind not in KINDS or table.clip is not None or table.scale != 1:
+        if (
+            (table.estimator.draws_data and not table.estimator.fresh)
+            or table.clip is not None
+            or table.scale != 1
+        ):
             return f"gradient.kind={table.kind!r} with clip or scale has noise that is not independent from step to step"
         if subject.scheme.dynamics.riemannian or subject.scheme.dynamics.state not in (
             ("theta",),
@@ -243,7 +244,7 @@ class GaussianClosure:
         return read_affine(
             self.subject.scheme,
             {name: Scalar(BALLS, ball.number(value)) for name, value in given.items() if name in wanted},
-            each_evaluation=c.gradient.kind == "additive",
+            each_evaluation=c.gradient.estimator.each_evaluation,
         )
 
     def _slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -267,10 +268,9 @@ class GaussianClosure:
                 slopes[chosen] += total
                 away = each - total[:, None] / size
                 noises[chosen] = np.einsum("n,kni,knj->kij", counts / size, away, away)
-            left = (size - table.batch) / max(1.0, size - 1) if table.kind == "without-replacement" else 1.0
-            sampled = table.kind in ("iid", "without-replacement")
-            noises *= (table.scale * size) ** 2 / table.batch * left if sampled else 0.0
-        if table.kind == "additive":
+            left = 1.0 if table.estimator.replaced else (size - table.batch) / max(1.0, size - 1)
+            noises *= (table.scale * size) ** 2 / table.batch * left if table.estimator.draws_data else 0.0
+        if table.estimator.each_evaluation:
             given = np.asarray(table.covariance, dtype=np.float64)
             noises += given * np.eye(dim) if given.ndim < 2 else given
         return slopes, noises

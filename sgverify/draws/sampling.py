@@ -164,7 +164,7 @@ class Sampling:
     @property
     def note(self) -> str | None:
         """One line where minibatches widen the draws and nothing tells by how much; None elsewhere."""
-        noisy = self.subject.configuration.gradient.kind != "full"
+        noisy = self.subject.configuration.gradient.estimator.noisy
         return self.step_bias.note if noisy and self.step_bias is not None else None
 
     @property

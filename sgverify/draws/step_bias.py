@@ -240,7 +240,7 @@ def _ruled_widths(subject: Subject) -> _Heated | None:
     others' heat: a rule coordinate by coordinate would be wrong there.
     """
     c, state = subject.configuration, subject.scheme.dynamics.state
-    if c.gradient.kind != "additive" or state not in (("theta",), ("theta", "p")):
+    if not c.gradient.estimator.each_evaluation or state not in (("theta",), ("theta", "p")):
         return None
     if subject.scheme.dynamics.riemannian or subject.target.dim > _MOST_HEATED:
         return None

@@ -28,31 +28,29 @@ MOST = 200_000
 Moments = dict[int, list[Fraction]]
 """E g^k by k: the coefficients of 1, theta, theta^2, ..."""
 
-DRAWN = ("iid", "without-replacement", "reshuffle", "symmetric")
-"""Estimators whose minibatch is, by itself, a batch with or without replacement."""
-
 
 def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
     """E g^2, E g^3, E g^4 of the estimator in closed form, by cumulants; a sentence that says why where there are none."""
-    if table.kind == "full":
+    estimator = table.estimator
+    if not estimator.noisy:
         return {k: [Fraction(0)] for k in range(2, HIGHEST + 1)}
     if target.dim > 1:
         return "the target has more than one dimension"
     if table.clip is not None:
         return "clipped gradients are not linear in theta"
-    if table.kind == "additive":
+    if estimator.each_evaluation:
         # A covariance in one dimension is a number, however it is bracketed.
         value = table.covariance
         while isinstance(value, list):
             value = value[0]
         variance = Fraction(exact(value))  # type: ignore[arg-type]
         return {2: [variance], 3: [Fraction(0)], 4: [3 * variance**2]}
-    if table.kind not in DRAWN:
+    if not estimator.plain:
         return f"the noise of {table.kind!r} gradients depends on earlier steps"
     if not target.quadratic:
         return "the data's gradients are not polynomials in theta of degree one"
-    rows, replaced = pulls(target), table.kind == "iid"
-    cumulants = (with_replacement if replaced else without_replacement)(
+    rows = pulls(target)
+    cumulants = (with_replacement if estimator.replaced else without_replacement)(
         rows, table.batch, order=HIGHEST
     ).cumulants
     width = len(rows[0])
@@ -72,7 +70,7 @@ def enumerated_moments(table: GradientTable, target: Target) -> Moments:
     Raises `ConfigurationError` beyond `MOST` minibatches.
     """
     rows = pulls(target)
-    size, batch, replaced = len(rows), table.batch, table.kind == "iid"
+    size, batch, replaced = len(rows), table.batch, table.estimator.replaced
     count = size**batch if replaced else comb(size, batch)
     if count > MOST:
         raise ConfigurationError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgverify.evidence import Evidence
+from sgverify.gradients import READERS
 from sgverify.report.wording import claim_order, gradient_text
 
 # What a question is asked with, but not what it is about: the claim itself sets the schedule and the sweep.
@@ -141,8 +142,9 @@ def _settings(configuration: Mapping[str, Any]) -> dict[str, str]:
                     flat[f"{key}.{name}"] = json.dumps(inner, sort_keys=True)
         else:
             flat[key] = json.dumps(value, sort_keys=True)
-    if configuration.get("gradient", {}).get("kind") != "additive":
-        flat.pop("gradient.covariance", None)
+    for key, kinds in READERS.items():
+        if configuration.get("gradient", {}).get("kind") not in kinds:
+            flat.pop(f"gradient.{key}", None)
     if configuration.get("gradient", {}).get("scale") == 1:
         flat.pop("gradient.scale")
     return flat

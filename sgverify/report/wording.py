@@ -8,6 +8,7 @@ from typing import Any
 
 from sgverify.claims import claims
 from sgverify.evidence import Evidence
+from sgverify.gradients import ESTIMATORS
 
 REFUTED = "refuted"
 ORDER = "order"
@@ -23,18 +24,6 @@ LARGEST_DENOMINATOR = 99
 
 OF_THE_LAW = ("stationary-bias", "covariance", "wasserstein-2")
 """The quantities of the invariant law, which are followed in h."""
-
-_GRADIENTS = {
-    "full": "full gradients",
-    "iid": "independent (iid) minibatches of {batch}",
-    "without-replacement": "minibatches of {batch} without replacement",
-    "reshuffle": "reshuffled minibatches of {batch}",
-    "symmetric": "minibatches of {batch} swept forward and backward",
-    "svrg": "SVRG gradients on minibatches of {batch}",
-    "saga": "SAGA gradients on minibatches of {batch}",
-    "control-variate": "control-variate gradients on minibatches of {batch}",
-    "additive": "additive gradient noise",
-}
 
 
 def outcome(evidence: Evidence) -> str:
@@ -150,7 +139,8 @@ def gradient_text(configuration: Mapping[str, Any]) -> str:
     """`full gradients`, `independent (iid) minibatches of 10`."""
     table = configuration.get("gradient") or {}
     kind = str(table.get("kind", "full"))
-    return _GRADIENTS.get(kind, kind).format(batch=table.get("batch", "?"))
+    label = ESTIMATORS[kind].label if kind in ESTIMATORS else kind
+    return label.format(batch=table.get("batch", "?"))
 
 
 def claim_order(id: str) -> tuple[int, str]:

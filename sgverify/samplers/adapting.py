@@ -139,7 +139,7 @@ class Energies:
     def __init__(self, stage: Stage) -> None:
         self._potential, choice = stage.potential, stage.settings.gradient
         self._source: Iid | None = None
-        if choice.kind not in ("full", "additive"):
+        if choice.estimator.draws_data:
             self._source = Iid(stage.streams("energy"), len(self._potential.data), choice.batch)  # type: ignore[arg-type]
         self._drawn = torch.empty(0)
 

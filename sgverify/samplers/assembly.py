@@ -80,7 +80,7 @@ class Assembly:
         if self.around is not None:
             self.temperatures = self.around.temperatures(self.rows, settings)
         self.bound = self._bound_to(tuple(range(len(self.rows))))
-        if settings.compiled is True and (settings.gradient.kind != "full" or self.potential.affine is None):
+        if settings.compiled is True and (settings.gradient.estimator.noisy or self.potential.affine is None):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
                 "full gradients of a quadratic potential are compiled; leave compiled=False"

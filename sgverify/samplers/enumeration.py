@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.gradients import Estimator
-from sgverify.samplers.minibatches import SOURCES, Iid
+from sgverify.samplers.minibatches import source_of
 from sgverify.samplers.philox import ROWS, Stream
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.settings import one_thread
@@ -92,11 +92,11 @@ def estimates(ensemble: Ensemble, numbers: int, states: Callable[[int], np.ndarr
 def minibatches_of(ensemble: Ensemble, count: int) -> np.ndarray:
     """The data of the first `count` minibatches of a run, as its source draws them. Shape (count, n, C)."""
     choice: Any = ensemble.settings.gradient
-    source = SOURCES.get(choice.kind, Iid)
     size = ensemble.target.size
     assert size is not None
     stream = ensemble.stage((0,)).streams(choice.kind)
-    return np.asarray(source(stream, size, choice.batch).block(0, count)[:, :, 0].cpu().numpy())
+    source = source_of(choice.estimator, stream, size, choice.batch)
+    return np.asarray(source.block(0, count)[:, :, 0].cpu().numpy())
 
 
 def additive_responses(

@@ -1,19 +1,56 @@
-"""The kinds of gradient estimators by name."""
+"""How the declared gradient estimators run: for each family the class that computes its estimates on tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
-from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.errors import ConfigurationError
+from sgverify.gradients import (
+    AdditiveNoise,
+    CentredGradient,
+    FullGradient,
+    GradientEstimator,
+    MinibatchGradient,
+    SnapshotGradient,
+    TableGradient,
+)
 from sgverify.samplers.biased import felt_potential
 from sgverify.samplers.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator, SnapshotEstimator
-from sgverify.samplers.minibatches import SOURCES, Iid, check_minibatches
+from sgverify.samplers.minibatches import Minibatches, check_minibatches, source_of
 from sgverify.samplers.philox import Stream
 
-KINDS = ("full", *SOURCES, "svrg", "saga", "control-variate", "additive")
+
+@dataclass(frozen=True)
+class Place:
+    """Where an estimator runs: its settings, the potential, the random streams by name, and what a step asks for."""
+
+    choice: Any
+    potential: Potential
+    stream: Callable[[str], Stream]
+    minibatches: int
+    evaluations: int
+
+    @property
+    def size(self) -> int:
+        """N."""
+        assert self.potential.target.size is not None
+        return self.potential.target.size
+
+    @property
+    def source(self) -> Minibatches:
+        """The minibatches, as the declared estimator draws them."""
+        estimator = self.choice.estimator
+        return source_of(estimator, self.stream(estimator.name), self.size, self.choice.batch)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The size of a minibatch and the number of them in a step, by the names of the classes."""
+        return {"batch": self.choice.batch, "per_step": self.minibatches}
 
 
 def make_estimator(
@@ -24,34 +61,49 @@ def make_estimator(
     `stream` gives the random stream of a kind. Raises `UnknownNameError` or `ConfigurationError` for a choice
     that the target cannot have.
     """
-    if choice.kind not in KINDS:
-        raise UnknownNameError("gradient.kind", str(choice.kind), KINDS)
+    estimator = choice.estimator
     potential = felt_potential(potential, choice)
-    if choice.kind == "full":
-        return Estimator(potential)
-    if choice.kind == "additive":
-        return AdditiveEstimator(
-            potential, stream("additive"), covariance=choice.covariance, per_step=evaluations
-        )
-    size = check_minibatches(choice.kind, potential.target, choice.batch)
-    if choice.kind == "svrg":
-        return SnapshotEstimator(
-            potential,
-            Iid(stream(choice.kind), size, choice.batch),
-            batch=choice.batch,
-            per_step=minibatches,
-            refresh=_refresh(choice, size),
-        )
-    if choice.kind == "saga":
-        return TableEstimator(
-            potential, Iid(stream(choice.kind), size, choice.batch), batch=choice.batch, per_step=minibatches
-        )
-    if choice.kind == "control-variate":
-        return CentredEstimator(
-            potential, Iid(stream(choice.kind), size, choice.batch), batch=choice.batch, per_step=minibatches
-        )
-    source = SOURCES[choice.kind](stream(choice.kind), size, choice.batch)
-    return MinibatchEstimator(potential, source, batch=choice.batch, per_step=minibatches)
+    if estimator.draws_data:
+        check_minibatches(choice.kind, potential.target, choice.batch)
+    return running(estimator, Place(choice, potential, stream, minibatches, evaluations))
+
+
+@singledispatch
+def running(estimator: GradientEstimator, place: Place) -> Estimator:
+    """The estimator on tensors; every family registers its own."""
+    raise NotImplementedError(f"{type(estimator).__name__} registers no way to run it")
+
+
+@running.register
+def _(estimator: FullGradient, place: Place) -> Estimator:
+    return Estimator(place.potential)
+
+
+@running.register
+def _(estimator: AdditiveNoise, place: Place) -> Estimator:
+    stream, covariance = place.stream(estimator.name), place.choice.covariance
+    return AdditiveEstimator(place.potential, stream, covariance=covariance, per_step=place.evaluations)
+
+
+@running.register
+def _(estimator: MinibatchGradient, place: Place) -> Estimator:
+    return MinibatchEstimator(place.potential, place.source, **place.sizes)
+
+
+@running.register
+def _(estimator: SnapshotGradient, place: Place) -> Estimator:
+    refresh = _refresh(place.choice, place.size)
+    return SnapshotEstimator(place.potential, place.source, **place.sizes, refresh=refresh)
+
+
+@running.register
+def _(estimator: TableGradient, place: Place) -> Estimator:
+    return TableEstimator(place.potential, place.source, **place.sizes)
+
+
+@running.register
+def _(estimator: CentredGradient, place: Place) -> Estimator:
+    return CentredEstimator(place.potential, place.source, **place.sizes)
 
 
 def _refresh(choice: Any, size: int) -> int:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
+from sgverify.gradients import GradientEstimator, find_estimator
 from sgverify.samplers.carrier import Chains, product
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.minibatches import Minibatches
@@ -28,7 +29,7 @@ class GradientChoice:
 
     `scale` multiplies the likelihood's part, `clip` bounds the norm of every datum's gradient, as in the
     configuration. `refresh`: the steps from snapshot to snapshot of `svrg`, N/n rounded up where it is left open.
-    The kinds are those of `gradient_kinds`.
+    The kinds are those of `sgverify.gradients`.
     """
 
     kind: str = "full"
@@ -37,6 +38,11 @@ class GradientChoice:
     scale: float = 1.0
     clip: float | None = None
     refresh: int | None = None
+
+    @property
+    def estimator(self) -> GradientEstimator:
+        """What the kind names; raises `UnknownNameError`."""
+        return find_estimator(self.kind)
 
 
 class Estimator:

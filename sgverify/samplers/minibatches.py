@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
+from sgverify.gradients import GradientEstimator, find_estimator
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.variates import indices
 from sgverify.targets import Target
@@ -128,12 +129,15 @@ class Symmetric(Reshuffle):
         return torch.stack(places)
 
 
-SOURCES: dict[str, type[Iid] | type[WithoutReplacement] | type[Reshuffle]] = {
-    "iid": Iid,
-    "without-replacement": WithoutReplacement,
-    "reshuffle": Reshuffle,
-    "symmetric": Symmetric,
-}
+_BLOCKS: tuple[type[Reshuffle], ...] = (Reshuffle, Symmetric)
+"""By the number of sweeps over the blocks of one permutation, less 1."""
+
+
+def source_of(estimator: GradientEstimator, stream: Stream, size: int, batch: int) -> Minibatches:
+    """The source of an estimator's minibatches, n out of N data, by how it declares that they are drawn."""
+    if estimator.exchangeable:
+        return _BLOCKS[estimator.sweeps - 1](stream, size, batch)
+    return (Iid if estimator.replaced else WithoutReplacement)(stream, size, batch)
 
 
 def check_minibatches(kind: str, target: Target, batch: int) -> int:
@@ -147,7 +151,7 @@ def check_minibatches(kind: str, target: Target, batch: int) -> int:
         raise ConfigurationError(
             f"gradient.batch={batch}: expected 1 to {target.size}, the number of data; choose a batch in this range"
         )
-    if issubclass(SOURCES.get(kind, Iid), Reshuffle) and target.size % batch:
+    if find_estimator(kind).exchangeable and target.size % batch:
         raise ConfigurationError(
             f"gradient.batch={batch}: {kind} consumes the {target.size} data in blocks of equal size; expected a "
             f"divisor of {target.size}"

@@ -150,7 +150,7 @@ class Ensemble(Assembly):
             return self._steps_at_once
         choice, scheme = self.settings.gradient, self.scheme
         numbers = scheme.draws * self.target.dim if self.settings.generator == "philox" else 0
-        if choice.kind != "full":
+        if choice.estimator.noisy:
             # Minibatches are summed over the data that they hold, in as many numbers as a gradient has.
             numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim
         return max(1, min(_LONGEST, _BLOCK // max(1, numbers * rows * self.settings.chains)))

@@ -14,10 +14,6 @@ from sgverify.samplers.minibatches import Iid, WithoutReplacement, check_minibat
 from sgverify.samplers.summation import in_order
 from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
 
-_WITHOUT_NOISE = ("full", "additive")
-_FRESH: dict[str, type[Iid] | type[WithoutReplacement]] = {"iid": Iid, "svrg": Iid}
-"""Where the minibatches of energies come from; of every other kind a subset, without replacement."""
-
 
 @dataclass(frozen=True, eq=False)
 class Controls:
@@ -54,7 +50,7 @@ class SwapEnergies:
     def __init__(self, stage: Stage, choice: Any) -> None:
         self._potential, self._choice = stage.potential, choice
         gradient, target = stage.settings.gradient, stage.potential.target
-        noisy = gradient.kind not in _WITHOUT_NOISE
+        noisy = gradient.estimator.draws_data
         if choice.energies == "minibatch" and not noisy:
             raise ConfigurationError(
                 f"exchange.energies='minibatch' with gradient.kind={gradient.kind!r}: there are no minibatches; expected 'exact'; "
@@ -63,7 +59,7 @@ class SwapEnergies:
         self.exact = choice.energies == "exact" or not noisy
         if self.exact:
             return
-        kind = _FRESH.get(gradient.kind, WithoutReplacement)
+        kind = Iid if gradient.estimator.energies_replaced else WithoutReplacement
         size = check_minibatches("iid", target, gradient.batch)
         self._size, self._batch = size, gradient.batch
         self._swaps = kind(stage.streams("swap"), size, gradient.batch)

@@ -131,7 +131,7 @@ def _configurations(
     }
     if "p" in state and draw(st.booleans()):
         tree["start_momentum"] = "stationary"
-    if gradient.kind != "full":
+    if gradient.estimator.noisy:
         tree["gradient"] = gradient.model_dump(exclude_unset=True)
     if schedule is not None:
         tree["schedule"] = draw(schedule).model_dump(exclude_unset=True)

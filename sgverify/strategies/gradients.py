@@ -10,27 +10,19 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.errors import ConfigurationError
+from sgverify.gradients import ESTIMATORS
 from sgverify.strategies.precisions import precisions
 from sgverify.strategies.scalars import decimals
 from sgverify.strategies.targets import dimension_of, size_of
 
-KINDS = (
-    "full",
-    "additive",
-    "iid",
-    "without-replacement",
-    "reshuffle",
-    "symmetric",
-    "svrg",
-    "saga",
-    "control-variate",
-)
-UNASKED = tuple(kind for kind in KINDS if kind not in ("saga", "control-variate"))
+KINDS = tuple(sorted(ESTIMATORS, key=lambda kind: ESTIMATORS[kind].draws_data))
+"""In the order in which they shrink: what draws no data comes first."""
+
+UNASKED = tuple(kind for kind in KINDS if not ESTIMATORS[kind].unread and not ESTIMATORS[kind].centred)
 """What is drawn where no kinds are asked for: a table of gradients is in no exact engine, and a fixed centre without noise
 where all data have one Hessian."""
 
-NEED_DATA = tuple(kind for kind in KINDS if kind not in ("full", "additive"))
-BLOCKS = ("reshuffle", "symmetric")
+NEED_DATA = tuple(kind for kind in KINDS if ESTIMATORS[kind].draws_data)
 
 
 def gradients(
@@ -76,15 +68,14 @@ def gradients(
 
 
 def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
-    if kind == "full":
-        return st.just(GradientTable(kind="full"))
-    if kind == "additive":
-        return _covariances(dim).map(lambda value: GradientTable(kind="additive", covariance=value))
-    batches = [n for n in range(1, size) if kind not in BLOCKS or size % n == 0]
-    if kind == "svrg":
-        intervals = st.sampled_from([None, 1, 2, 5])
-        return st.builds(GradientTable, kind=st.just(kind), batch=st.sampled_from(batches), refresh=intervals)
-    return st.sampled_from(batches).map(lambda n: GradientTable(kind=kind, batch=n))
+    """Tables of one kind, with each key that it reads; one that no strategy is known of is left open."""
+    estimator = ESTIMATORS[kind]
+    known = {"refresh": st.sampled_from([None, 1, 2, 5]), "covariance": _covariances(dim)}
+    own = {key: known[key] for key in estimator.own_keys if key in known}
+    if estimator.draws_data:
+        batches = [n for n in range(1, size) if not estimator.exchangeable or size % n == 0]
+        own["batch"] = st.sampled_from(batches)
+    return st.builds(GradientTable, kind=st.just(kind), **own)
 
 
 def _biases() -> SearchStrategy[dict[str, float]]:

@@ -9,12 +9,38 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.targets.constants import (
+    read_points,
+    read_positive,
+    read_positive_vector,
+    read_positives,
+    read_precision,
+    read_scalar,
+    read_simplex,
+    read_vector,
+)
 from sgverify.targets.files import FILE_KEYS
 from sgverify.targets.potential import PairPotential, Potential
+from sgverify.values import Finite, Numbers
 
-VECTOR, MATRIX, NUMBER, POSITIVE = "vector", "matrix", "number", "positive"
-POSITIVES, POINTS = "positives", "points"
-POSITIVE_VECTOR, SIMPLEX = "positive-vector", "simplex"
+
+@dataclass(frozen=True)
+class Shape:
+    """What a constant may be: the type of its value in a configuration, and how it is read, `read(key, value, dim)`."""
+
+    type: Any
+    read: Callable[[str, Any, int], Any]
+
+
+NUMBER = Shape(Finite, read_scalar)
+POSITIVE = Shape(Finite, read_positive)
+VECTOR = Shape(Finite | list[Finite], read_vector)
+POSITIVE_VECTOR = Shape(Finite | list[Finite], read_positive_vector)
+POSITIVES = Shape(Finite | list[Finite], read_positives)
+POSITIVE_LIST = Shape(list[Finite], read_positives)
+SIMPLEX = Shape(Finite | list[Finite], read_simplex)
+POINTS = Shape(list[Finite] | list[list[Finite]], read_points)
+MATRIX = Shape(Numbers, read_precision)
 
 
 @dataclass(frozen=True)
@@ -33,7 +59,7 @@ class DataLayout:
     labels: int = 0
     degree: int | None = 1
     check: Callable[[np.ndarray], None] | None = field(default=None, repr=False)
-    truth: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
+    truth: Mapping[str, tuple[Shape, Any]] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
     condensable: bool = False
 
@@ -47,12 +73,12 @@ class DataLayout:
 class TargetKind:
     """What it takes to add a target: one potential, and its constants with their shapes and defaults.
 
-    `constants` maps a configuration key to (shape, default): a "matrix" is a precision, symmetric and positive
-    definite, a "positive" one number above 0, "positives" a list of them, "points" a list of vectors, a
-    "positive-vector" d numbers above 0 and a "simplex" d + 1 of them. `potential` takes them as keywords, as `Matrix`
-    or `Vector` (of one entry for a number) or tuple of these, and returns
-    (prior, likelihood or None). `dims`: the dimensions that there are, the first of them the default; all where it is
-    empty. `sized`: the potential is told `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near the
+    `constants` maps a configuration key to (shape, default); the configuration knows the key from here alone. A `MATRIX` is
+    a precision, symmetric and positive definite, a `POSITIVE` one number above 0, `POSITIVES` one or a list of them,
+    `POSITIVE_LIST` a list, `POINTS` a list of vectors, a `POSITIVE_VECTOR` d numbers above 0 and a `SIMPLEX` d + 1 of
+    them. `potential` takes them as keywords, as `Matrix` or `Vector` (of one entry for a number) or tuple of these, and
+    returns (prior, likelihood or None). `dims`: the dimensions that there are, the first of them the default; all where it
+    is empty. `sized`: the potential is told `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near the
     modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
     Averages of a `quadratic` one are exact; of another one they may be stated.
     """
@@ -60,7 +86,7 @@ class TargetKind:
     name: str
     summary: str
     source: str
-    constants: Mapping[str, tuple[str, Any]]
+    constants: Mapping[str, tuple[Shape, Any]]
     potential: Callable[..., tuple[Potential, PairPotential | None]] = field(repr=False)
     data: DataLayout | None = None
     components: Callable[..., list[tuple[Fraction, Potential]]] | None = field(default=None, repr=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes.mathematics import dot, log, softplus
-from sgverify.targets.kind import POINTS, POSITIVES, TargetKind
+from sgverify.targets.kind import POINTS, POSITIVE_LIST, POSITIVES, TargetKind
 from sgverify.targets.potential import (
     Matrix,
     Potential,
@@ -68,7 +68,7 @@ MIXTURE = TargetKind(
     summary="a mixture of Gaussians N(means[k], scales[k]^2 I) with the shares weights[k]",
     source="McLachlan and Peel 2000, section 1.4",
     constants={
-        "weights": (POSITIVES, (0.7, 0.3)),
+        "weights": (POSITIVE_LIST, (0.7, 0.3)),
         "means": (POINTS, (-1, 2)),
         "scales": (POSITIVES, (1, 0.6)),
     },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,19 +9,7 @@ import numpy as np
 
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.targets.beta_bernoulli import BETA_BERNOULLI
-from sgverify.targets.constants import (
-    is_list,
-    read_points,
-    read_positive,
-    read_positive_vector,
-    read_positives,
-    read_precision,
-    read_scalar,
-    read_simplex,
-    read_vector,
-    read_whole,
-    shown,
-)
+from sgverify.targets.constants import is_list, read_whole, shown
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
 from sgverify.targets.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
 from sgverify.targets.double_well import DOUBLE_WELL
@@ -32,11 +19,8 @@ from sgverify.targets.gaussian import GAUSSIAN
 from sgverify.targets.gaussian_mean import GAUSSIAN_MEAN
 from sgverify.targets.kind import (
     MATRIX,
-    NUMBER,
     POINTS,
-    POSITIVE,
     POSITIVE_VECTOR,
-    POSITIVES,
     SIMPLEX,
     VECTOR,
     DataLayout,
@@ -70,16 +54,15 @@ DEFAULT_TARGET = GAUSSIAN_MEAN.name
 # Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
 MOST_COORDINATES = 1000
 
-_READERS: dict[str, Callable[[str, Any, int], Any]] = {
-    MATRIX: read_precision,
-    VECTOR: read_vector,
-    NUMBER: read_scalar,
-    POSITIVE: read_positive,
-    POSITIVES: read_positives,
-    POINTS: read_points,
-    POSITIVE_VECTOR: read_positive_vector,
-    SIMPLEX: read_simplex,
-}
+
+def constant_types() -> dict[str, Any]:
+    """The keys of the targets' constants, each with the type of its value: of all its types where targets share a key."""
+    found: dict[str, Any] = {}
+    for kind in TARGETS.values():
+        truth = {} if kind.data is None else kind.data.truth
+        for key, (shape, _) in {**kind.constants, **truth}.items():
+            found[key] = found[key] | shape.type if key in found else shape.type
+    return found
 
 
 def build_target(configuration: Any) -> Target:
@@ -97,7 +80,7 @@ def build_target(configuration: Any) -> Target:
     dim = _dimension(kind, given)
     data = None if kind.data is None else _data(kind, kind.data, given, dim)
     constants = {
-        key: _READERS[shape](f"target.{key}", given.get(key, default), dim)
+        key: shape.read(f"target.{key}", given.get(key, default), dim)
         for key, (shape, default) in kind.constants.items()
     }
     prior, likelihood = kind.potential(**constants, **({"dim": dim} if kind.sized else {}))
@@ -232,7 +215,7 @@ def _data(kind: TargetKind, layout: DataLayout, given: dict[str, Any], dim: int)
     if "data" not in given:
         keys = {**layout.truth, **{key: kind.constants[key] for key in layout.shared}}
         values = {
-            key: float(_READERS[shape](f"target.{key}", given.get(key, default), dim).entries[0])
+            key: float(shape.read(f"target.{key}", given.get(key, default), dim).entries[0])
             for key, (shape, default) in keys.items()
         }
         return frozen(layout.draw(layout.size if size is None else size, dim, seed, **values))

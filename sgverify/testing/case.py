@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import GradientTable, TargetTable
+from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
@@ -64,7 +65,7 @@ class Case:
 
     def noise_of(self, minibatch: int, evaluation: int) -> list[Fraction]:
         """What the estimator adds to the full gradient at one evaluation."""
-        if self.gradient.kind == "additive":
+        if self.gradient.estimator.each_evaluation:
             return [Fraction(value) for value in self.shifts[evaluation]]
         return self.minibatch_noise(minibatch)
 
@@ -156,22 +157,22 @@ def cases(
     with_data = True if kinds is not None and set(kinds) <= set(NEED_DATA) else None
     table = draw(targets(dims=dims, data=with_data, sizes=(3, 4, 6)))
     # A table of gradients is carried from step to step, and is no part of one.
-    possible = [kind for kind in kinds or UNASKED if kind != "saga"]
+    possible = [kind for kind in kinds or UNASKED if not ESTIMATORS[kind].remembers_minibatches]
     gradient = draw(gradients(target=table, kinds=possible))
     target = build_target(table)
     vectors = st.lists(_dyadics(), min_size=target.dim, max_size=target.dim)
     batches: list[list[int]] = []
     # On a target with one Hessian these minibatches cancel: their gradients are the full ones.
-    if gradient.kind in NEED_DATA and gradient.kind not in ("svrg", "control-variate"):
+    if gradient.estimator.draws_data and gradient.estimator.plain:
         assert target.size is not None
         indices = st.lists(
             st.integers(0, target.size - 1),
             min_size=gradient.batch,
             max_size=gradient.batch,
-            unique=gradient.kind != "iid",
+            unique=not gradient.estimator.replaced,
         )
         batches = [draw(indices) for _ in range(max(1, scheme.minibatches))]
-    additive = gradient.kind == "additive"
+    additive = gradient.estimator.each_evaluation
     return Case(
         scheme=scheme,
         table=table,

@@ -11,14 +11,15 @@ import sgverify
 from sgverify.checks import make_subject
 from sgverify.checks.unused import refuse_unused
 from sgverify.configuration import GradientTable, ScheduleTable, load_configuration
-from sgverify.configuration.kinds import GRADIENT_KINDS, SCHEDULE_KINDS
+from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.errors import ConfigurationError
+from sgverify.gradients import READERS
 
 VALUES: dict[str, Any] = {
     **{"batch": 50, "refresh": 3, "covariance": 2.0},
     **{"scale": 0.1, "alpha": 0.4, "cycles": 3, "low": 0.01, "threshold": 0.5, "shape": "linear"},
 }
-TABLES = {"gradient": (GradientTable, GRADIENT_KINDS), "schedule": (ScheduleTable, SCHEDULE_KINDS)}
+TABLES = {"gradient": (GradientTable, READERS), "schedule": (ScheduleTable, SCHEDULE_KINDS)}
 
 
 def ask(question: str, scheme: str = "sghmc-aboba", **settings: Any) -> None:

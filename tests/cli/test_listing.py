@@ -12,8 +12,9 @@ from sgverify.checks import CHECKS
 from sgverify.claims import claims
 from sgverify.configuration import load_configuration
 from sgverify.configuration.keys import keys
-from sgverify.configuration.kinds import GRADIENTS, SCHEDULES
+from sgverify.configuration.kinds import SCHEDULES
 from sgverify.configuration.model import Configuration, GradientTable, ScheduleTable
+from sgverify.gradients import ESTIMATORS
 from sgverify.schemes.catalogue import NAMED, PATTERNS
 from sgverify.schemes.composites import COMPOSITES
 from sgverify.targets import TARGETS
@@ -27,7 +28,7 @@ from tests.cli.conftest import Call
         ("targets", list(TARGETS)),
         ("claims", list(claims())),
         ("checks", list(CHECKS)),
-        ("gradients", list(GRADIENTS)),
+        ("gradients", list(ESTIMATORS)),
         ("schedules", list(SCHEDULES)),
         ("config", [key.name for key in keys()]),
     ],
@@ -80,5 +81,5 @@ def test_every_key_is_listed_with_its_default() -> None:
 
 
 def test_the_kinds_are_those_of_the_configuration() -> None:
-    for table, listed in ((GradientTable, GRADIENTS), (ScheduleTable, SCHEDULES)):
+    for table, listed in ((GradientTable, ESTIMATORS), (ScheduleTable, SCHEDULES)):
         assert set(get_args(table.model_fields["kind"].annotation)) == set(listed)

@@ -138,7 +138,7 @@ class Runner:
 
     @property
     def _minibatches(self) -> bool:
-        return self.subject.configuration.gradient.kind not in ("full", "additive")
+        return self.subject.configuration.gradient.estimator.draws_data
 
 
 def smallest(function: Callable[[float], float], grid: Sequence[float], values: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import Any
 
 from flint import fmpq, fmpq_mat
@@ -13,14 +14,19 @@ from sgverify.errors import ConfigurationError
 from sgverify.exact.block_moments import Component, block_moments, independent_components
 from sgverify.exact.minibatch import block_covariances, with_replacement, without_replacement
 from sgverify.exact.multiplicative.letters import MinibatchLaw
+from sgverify.gradients import (
+    AdditiveNoise,
+    CentredGradient,
+    FullGradient,
+    GradientEstimator,
+    MinibatchGradient,
+    SnapshotGradient,
+)
 from sgverify.schemes import exact
 from sgverify.targets import Target
 
 LARGEST_TENSOR = 5
 """The largest dimension for which third and fourth cumulants are kept: only the MSE asks for them."""
-
-BLOCKS = ("reshuffle", "symmetric")
-"""Estimators whose minibatches are the blocks of one permutation."""
 
 HIGHEST_CUMULANT = 8
 """In one dimension: twice the highest degree of a test function."""
@@ -31,8 +37,8 @@ class GradientNoise:
     """Cumulants of g = minibatch gradient - full gradient (None where they vanish).
 
     covariance: d x d; third: d x d^2; fourth: d x d^3, all rational. `each_evaluation`: fresh noise at every
-    gradient evaluation (`additive`), else one noise per minibatch. `exchangeable`: the minibatches of an
-    epoch are the blocks of one permutation (`reshuffle`, `symmetric`), with covariance `across` between two of them.
+    gradient evaluation (`additive`), else one noise per minibatch. `sweeps`: how often the blocks of one permutation are gone
+    over, the second time in reverse, 0 for fresh minibatches; two of the `blocks` have the covariance `across`.
     `scalar_cumulants`: orders 2 to 8 in one dimension, for test functions of degree above 2. `components`: the
     blocks of an epoch as a signed mixture of independent ones, exact to order 4, in one dimension. `minibatch`:
     the law of one minibatch where it moves the Hessian too; `covariance` is then that at the minimiser of U.
@@ -44,7 +50,7 @@ class GradientNoise:
     third: fmpq_mat | None = None
     fourth: fmpq_mat | None = None
     each_evaluation: bool = False
-    exchangeable: bool = False
+    sweeps: int = 0
     across: fmpq_mat | None = None
     blocks: int = 1
     scalar_cumulants: Mapping[int, fmpq] = field(default_factory=dict)
@@ -54,14 +60,14 @@ class GradientNoise:
     refresh: int | None = None
 
     @property
-    def symmetric(self) -> bool:
-        """Whether every sweep forward over the blocks is followed by one backward."""
-        return self.kind == "symmetric"
+    def exchangeable(self) -> bool:
+        """Whether the minibatches of an epoch are the blocks of one permutation."""
+        return self.sweeps > 0
 
     @property
-    def sweeps(self) -> int:
-        """Sweeps over the blocks of one permutation: 2 where they go forward and backward."""
-        return 2 if self.symmetric else 1
+    def symmetric(self) -> bool:
+        """Whether every sweep forward over the blocks is followed by one backward."""
+        return self.sweeps == 2
 
     @property
     def multiplicative(self) -> bool:
@@ -80,81 +86,89 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
     Raises `ConfigurationError`: minibatches on a target without data, a batch larger than the data or, in
     blocks, one that does not divide them, a covariance that is not symmetric positive semidefinite.
     """
-    if table.kind == "full":
-        return GradientNoise("full")
-    if table.kind == "additive":
-        covariance = _covariance(table.covariance, target.dim)
-        scalar = {2: covariance[0, 0]} if target.dim == 1 else {}
-        return GradientNoise("additive", covariance, each_evaluation=True, scalar_cumulants=scalar)
-    check_minibatch(table, target)
-    if table.kind == "saga":
-        return GradientNoise("saga", known=False)
-    if not target.quadratic and table.kind != "svrg":
-        whole = table.kind == "without-replacement" and table.batch == target.size
-        return GradientNoise(table.kind, exchangeable=table.kind in BLOCKS, known=whole)
-    if table.kind == "svrg":
-        return _with_snapshot(table, target)
-    if table.kind == "control-variate":
-        return _from_centre(table, target)
+    if table.estimator.draws_data:
+        check_minibatch(table, target)
+    return noise_of(table.estimator, table, target)
+
+
+@singledispatch
+def noise_of(estimator: GradientEstimator, table: GradientTable, target: Target) -> GradientNoise:
+    """The noise of an estimator; of a family that registers no reading it is not known."""
+    return GradientNoise(estimator.name, known=False)
+
+
+@noise_of.register
+def _full(estimator: FullGradient, table: GradientTable, target: Target) -> GradientNoise:
+    return GradientNoise(estimator.name)
+
+
+@noise_of.register
+def _additive(estimator: AdditiveNoise, table: GradientTable, target: Target) -> GradientNoise:
+    covariance = _covariance(table.covariance, target.dim)
+    scalar = {2: covariance[0, 0]} if target.dim == 1 else {}
+    return GradientNoise(estimator.name, covariance, each_evaluation=True, scalar_cumulants=scalar)
+
+
+@noise_of.register
+def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Target) -> GradientNoise:
+    """Sums over minibatches: cumulants where all data have one Hessian, else the law of the minibatch."""
+    name, sweeps = estimator.name, estimator.sweeps
+    assert target.size is not None
+    all_data = not estimator.replaced and table.batch == target.size
+    if not target.quadratic:
+        return GradientNoise(name, sweeps=sweeps, known=all_data and estimator.fresh)
     if not target.common_curvature:
-        return _multiplicative(table, target)
+        if all_data:
+            return GradientNoise(name)
+        law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced)
+        blocks = target.size // table.batch
+        return GradientNoise(name, law.noise_at(target.mean), sweeps=sweeps, blocks=blocks, minibatch=law)
     vectors = target.data_gradients()
-    if table.kind in BLOCKS:
+    if estimator.exchangeable:
         within, across = block_covariances(vectors, table.batch)
-        assert target.size is not None
         components: Sequence[Component] = ()
         if target.dim == 1:
             components = independent_components(block_moments([y for (y,) in vectors], table.batch))
         return GradientNoise(
-            table.kind,
+            name,
             within,
-            exchangeable=True,
+            sweeps=sweeps,
             across=across,
             blocks=target.size // table.batch,
             components=components,
         )
-    if table.kind == "without-replacement" and table.batch == target.size:
-        return GradientNoise(table.kind)
-    draw = with_replacement if table.kind == "iid" else without_replacement
+    if all_data:
+        return GradientNoise(name)
+    draw = with_replacement if estimator.replaced else without_replacement
     if target.dim > LARGEST_TENSOR:
-        return GradientNoise(table.kind, draw(vectors, table.batch, order=2).covariance)
+        return GradientNoise(name, draw(vectors, table.batch, order=2).covariance)
     if target.dim == 1:
         noise = draw(vectors, table.batch, order=HIGHEST_CUMULANT)
         scalar = {order: noise.cumulants.get((order,), fmpq(0)) for order in range(2, HIGHEST_CUMULANT + 1)}
-        return GradientNoise(table.kind, noise.covariance, noise.third, noise.fourth, scalar_cumulants=scalar)
+        return GradientNoise(name, noise.covariance, noise.third, noise.fourth, scalar_cumulants=scalar)
     noise = draw(vectors, table.batch, order=4)
-    return GradientNoise(table.kind, noise.covariance, noise.third, noise.fourth)
+    return GradientNoise(name, noise.covariance, noise.third, noise.fourth)
 
 
-def _multiplicative(table: GradientTable, target: Target) -> GradientNoise:
-    assert target.size is not None
-    if table.kind != "iid" and table.batch == target.size:
-        return GradientNoise("without-replacement")
-    law = MinibatchLaw.of(target, table.batch, replaced=table.kind == "iid")
-    return GradientNoise(
-        table.kind,
-        law.noise_at(target.mean),
-        exchangeable=table.kind in BLOCKS,
-        blocks=target.size // table.batch,
-        minibatch=law,
-    )
-
-
-def _with_snapshot(table: GradientTable, target: Target) -> GradientNoise:
+@noise_of.register
+def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Target) -> GradientNoise:
     """N/n sum_B (grad_i(theta) - grad_i(s)) + the full gradient at s: exact where all data have one Hessian."""
     refresh = refresh_interval(table, target)
     if not target.quadratic or target.common_curvature:
-        return GradientNoise("svrg", refresh=refresh)
+        return GradientNoise(estimator.name, refresh=refresh)
     law = MinibatchLaw.of(target, table.batch, replaced=True)
-    return GradientNoise("svrg", minibatch=law, refresh=refresh)
+    return GradientNoise(estimator.name, minibatch=law, refresh=refresh)
 
 
-def _from_centre(table: GradientTable, target: Target) -> GradientNoise:
+@noise_of.register
+def _from_centre(estimator: CentredGradient, table: GradientTable, target: Target) -> GradientNoise:
     """Nothing where all data have one Hessian; else the minibatches of data whose gradients agree at the centre."""
+    if not target.quadratic:
+        return GradientNoise(estimator.name, known=False)
     if target.common_curvature:
-        return GradientNoise(table.kind)
+        return GradientNoise(estimator.name)
     law = MinibatchLaw.of(target, table.batch, replaced=True).centred(target.mean)
-    return GradientNoise(table.kind, law.noise_at(target.mean), minibatch=law)
+    return GradientNoise(estimator.name, law.noise_at(target.mean), minibatch=law)
 
 
 def refresh_interval(table: GradientTable, target: Target) -> int:
@@ -174,7 +188,7 @@ def check_minibatch(table: GradientTable, target: Target) -> None:
         raise ConfigurationError(
             f"gradient.batch={table.batch}: larger than the {target.size} data of {target.name!r}; expected 1 to {target.size}"
         )
-    if table.kind in BLOCKS and target.size % table.batch:
+    if table.estimator.exchangeable and target.size % table.batch:
         raise ConfigurationError(
             f"gradient.batch={table.batch}: does not divide the {target.size} data; {table.kind} consumes them in blocks of one "
             "size, so choose a divisor"

@@ -155,7 +155,7 @@ def _shown(leg: Leg) -> int:
     """Steps that use every place of a cell of each stream."""
     scheme, choice = leg.bound.scheme, leg.settings.gradient
     used = [scheme.draws * leg.target.dim]
-    if choice.kind != "full":
+    if choice.estimator.draws_data:
         used.append(choice.batch * scheme.minibatches)
     return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
 
@@ -164,6 +164,6 @@ def _numbers(leg: Leg) -> int:
     """The random numbers that a step draws for all rows and chains."""
     choice, scheme = leg.settings.gradient, leg.bound.scheme
     each = scheme.draws * leg.target.dim
-    if choice.kind != "full":
+    if choice.estimator.draws_data:
         each += choice.batch * max(1, scheme.minibatches)
     return each * len(leg.places) * leg.settings.chains

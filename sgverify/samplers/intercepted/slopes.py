@@ -32,7 +32,7 @@ class Slope:
         self.potential: Any = potential if choice is None else felt_potential(potential, choice)
         self.dtype = dtype
         self._centre: Tensor | None = None
-        if choice is not None and choice.kind == "control-variate":
+        if choice is not None and choice.estimator.centred:
             self._centre = torch.tensor(target.location_float64(1.0), dtype=dtype)[None]
         self.minibatches = [torch.tensor(list(batch), dtype=torch.int64) for batch in minibatches]
 

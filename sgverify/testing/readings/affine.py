@@ -21,7 +21,7 @@ def affine_step(case: Case) -> dict[str, Sequence[Any]]:
     scheme, target = case.scheme, case.target
     given = {name: Scalar(BALLS, ball.number(value)) for name, value in case.parameters.items()}
     given["h"] = Scalar(BALLS, ball.number(exact(case.step)))
-    read = read_affine(scheme, given, each_evaluation=case.gradient.kind == "additive")
+    read = read_affine(scheme, given, each_evaluation=case.gradient.estimator.each_evaluation)
     values: dict[Base, list[Any]] = {
         ("state", name): [Fraction(x) for x in case.state[name]] for name in scheme.state
     }

@@ -58,7 +58,7 @@ class _Shifted(Estimator):
 
 
 def _estimator(case: Case, potential: Potential, dtype: torch.dtype) -> Estimator:
-    if case.gradient.kind == "additive":
+    if case.gradient.estimator.each_evaluation:
         return _Shifted(potential, [_tensor(shift, dtype) for shift in case.shifts])
     if not case.minibatches:
         return Estimator(potential)

@@ -1,0 +1,71 @@
+"""Gradient estimators: each one declared object, which samplers, exact engines, strategies and the configuration ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sgverify.errors import UnknownNameError
+from sgverify.gradients.all_data import ADDITIVE, FULL, AdditiveNoise, FullGradient
+from sgverify.gradients.control_variates import (
+    CONTROL_VARIATE,
+    SAGA,
+    SVRG,
+    CentredGradient,
+    SnapshotGradient,
+    TableGradient,
+)
+from sgverify.gradients.estimator import GradientEstimator
+from sgverify.gradients.minibatches import (
+    IID,
+    RESHUFFLE,
+    SYMMETRIC,
+    WITHOUT_REPLACEMENT,
+    MinibatchGradient,
+)
+
+ESTIMATORS: Mapping[str, GradientEstimator] = {
+    estimator.name: estimator
+    for estimator in (
+        FULL,
+        IID,
+        WITHOUT_REPLACEMENT,
+        RESHUFFLE,
+        SYMMETRIC,
+        SVRG,
+        SAGA,
+        CONTROL_VARIATE,
+        ADDITIVE,
+    )
+}
+"""The estimators by `gradient.kind`."""
+
+READERS: Mapping[str, tuple[str, ...]] = {
+    key: tuple(name for name, estimator in ESTIMATORS.items() if key in estimator.keys)
+    for key in dict.fromkeys(key for estimator in ESTIMATORS.values() for key in estimator.keys)
+}
+"""The estimators that read a key of the gradient table; a key that is not here every estimator reads."""
+
+
+def find_estimator(kind: str) -> GradientEstimator:
+    """The estimator of this name; raises `UnknownNameError` with the nearest one."""
+    if kind not in ESTIMATORS:
+        raise UnknownNameError("gradient.kind", str(kind), ESTIMATORS)
+    return ESTIMATORS[kind]
+
+
+__all__ = [
+    "ADDITIVE",
+    "ESTIMATORS",
+    "FULL",
+    "IID",
+    "READERS",
+    "WITHOUT_REPLACEMENT",
+    "AdditiveNoise",
+    "CentredGradient",
+    "FullGradient",
+    "GradientEstimator",
+    "MinibatchGradient",
+    "SnapshotGradient",
+    "TableGradient",
+    "find_estimator",
+]

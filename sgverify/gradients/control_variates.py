@@ -1,0 +1,60 @@
+"""Estimators that subtract what the minibatch says elsewhere: at a snapshot, at a centre, or when it was last drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sgverify.gradients.estimator import GradientEstimator
+from sgverify.values import Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotGradient(GradientEstimator):
+    """grad prior(theta) + sum_i g_i(s) + N/n sum_{i in B} (g_i(theta) - g_i(s)), s theta at every `refresh`-th step."""
+
+    replaced: bool = True
+    plain: bool = False
+    memory: str = "a snapshot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableGradient(GradientEstimator):
+    """The same with g_i where datum i was last drawn in the place of g_i(s)."""
+
+    replaced: bool = True
+    plain: bool = False
+    memory: str = "a table of gradients"
+    remembers_minibatches: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentredGradient(GradientEstimator):
+    """The same with the target's location at T = 1 in the place of s."""
+
+    replaced: bool = True
+    plain: bool = False
+    centred: bool = True
+
+
+SVRG = SnapshotGradient(
+    name="svrg",
+    summary="The full gradient at a snapshot, and a minibatch of the change since",
+    label="SVRG gradients on minibatches of {batch}",
+    source="arXiv 2511.04413",
+    own_keys={"refresh": (Count | None, None)},
+    cancelled="the change since the snapshot, and SVRG gradients",
+    energies_replaced=True,
+)
+SAGA = TableGradient(
+    name="saga",
+    summary="A table of every datum's gradient where it was last drawn, and a minibatch of the change since",
+    label="SAGA gradients on minibatches of {batch}",
+    unread="no exact engine takes its table of N gradients along",
+)
+CONTROL_VARIATE = CentredGradient(
+    name="control-variate",
+    summary="All gradients at one centre, and a minibatch of the change from there",
+    label="control-variate gradients on minibatches of {batch}",
+    source="Baker et al. 2019",
+    cancelled="the change since the centre, and its gradients",
+)

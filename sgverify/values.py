@@ -1,0 +1,47 @@
+"""What a value of a configuration may be: the types that its keys are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+MOST_STEPS = 10**12
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("a finite number, not NaN or infinity")
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("a number")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """An array as the lists that are stored; who has many data gives a file."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _whole(value: Any) -> Any:
+    """1e10 is how people write a length; it is taken as the whole number that it is."""
+    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+        return int(value)
+    return value
+
+
+Finite = Annotated[float, BeforeValidator(_number), AfterValidator(_finite)]
+Positive = Annotated[Finite, Field(gt=0)]
+Whole = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole)]
+Integer = Annotated[int, BeforeValidator(_number)]
+Count = Annotated[Whole, Field(ge=1)]
+Length = Annotated[Whole, Field(ge=1, le=MOST_STEPS)]
+Chance = Annotated[Finite, Field(gt=0, lt=0.5)]
+Exponent = Annotated[Finite, Field(gt=0, lt=1)]
+Share = Annotated[Finite, Field(ge=0)]
+Numbers = Finite | list[Finite] | list[list[Finite]]
+Rows = Annotated[list[Finite] | list[list[Finite]] | None, BeforeValidator(_plain)]
