@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sgverify.evidence.model import Number
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Published
 from sgverify.evidence.storage import write_atomically
@@ -39,7 +40,7 @@ class Tally:
     sampling: str
     errors: str
     looks: int
-    noise: float
+    noise: Number
     replications: int
     conforms: int
     violates: int
@@ -76,7 +77,7 @@ class Counted:
     name: str
     title: str
     note: str
-    level: float
+    level: Number
     cells: tuple[Tally, ...]
 
 
@@ -89,13 +90,13 @@ class Bar:
     """
 
     statement: str
-    low: float | None
-    high: float | None
+    low: Number | None
+    high: Number | None
     cells: int
     worst: str
     count: int
     replications: int
-    interval: tuple[float, float]
+    interval: tuple[Number, Number]
     outcome: Outcome
 
 
@@ -104,7 +105,7 @@ class Calibration:
     """Tables and bars of one run of `sgverify calibrate`; `habit` says in words what the habit accepts."""
 
     seed: int
-    margin: float
+    margin: Number
     habit: str
     tables: tuple[Counted, ...]
     bars: tuple[Bar, ...]
@@ -120,26 +121,10 @@ def encode_calibration(calibration: Calibration) -> dict[str, Any]:
 
 def decode_calibration(document: Mapping[str, Any]) -> Calibration:
     """The inverse of `encode_calibration`; raises UserError for a document of another kind or version."""
-    CALIBRATION.check(document, "document")
-    return Calibration(
-        seed=document["seed"],
-        margin=document["margin"],
-        habit=document["habit"],
-        tables=tuple(
-            Counted(**{**table, "cells": tuple(Tally(**cell) for cell in table["cells"])})
-            for table in document["tables"]
-        ),
-        bars=tuple(Bar(**{**bar, "interval": _pair(bar["interval"])}) for bar in document["bars"]),
-        provenance=Provenance(**document["provenance"]),
-    )
+    return CALIBRATION.decode(Calibration, document)
 
 
 def write_calibration(path: str | Path, calibration: Calibration) -> None:
     """Write the calibration to a file in one step; raises UserError when the place cannot be written."""
     document = encode_calibration(calibration)
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _pair(values: Sequence[float]) -> tuple[float, float]:
-    low, high = values
-    return low, high

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sgverify.evidence.model import Evidence, Found, Point, Predicted
+from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Published, read_as
 
 SCHEMA_NAME = "sgverify/evidence/1"
 
@@ -36,10 +36,7 @@ def encode(document: Document) -> dict[str, Any]:
 
 def decode(document: Mapping[str, Any]) -> Document:
     """The inverse of `encode`, for a document that has been validated."""
-    return Document(
-        evidence=tuple(decode_evidence(item) for item in document["evidence"]),
-        provenance=Provenance(**document["provenance"]),
-    )
+    return read_as(Document, document)
 
 
 def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document:
@@ -56,43 +53,17 @@ def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document
 
 
 def encode_evidence(item: Evidence) -> dict[str, Any]:
-    """One piece of evidence in the form of the published schema."""
-    return {
-        "id": item.id,
-        "scheme": item.scheme,
-        "claim": item.claim,
-        "check": item.check,
-        "refuted": item.refuted,
-        "configuration": item.configuration,
-        "method": item.method,
-        "predicted": {"exponent": item.predicted.exponent, "kind": item.predicted.kind},
-        "found": _without_empty_note(asdict(item.found)),
-        "points": [_without_empty_note(asdict(point)) for point in item.points],
-        "verdict": item.verdict,
-        "sharp": item.sharp,
-        "reason": item.reason,
-        "certificate": item.certificate,
-        "replay": item.replay,
-        "seconds": float(item.seconds),
-    }
+    """One piece of evidence in the form of the published schema; a note that there is none of is left out."""
+    told = asdict(item)
+    for part in (told["found"], *told["points"]):
+        if part["note"] is None:
+            del part["note"]
+    return {**told, "points": list(told["points"])}
 
 
 def decode_evidence(item: Mapping[str, Any]) -> Evidence:
     """The inverse of `encode_evidence`."""
-    return Evidence(
-        **{
-            **item,
-            "predicted": Predicted(**item["predicted"]),
-            "found": Found(**item["found"]),
-            "points": tuple(Point(**point) for point in item["points"]),
-        }
-    )
-
-
-def _without_empty_note(fields: dict[str, Any]) -> dict[str, Any]:
-    if fields["note"] is None:
-        del fields["note"]
-    return fields
+    return read_as(Evidence, item)
 
 
 def schema() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from sgverify.evidence.model import Number
 from sgverify.evidence.plain import plain
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Published
@@ -41,7 +42,7 @@ class Trial:
     outcome: Outcome
     refuted: bool = False
     kill: bool = False
-    milliseconds: float = 0.0
+    milliseconds: Number = 0.0
     reason: str = ""
 
     @property
@@ -145,24 +146,7 @@ def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, 
 
 def decode_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
     """The inverse of `encode_kill_matrix`; raises UserError for a document of another kind or version."""
-    KILL_MATRIX.check(document, "document")
-    return KillMatrix(
-        configuration=document["configuration"],
-        mutants=tuple(
-            JudgedMutant(
-                **{
-                    **_without(item, "killed", "cheapest"),
-                    "edits": tuple((was, now) for was, now in item["edits"]),
-                    "trials": _trials(item),
-                }
-            )
-            for item in document["mutants"]
-        ),
-        correct=tuple(
-            JudgedScheme(**{**_without(item, "alarms"), "trials": _trials(item)})
-            for item in document["correct"]
-        ),
-    )
+    return KILL_MATRIX.decode(KillMatrix, document)
 
 
 def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenance) -> None:
@@ -185,11 +169,3 @@ def _mutant(item: JudgedMutant) -> dict[str, Any]:
     trials = told.pop("trials")
     named = None if cheapest is None else {key: asdict(cheapest)[key] for key in ("check", "claim", "method")}
     return {**told, "killed": cheapest is not None, "cheapest": named, "trials": trials}
-
-
-def _trials(item: Mapping[str, Any]) -> tuple[Trial, ...]:
-    return tuple(Trial(**trial) for trial in item["trials"])
-
-
-def _without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key not in names}

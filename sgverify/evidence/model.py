@@ -23,6 +23,9 @@ from sgverify.evidence.verdicts import (
 
 NOT_FINITE = "not_finite"
 
+Number = int | float
+"""A number as JSON gives it back: whole ones stay whole."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -37,9 +40,9 @@ class Point:
 
     step: float | None = None
     length: int | None = None
-    value: float | None = None
-    standard_error: float | None = 0.0
-    error_bound: float | None = 0.0
+    value: Number | None = None
+    standard_error: Number | None = 0.0
+    error_bound: Number | None = 0.0
     kind: PointKind = "exact"
     diverged: bool = False
     note: str | None = None
@@ -98,28 +101,29 @@ class Predicted:
 class Evidence:
     """One question put to one scheme under one configuration, and the answer with everything behind it.
 
-    `refuted` marks a claim as printed in a paper that is refuted for every scheme of the order it speaks of, under the setting
-    shown: a result about the paper, which does not count against the scheme. `sharp` says that equality with the prediction
-    was shown too. `configuration` and `certificate` are copied to plain JSON values (`sgverify.evidence.plain`); a number in
-    the certificate that is not finite is stored as None and listed under its key "not_finite".
+    The fields are in the order of the JSON. `refuted` marks a claim as printed in a paper that is refuted for every scheme of
+    the order it speaks of, under the setting shown: a result about the paper, which does not count against the scheme. `sharp`
+    says that equality with the prediction was shown too. `configuration` and `certificate` are copied to plain JSON values
+    (`sgverify.evidence.plain`); a number in the certificate that is not finite is stored as None and listed under its key
+    "not_finite".
     """
 
+    id: str = ""
     scheme: str
     claim: str
     check: str
+    refuted: bool = False
     configuration: dict[str, Any]
     method: Method
     predicted: Predicted
     found: Found
-    verdict: Verdict
-    reason: str
     points: tuple[Point, ...] = ()
-    refuted: bool = False
+    verdict: Verdict
     sharp: bool = False
+    reason: str
     certificate: dict[str, Any] = field(default_factory=dict)
     replay: str = ""
     seconds: float = 0.0
-    id: str = ""
 
     def __post_init__(self) -> None:
         _one_of("verdict", self.verdict, VERDICTS)
@@ -135,6 +139,7 @@ class Evidence:
         object.__setattr__(self, "configuration", configuration)
         object.__setattr__(self, "certificate", _certificate(self.certificate))
         object.__setattr__(self, "points", tuple(self.points))
+        object.__setattr__(self, "seconds", float(self.seconds))
         if not self.id:
             object.__setattr__(self, "id", evidence_id(self.scheme, self.claim, self.check, configuration))
 

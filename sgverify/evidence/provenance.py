@@ -18,7 +18,7 @@ class Provenance:
     torch: str
     platform: str
     command: str
-    seconds: float
+    seconds: int | float
 
     @classmethod
     def gather(cls, *, command: str, seconds: float) -> Provenance:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from sgverify.errors import UserError
 
 LONGEST = 200
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,20 @@ class Published:
         if problem is not None:
             raise UserError(f"{where} does not follow {self.name!r}: {problem}. {self.mend}")
 
+    def decode(self, kind: type[T], document: Any, where: str = "document") -> T:
+        """A document as the dataclass `kind`, whose fields are its keys; keys that follow from others are left out.
+
+        Raises `UserError` as `check` does.
+        """
+        self.check(document, where)
+        return read_as(kind, document)
+
+
+def read_as(kind: type[T], document: Any) -> T:
+    """JSON values as the dataclass `kind`, with the dataclasses and tuples that its fields ask for."""
+    found: T = _adapter(cast(Hashable, kind)).validate_python(document)
+    return found
+
 
 def _family(name: str) -> str:
     return name.rpartition("/")[0]
@@ -63,6 +79,13 @@ def _schema(file: str) -> dict[str, Any]:
     text = resources.files("sgverify.evidence").joinpath("schema", file).read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
     return content
+
+
+@cache
+def _adapter(kind: Hashable) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cast(Any, kind))
 
 
 @cache

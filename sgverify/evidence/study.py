@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sgverify.errors import UserError
+from sgverify.evidence.model import Number
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Published, read_as
 from sgverify.evidence.storage import write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
@@ -33,9 +34,9 @@ class Series:
 
     label: str
     kind: SeriesKind
-    x: tuple[float, ...]
-    y: tuple[float | None, ...]
-    error: tuple[float | None, ...] = ()
+    x: tuple[Number, ...]
+    y: tuple[Number | None, ...]
+    error: tuple[Number | None, ...] = ()
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Study:
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0
+    seconds: Number = 0.0
 
 
 def _check_finite(where: str, values: Iterable[Any]) -> None:
@@ -159,10 +160,7 @@ def encode_studies(document: Studies) -> dict[str, Any]:
 
 def decode_studies(document: Mapping[str, Any]) -> Studies:
     """The inverse of `encode_studies`, for a document that has been validated."""
-    return Studies(
-        studies=tuple(_study(item) for item in document["studies"]),
-        provenance=Provenance(**document["provenance"]),
-    )
+    return read_as(Studies, document)
 
 
 def documented_studies(studies: Iterable[Study], provenance: Provenance) -> Studies:
@@ -173,28 +171,6 @@ def documented_studies(studies: Iterable[Study], provenance: Provenance) -> Stud
         if ids.count(id) > 1:
             raise ValueError(f"study id {id!r} occurs twice; ids name one study of a report")
     return Studies(studies, provenance)
-
-
-def _study(item: Mapping[str, Any]) -> Study:
-    return Study(
-        **{
-            **item,
-            "panels": tuple(_panel(panel) for panel in item["panels"]),
-            "tables": tuple(
-                Table(table["title"], tuple(table["columns"]), tuple(map(tuple, table["rows"])))
-                for table in item["tables"]
-            ),
-            "notes": tuple(item["notes"]),
-        }
-    )
-
-
-def _panel(panel: Mapping[str, Any]) -> Panel:
-    return Panel(**{**panel, "series": tuple(_series(series) for series in panel["series"])})
-
-
-def _series(series: Mapping[str, Any]) -> Series:
-    return Series(**{**series, **{name: tuple(series[name]) for name in ("x", "y", "error")}})
 
 
 def _lists(value: Any) -> Any:
