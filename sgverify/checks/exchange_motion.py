@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.exchange_plan import Plan
 from sgverify.checks.exchange_transcript import Step
 from sgverify.errors import DefinitionError
-from sgverify.exact.long_double import LongDouble, LongDoubleGradient, step_in_long_double
+from sgverify.exact.long_double import LongDouble, step_in_long_double
+from sgverify.schemes.slope import FullSlope
 
 STEP_ROUNDING = 1e-9
 """Of a step, relative to its largest number: some dozens of roundings of 1e-16, and those of constants that cancel."""
@@ -20,7 +20,7 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
     """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
-        felt = _Felt(subject, [(felt.theta[k], felt.given[k]) for felt in step.felt])
+        felt = _Felt([(felt.theta[k], felt.given[k]) for felt in step.felt])
         wanted = step_in_long_double(
             subject.scheme,
             [value[k] for value in state],
@@ -36,7 +36,7 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
             size = max(1.0, *(float(np.abs(part[k]).max()) for part in (*state, *step.moved)))
             bound = STEP_ROUNDING * (size + float(h[k]) * slopes)
             apart = float(np.abs(found[k] - due).max())
-            if not apart <= bound or felt.asked != len(felt.given):
+            if not apart <= bound or felt.count != len(felt.given):
                 yield (
                     "motion",
                     f"step {step.number} of replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to "
@@ -46,38 +46,33 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
                 return
 
 
-class _Felt(LongDoubleGradient):
+class _Felt(FullSlope):
     """The gradients that a replica felt in a step, in turn."""
 
-    def __init__(self, subject: CompositeSubject, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        super().__init__(subject.target)
-        self.given, self.asked = given, 0
+    def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        self.given, self.count = given, 0
 
-    def fresh(self) -> _Felt:
-        """See `LongDoubleGradient.fresh`."""
-        return self
+    def __call__(self, place: LongDouble) -> LongDouble:
+        """What was felt there; NaN where the run asked fewer times, or elsewhere."""
+        self.count += 1
+        if self.count > len(self.given):
+            return type(place)(np.full(np.shape(place.value), np.nan))
+        at, value = self.given[self.count - 1]
+        size = 1 + float(np.abs(at).max())
+        near = float(np.abs(place.value - at).max()) <= STEP_ROUNDING * size * 1e3
+        return type(place)(np.asarray(value, dtype=np.longdouble) * (1 if near else np.nan))
 
-    def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
         """Refused, as the parts are: what a replica felt was written down of its gradients alone."""
         raise DefinitionError(
             "the motion of replicas that ask for Hessian-vector products, or for prior and likelihood apart, is not redone"
         )
 
-    def prior(self, theta: LongDouble) -> LongDouble:
+    def prior(self, place: LongDouble) -> LongDouble:
         """See `hessian`."""
-        return self.hessian(theta, theta)
+        return self.hessian(place, place)
 
     likelihood = prior
-
-    def __call__(self, theta: LongDouble) -> LongDouble:
-        """See `LongDoubleGradient.__call__`; NaN where the run asked fewer times, or elsewhere."""
-        self.asked += 1
-        if self.asked > len(self.given):
-            return type(theta)(np.full(np.shape(theta.value), np.nan))
-        at, value = self.given[self.asked - 1]
-        size = 1 + float(np.abs(at).max())
-        near = float(np.abs(theta.value - at).max()) <= STEP_ROUNDING * size * 1e3
-        return type(theta)(np.asarray(value, dtype=np.longdouble) * (1 if near else np.nan))
 
 
 __all__ = ["motion_faults"]

@@ -58,6 +58,31 @@ def transpose(rows: list[list[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
+class RootMetric:
+    """The metric ingredient of an interpreter that knows the rows of the root B of G^-1 = B B^T at a place."""
+
+    def rows(self, theta: Vector) -> list[list[Any]]:
+        """B."""
+        raise NotImplementedError
+
+    def root(self, theta: Vector, vector: Vector) -> Vector:
+        """B v."""
+        return times(self.rows(theta), vector)
+
+    def transposed(self, theta: Vector, vector: Vector) -> Vector:
+        """B^T v."""
+        return times(transpose(self.rows(theta)), vector)
+
+    def inverse(self, theta: Vector, vector: Vector) -> Vector:
+        """G^-1 v = B B^T v."""
+        return self.root(theta, self.transposed(theta, vector))
+
+    def diffusion(self, theta: Vector) -> Matrix:
+        """G^-1."""
+        rows = [Vector(row) for row in self.rows(theta)]
+        return Matrix([[dot(a, b) for b in rows] for a in rows])
+
+
 for _function in (exp, expm1, sqrt, log):
 
     def _apply(value: Vector, function: Callable[[Any], Any] = _function) -> Vector:

@@ -24,6 +24,7 @@ from sgverify.exact.long_double import (
 )
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme
+from sgverify.schemes.slope import FullSlope
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -186,20 +187,17 @@ def step_of_many(
     return move, begin
 
 
-class _LinearGradient:
+class _LinearGradient(FullSlope):
     """The gradient of a quadratic potential, whatever the data that it is of."""
 
     def __init__(self, target: Target) -> None:
         self._precision = np.asarray(target.precision_float64(), dtype=EXTENDED)
         self._mean = np.asarray([float(x) for x in target.mean], dtype=EXTENDED)
 
-    def fresh(self) -> _LinearGradient:
-        return self
+    def __call__(self, place: LongDouble) -> LongDouble:
+        return LongDouble((place.value - self._mean) @ self._precision)
 
-    def __call__(self, theta: LongDouble) -> LongDouble:
-        return LongDouble((theta.value - self._mean) @ self._precision)
-
-    def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
         return LongDouble(vector.value @ self._precision)
 
 

@@ -14,9 +14,10 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.exact.expression import Expression, call, name, text
 from sgverify.schemes.abstract_value import METRIC
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.constants import constants, linear
 from sgverify.schemes.mathematics import dot, exp, expm1, first_entry, sqrt
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.noise import NoiseLaw
 from sgverify.schemes.number_text import read_number
 from sgverify.schemes.scheme import Scheme, make_scheme
 
@@ -122,18 +123,8 @@ class _Run:
     def __init__(self, scheme: Scheme) -> None:
         self.stems: dict[Expression, str] = {}
         self.asked: list[Expression] = []
-        given: dict[str, Any] = {item: name(item) for item in scheme.declaration.ingredients}
-        if "grad" in given:
-            given["grad"] = _Gradient(self, given["grad"])
-        noise = given.get("noise")
-        if noise is not None:
-            given["noise"] = Noise(
-                lambda law: self.note(call(noise if law.normal else name(f"noise.{law.name}")), "z")
-            )
-        if "metric" in given:
-            given["metric"] = _Metric()
         self.state = scheme.state
-        self.returned = self._follow(scheme, given)
+        self.returned = self._follow(scheme)
 
     def note(self, node: Expression, stem: str) -> Expression:
         """Give the node a line of its own, with a name that begins with `stem`."""
@@ -141,15 +132,21 @@ class _Run:
             self.stems.setdefault(node, stem)
         return node
 
-    def _follow(self, scheme: Scheme, given: dict[str, Any]) -> tuple[Expression, ...]:
+    def _follow(self, scheme: Scheme) -> tuple[Expression, ...]:
         values = tuple(name(item) for item in self.state)
+        numbers = {item: name(item) for item in scheme.parameters}
+        bound = bind(scheme, Carrier(), numbers, dim=name("dim"), metric=_Metric())
+        given: dict[str, Any] = {"grad": _Gradient(self, name("grad")), "draw": self._draw}
         if scheme.word is None:
-            return tuple(scheme.step(values, **given))
-        for letter, t in scheme.word.flows(given["h"]):
-            values = letter.flow(values, t=t, **given)
+            return bound.step(values, h=name("h"), **given)
+        for letter, t in scheme.word.flows(name("h")):
+            values = bound.run(letter.flow, values, t=t, **given)
             for stem, value in zip(self.state, values, strict=True):
                 self.note(value, stem)
         return values
+
+    def _draw(self, law: NoiseLaw) -> Expression:
+        return self.note(call(name("noise" if law.normal else f"noise.{law.name}")), "z")
 
 
 class _Gradient:

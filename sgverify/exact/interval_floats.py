@@ -28,8 +28,8 @@ def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
 def intervals_of_dynamics(dynamics: Dynamics, dim: int) -> tuple[float, ...]:
     """Of drift and diffusion."""
     with intervals_met() as met:
-        parameters = dict.fromkeys(dynamics.parameters, _ANY)
-        dynamics.coefficients((_ANY,) * len(dynamics.state), grad=_ANY, metric=_ANY, dim=dim, **parameters)
+        bound = bind(dynamics, Carrier(), dict.fromkeys(dynamics.parameters, _ANY), dim=dim, metric=_ANY)
+        bound.coefficients((_ANY,) * len(dynamics.state), grad=_ANY)
     return tuple(met)
 
 

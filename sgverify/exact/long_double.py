@@ -16,6 +16,7 @@ from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.mathematics import first_entry
+from sgverify.schemes.slope import Slope
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -64,7 +65,7 @@ class Coarse(LongDouble):
         super().__init__(_rounded(value) if np.ndim(value) else value)
 
 
-class LongDoubleGradient:
+class LongDoubleGradient(Slope):
     """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
 
     By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
@@ -80,53 +81,36 @@ class LongDoubleGradient:
         scale: float = 1.0,
         clip: float | None = None,
         centre: np.ndarray | None = None,
-        named: list[int] | None = None,
     ) -> None:
+        super().__init__()
         self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip
         self._centre = centre
-        self._named = [0] if named is None else named
-        self._number = -1
 
-    def fresh(self) -> LongDoubleGradient:
-        """The gradient on another minibatch of the same step."""
-        return LongDoubleGradient(
-            self._target,
-            self._minibatches,
-            scale=self._scale,
-            clip=self._clip,
-            centre=self._centre,
-            named=self._named,
-        )
-
-    def __call__(self, theta: LongDouble) -> LongDouble:
+    def evaluate(self, place: LongDouble, minibatch: int) -> LongDouble:
         """Shape (n, d) -> (n, d). Raises `DefinitionError` where the potential is none that Taylor polynomials read."""
-        self._take_number()
-        value = self._at(theta.value, self._chosen)
+        chosen = self._chosen(minibatch)
+        value = self._at(place.value, chosen)
         if self._centre is not None:
             there = np.asarray(self._centre, dtype=EXTENDED)[None]
-            value = value + (self._at(there, None) - self._at(there, self._chosen))
-        return type(theta)(value)
+            value = value + (self._at(there, None) - self._at(there, chosen))
+        return type(place)(value)
 
-    def prior(self, theta: LongDouble) -> LongDouble:
+    def prior(self, place: LongDouble) -> LongDouble:
         """The part of the prior. Shape (n, d) -> (n, d)."""
-        return type(theta)(_slopes(self._target.prior, theta.value))
+        return type(place)(_slopes(self._target.prior, place.value))
 
-    def likelihood(self, theta: LongDouble) -> LongDouble:
-        """The rest of the gradient. Shape (n, d) -> (n, d)."""
-        return self(theta) - self.prior(theta)
-
-    def hessian(self, theta: LongDouble, vector: LongDouble) -> LongDouble:
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
         """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
         if self._clip is not None:
             raise DefinitionError(
                 "a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out"
             )
-        self._take_number()
-        place, along = np.broadcast_arrays(theta.value, vector.value)
+        chosen = self._chosen(self.minibatch())
+        at, along = np.broadcast_arrays(place.value, vector.value)
         target = self._target
-        total = _bends(target.prior, place, along)
+        total = _bends(target.prior, at, along)
         if target.data is not None and target.likelihood is not None:
-            chosen, likelihood = self._chosen, target.likelihood
+            likelihood = target.likelihood
             data = target.data if chosen is None else target.data[chosen]
             factor = EXTENDED(self._scale) * len(target.data) / len(data)
             for first in range(0, len(data), _PIECE):
@@ -135,17 +119,11 @@ class LongDoubleGradient:
                 def summed(start: Jet, piece: np.ndarray = piece) -> Any:
                     return Jet(likelihood(start[:, None, :], piece).c.sum(-1))
 
-                total = total + factor * _bends(summed, place, along)
-        return type(theta)(total)
+                total = total + factor * _bends(summed, at, along)
+        return type(place)(total)
 
-    def _take_number(self) -> None:
-        if self._number < 0:
-            self._number = self._named[0]
-            self._named[0] += 1
-
-    @property
-    def _chosen(self) -> list[int] | None:
-        return list(self._minibatches[self._number]) if self._minibatches else None
+    def _chosen(self, minibatch: int) -> list[int] | None:
+        return list(self._minibatches[minibatch]) if self._minibatches else None
 
     def size(self, theta: np.ndarray) -> float:
         """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
@@ -184,31 +162,6 @@ class LongDoubleGradient:
                 each = each * np.minimum(1, EXTENDED(self._clip) / np.maximum(sizes, EXTENDED(1e-300)))
             total = total + factor * each.sum(1)
         return total
-
-
-class LongDoubleMetric:
-    """The metric ingredient, B = diag(b(theta_i))."""
-
-    def __init__(self, metric: CoordinateMetric) -> None:
-        self._metric = metric
-
-    def root(self, theta: Any, vector: Any) -> Any:
-        """B v."""
-        return self._metric.value(theta) * vector
-
-    transposed = root
-
-    def inverse(self, theta: Any, vector: Any) -> Any:
-        """G^-1 v."""
-        return self.root(theta, self.root(theta, vector))
-
-    def divergence(self, theta: Any) -> Any:
-        """d_i b(theta_i)^2."""
-        return self._metric.value(theta) * self._metric.slope(theta) * 2
-
-    def root_divergence(self, theta: Any) -> Any:
-        """d_i b(theta_i)."""
-        return self._metric.slope(theta)
 
 
 class LongDoubleRootMatrix:
@@ -251,7 +204,7 @@ def step_in_long_double(
     draws: Sequence[np.ndarray],
     *,
     h: float,
-    gradient: LongDoubleGradient,
+    gradient: Slope,
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric | MatrixMetric,
@@ -283,7 +236,7 @@ def start_in_long_double(
     state: Sequence[np.ndarray],
     *,
     h: float,
-    gradient: LongDoubleGradient,
+    gradient: Slope,
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric | MatrixMetric,
@@ -296,8 +249,8 @@ def start_in_long_double(
     return [np.broadcast_to(value, shape) for value, shape in zip(values, shapes, strict=True)]
 
 
-def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> LongDoubleMetric | LongDoubleRootMatrix:
-    return LongDoubleMetric(metric) if isinstance(metric, CoordinateMetric) else LongDoubleRootMatrix(metric)
+def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> CoordinateMetric | LongDoubleRootMatrix:
+    return metric if isinstance(metric, CoordinateMetric) else LongDoubleRootMatrix(metric)
 
 
 def _rounded(value: Any) -> np.ndarray:

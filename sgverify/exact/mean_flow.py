@@ -134,11 +134,8 @@ def noises_commute(dynamics: Dynamics, dim: int) -> bool:
 def _noises(dynamics: Dynamics, ring: Ring, count: int) -> list[Operator]:
     """L_l - L of as many minibatches."""
     reading = Reading(ring)
-    given = {name: value for name, value in reading.ingredients().items() if name not in ("h", "noise")}
-    full, *drifts = (
-        dynamics.coefficients(reading.state(), **{**given, "grad": grad})[0]
-        for grad in (given["grad"], *(reading.gradient() for _ in range(count)))
-    )
+    bound, state = reading.bind(dynamics), reading.state()
+    full, *drifts = (bound.coefficients(state, grad=reading.gradient())[0] for _ in range(1 + count))
     return [_first_order([f - g for f, g in zip(drift, full, strict=True)], ring) for drift in drifts]
 
 

@@ -98,12 +98,11 @@ def settled_step(scheme: Scheme, target: Target, temperature: float) -> SettledS
     nodes = (centre + spread * np.linspace(-3, 3, 33, dtype=EXTENDED))[:, None]
     reading = _Reading(scheme, target, nodes, temperature)
     found = reading.coefficients(reading.fixed_point()[0])
-    stated = scheme.dynamics.coefficients(
-        (LongDouble(nodes),), grad=reading.grad, dim=1, T=LongDouble(EXTENDED(temperature))
-    )
+    bound = bind(scheme.dynamics, extended(), {"T": temperature}, dim=1)
+    stated = bound.coefficients((nodes,), grad=reading.grad)
     worst = []
     for what, value, (said,) in zip(("drift", "half squared diffusion"), found, stated, strict=True):
-        expected = np.broadcast_to(getattr(said, "value", said), nodes.shape)[:, 0]
+        expected = np.broadcast_to(said, nodes.shape)[:, 0]
         shares = np.abs(value - expected) / np.abs(expected).max()
         k = int(np.argmax(shares))
         worst.append(
@@ -149,7 +148,7 @@ class _Reading:
     def fixed_point(self) -> tuple[tuple[np.ndarray, ...], float]:
         """V* at every node by Aitken's process, exact where the memory is linear, and how much of a displacement stays."""
         still, moved = (0.0,) * self._draws, (1.0,) * self._draws
-        memory = tuple(np.ones_like(self._nodes) for _ in self._bound.scheme.memory)
+        memory = tuple(np.ones_like(self._nodes) for _ in self._bound.definition.memory)
         for _ in range(ROUNDS):
             first = self.step(memory, 0.0, still)[1:]
             if any(

@@ -106,7 +106,7 @@ class Assembly:
         roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
         return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
 
-    def _bound_to(self, alive: tuple[int, ...]) -> Bound:
+    def _bound_to(self, alive: tuple[int, ...]) -> Bound[Scheme]:
         temperatures = None if self.around is None else self.temperatures[list(alive)]
         return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
 

@@ -39,14 +39,14 @@ def bind_numbers(
     dim: int,
     clock: Clock,
     metric: MetricText | None = None,
-) -> Bound:
+) -> Bound[Scheme]:
     """`scheme` on tensors, with these T and D (numbers, or one for each row)."""
     return bind(scheme, on_chains(clock), parameters, dim=dim, metric=make_metric(metric, dim))
 
 
 def bind_settings(
     scheme: Scheme, settings: Settings, dim: int, clock: Clock, temperatures: np.ndarray | None = None
-) -> Bound:
+) -> Bound[Scheme]:
     """`scheme` with the settings of a run: D, T (`temperatures`, one for each row, where they differ), `dim` and the metric.
 
     Raises `ConfigurationError` for a parameter that the sampler does not know.

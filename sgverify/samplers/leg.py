@@ -14,6 +14,7 @@ from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.motion import State
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings
+from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Bound
 from sgverify.targets import Target
 
@@ -35,7 +36,7 @@ class Leg:
     rows: tuple[Row, ...]
     start: State
     steps: range
-    bound: Bound
+    bound: Bound[Scheme]
     clock: Clock
     settings: Settings
     estimator: Any
@@ -66,7 +67,7 @@ class Leg:
 
     def drawn_in(self, first: int, count: int) -> Iterator[State]:
         """The draws of each of the next `count` steps."""
-        draws, each = self.draws(first, count), self.bound.scheme.draws
+        draws, each = self.draws(first, count), self.bound.definition.draws
         return (tuple(islice(draws, each)) for _ in range(count))
 
 

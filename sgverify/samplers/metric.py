@@ -7,49 +7,16 @@ from typing import Any
 
 import torch
 
-from sgverify.errors import ConfigurationError
 from sgverify.samplers.carrier import Chains
 from sgverify.targets.metric import CoordinateMetric, MetricText, parse_metric
 from sgverify.targets.polynomial import Terms
 from sgverify.targets.root_matrix import MatrixMetric
 
 
-class Metric:
-    """What a definition asks of the metric, for B = diag(b(theta_i)); vectors have shape (S, C, d)."""
-
-    def __init__(self, metric: CoordinateMetric) -> None:
-        self._metric = metric
-
-    def root(self, theta: Chains, vector: Chains) -> Chains:
-        """B v."""
-        product: Chains = self._metric.value(theta) * vector
-        return product
-
-    transposed = root
-
-    def inverse(self, theta: Chains, vector: Chains) -> Chains:
-        """G^-1 v."""
-        return self.root(theta, self.root(theta, vector))
-
-    def divergence(self, theta: Chains) -> Chains:
-        """d_i b(theta_i)^2."""
-        divergence: Chains = self._metric.value(theta) * self._metric.slope(theta) * 2
-        return divergence
-
-    def root_divergence(self, theta: Chains) -> Chains:
-        """d_i b(theta_i)."""
-        divergence: Chains = self._metric.slope(theta)
-        return divergence
-
-    def diffusion(self, theta: Chains) -> Chains:
-        """Refused: a step is made of vectors."""
-        raise ConfigurationError("metric.diffusion(theta) in a step; use metric.root(theta, noise())")
-
-
 class FullMetric:
     """What a definition asks of the metric, for a matrix B of polynomials; vectors have shape (S, C, d)."""
 
-    diffusion = Metric.diffusion
+    diffusion = CoordinateMetric.diffusion
 
     def __init__(self, metric: MatrixMetric) -> None:
         self._metric = metric
@@ -86,10 +53,10 @@ class FullMetric:
         return _joined(values)
 
 
-def make_metric(given: MetricText | None, dim: int) -> Metric | FullMetric:
+def make_metric(given: MetricText | None, dim: int) -> CoordinateMetric | FullMetric:
     """The ingredient of what the configuration says. Raises `ConfigurationError` where B has not the side `dim`."""
     metric = parse_metric(given, dim)
-    return Metric(metric) if isinstance(metric, CoordinateMetric) else FullMetric(metric)
+    return metric if isinstance(metric, CoordinateMetric) else FullMetric(metric)
 
 
 def _value(terms: Terms, theta: Chains) -> Chains:

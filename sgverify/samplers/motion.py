@@ -11,6 +11,7 @@ from torch import Tensor
 from sgverify.samplers.compiling import Stretch, compiled_steps
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.tape import NotRecordable, Tape, record, room
+from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Bound, in_order
 
 State = tuple[Tensor, ...]
@@ -26,7 +27,7 @@ class Motion:
 
     def __init__(
         self,
-        bound: Bound,
+        bound: Bound[Scheme],
         clock: Clock,
         fixed: Sequence[Tensor],
         *,

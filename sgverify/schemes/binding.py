@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.noise import Noise, NoiseLaw
 from sgverify.schemes.scheme import Scheme
 
 State = tuple[Any, ...]
+
+D = TypeVar("D")
+"""A scheme, a dynamics, or the flow of a letter."""
 
 Draw = Callable[[NoiseLaw], Any]
 """The next draw of a step, given the law that the definition asks for."""
@@ -38,47 +42,63 @@ class Carrier:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A scheme with the parameters, the dimension and the metric that it is run with."""
+class Bound(Generic[D]):
+    """A definition with the parameters, the dimension and the metric that it is run with."""
 
-    scheme: Scheme
+    definition: D
     carrier: Carrier
     given: Mapping[str, Any]
 
-    def step(self, state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+    def step(self: Bound[Scheme], state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
         """X_l from X_{l-1}, memory last."""
-        return self.run(self.scheme.step, state, grad=grad, draw=draw, h=h)
+        return self.run(self.definition.step, state, grad=grad, draw=draw, h=h)
 
-    def start(self, state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+    def start(self: Bound[Scheme], state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
         """The whole state, with its memory started from the dynamics' state."""
-        return self.run(self.scheme.start_memory, state, grad=grad, draw=draw, h=h)
+        return self.run(self.definition.start_memory, state, grad=grad, draw=draw, h=h)
+
+    def coefficients(self: Bound[Dynamics], state: Iterable[Any], *, grad: Any) -> tuple[State, State]:
+        """Drift and half squared diffusion of a dynamics at a state."""
+        drift, diffusion = self._values(self.definition.coefficients, state, grad, None, {})
+        return tuple(map(self.carrier.result, drift)), tuple(map(self.carrier.result, diffusion))
 
     def run(
         self, function: Callable[..., Any], state: Iterable[Any], *, grad: Any, draw: Draw, **time: Any
     ) -> State:
         """The values that a step, or the flow of a letter, returns; `time` is its h or its t."""
+        noise = Noise(lambda law: self.carrier.value(draw(law)))
+        values = self._values(function, state, grad, noise, time)
+        return tuple(map(self.carrier.result, values))
+
+    def _values(
+        self,
+        function: Callable[..., Any],
+        state: Iterable[Any],
+        grad: Any,
+        noise: Noise | None,
+        time: Mapping[str, Any],
+    ) -> Any:
         carrier = self.carrier
-        values = function(
+        return function(
             tuple(carrier.value(entry) for entry in state),
             grad=grad,
-            noise=Noise(lambda law: carrier.value(draw(law))),
+            noise=noise,
             **{name: carrier.number(number) for name, number in time.items()},
             **self.given,
         )
-        return tuple(carrier.result(value) for value in values)
 
 
 def bind(
-    scheme: Scheme,
+    definition: D,
     carrier: Carrier,
     parameters: Mapping[str, Any],
     *,
     dim: Any,
     metric: Any = None,
-) -> Bound:
-    """`scheme` on the values of `carrier`: `parameters` (T, D, ...) become numbers of the carrier here, and once."""
+) -> Bound[D]:
+    """A definition on the values of `carrier`: `parameters` (T, D, ...) become numbers of the carrier here, and once."""
     given = {name: carrier.number(value) for name, value in parameters.items()}
-    return Bound(scheme, carrier, {**given, "dim": dim, "metric": metric})
+    return Bound(definition, carrier, {**given, "dim": dim, "metric": metric})
 
 
 def in_order(draws: Iterable[Any]) -> Draw:

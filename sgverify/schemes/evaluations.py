@@ -8,6 +8,7 @@ from sgverify.schemes.abstract import AbstractMetric
 from sgverify.schemes.abstract_value import NUMBER, VECTOR, Abstract
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.scheme import Scheme
+from sgverify.schemes.slope import Slope
 
 
 def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
@@ -31,7 +32,7 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
     after = bind(scheme, Carrier(), numbers, dim=dim, metric=AbstractMetric()).step(
         state,
         h=h,
-        grad=_Gradient(asked, [0] if minibatches else None),
+        grad=_Gradient(asked, minibatches),
         draw=lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name), drawn=True),
     )
     place = scheme.state.index("theta")
@@ -40,30 +41,23 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
     return len(asked) - carried
 
 
-class _Gradient:
-    """Notes where which gradient is asked for; `opened` counts further minibatches, None where all data are used."""
+class _Gradient(Slope):
+    """Notes where which gradient is asked for; `minibatches`: whether `fresh` is another one, or all data are used."""
 
-    def __init__(self, asked: set[tuple[Any, ...]], opened: list[int] | None, minibatch: int = 0) -> None:
-        self._asked, self._opened, self._minibatch = asked, opened, minibatch
+    def __init__(self, noted: set[tuple[Any, ...]], minibatches: bool) -> None:
+        super().__init__()
+        self._noted, self._minibatches = noted, minibatches
 
-    def __call__(self, place: Abstract) -> Abstract:
-        self._asked.add((self._minibatch, place.mark))
-        return Abstract(VECTOR, place.noisy, ("grad", self._minibatch, place.mark))
+    def evaluate(self, place: Abstract, minibatch: int) -> Abstract:
+        number = minibatch if self._minibatches else 0
+        self._noted.add((number, place.mark))
+        return Abstract(VECTOR, place.noisy, ("grad", number, place.mark))
 
     def hessian(self, place: Abstract, vector: Abstract) -> Abstract:
-        formula = ("hessian", self._minibatch, place.mark, vector.mark)
-        self._asked.add(formula)
+        formula = ("hessian", self.minibatch() if self._minibatches else 0, place.mark, vector.mark)
+        self._noted.add(formula)
         return Abstract(VECTOR, place.noisy or vector.noisy, formula)
 
     def prior(self, place: Abstract) -> Abstract:
+        # It costs nothing, so that the likelihood's part costs what the whole gradient does.
         return Abstract(VECTOR, place.noisy, ("prior", place.mark))
-
-    def likelihood(self, place: Abstract) -> Abstract:
-        # With the prior's, which costs nothing, it is the whole gradient there.
-        return self(place) - self.prior(place)
-
-    def fresh(self) -> _Gradient:
-        if self._opened is None:
-            return self
-        self._opened[0] += 1
-        return _Gradient(self._asked, self._opened, self._opened[0])

@@ -36,6 +36,28 @@ class CoordinateMetric:
         """b' at every coordinate."""
         return _horner(_derivative(self.coefficients) or (Fraction(0),), theta)
 
+    def root(self, theta: Any, vector: Any) -> Any:
+        """B v; a definition may ask this metric itself, on any carrier."""
+        return self.value(theta) * vector
+
+    transposed = root
+
+    def inverse(self, theta: Any, vector: Any) -> Any:
+        """G^-1 v."""
+        return self.root(theta, self.root(theta, vector))
+
+    def divergence(self, theta: Any) -> Any:
+        """d_i b(theta_i)^2."""
+        return self.value(theta) * self.slope(theta) * 2
+
+    def root_divergence(self, theta: Any) -> Any:
+        """d_i b(theta_i)."""
+        return self.slope(theta)
+
+    def diffusion(self, theta: Any) -> Any:
+        """Refused: a step is made of vectors."""
+        raise ConfigurationError("metric.diffusion(theta) in a step; use metric.root(theta, noise())")
+
     def largest(self, location: np.ndarray, spread: np.ndarray) -> float:
         """The largest b^2 within three standard deviations: how much faster than without a metric things move."""
         nodes = location + spread * np.linspace(-3, 3, 61)[:, None]

@@ -16,6 +16,7 @@ from sgverify.configuration import GradientTable, TargetTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
 from sgverify.schemes.binding import Carrier, bind
+from sgverify.schemes.slope import Slope
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target
@@ -85,7 +86,6 @@ class Case:
 class _Run:
     def __init__(self, case: Case, unit: float) -> None:
         self.case, self.unit = case, unit
-        self.evaluations = self.minibatches = 0
         self._draws = iter(case.draws)
 
     def variable(self, name: str) -> Any:
@@ -96,30 +96,24 @@ class _Run:
         return Numbers([Number.held(Fraction(value), self.unit) for value in next(self._draws)])
 
 
-class _Gradient:
+class _Gradient(Slope):
     """P (theta - mu) + g in balls, with a bound for every way to evaluate it in floating point."""
 
     def __init__(self, run: _Run) -> None:
+        super().__init__()
         self._run = run
-        self._minibatch = -1
 
-    def fresh(self) -> _Gradient:
-        return _Gradient(self._run)
-
-    def __call__(self, position: Numbers) -> Numbers:
+    def evaluate(self, place: Numbers, minibatch: int) -> Numbers:
         run = self._run
-        if self._minibatch < 0:
-            self._minibatch, run.minibatches = run.minibatches, run.minibatches + 1
-        noise = run.case.noise_of(self._minibatch, run.evaluations)
-        run.evaluations += 1
+        noise = run.case.noise_of(minibatch, self.asked.evaluations - 1)
         target = run.case.target
         result = []
         for i, row in enumerate(target.precision):
             value, inherited = as_ball(noise[i]), arb(0)
-            for entry, at, centre in zip(row, position.entries, target.mean, strict=True):
+            for entry, at, centre in zip(row, place.entries, target.mean, strict=True):
                 value += as_ball(entry) * (at.value - as_ball(centre))
                 inherited += abs(as_ball(entry)) * at.error
-            result.append(Number(value, inherited + self._rounding(i, position, noise[i]), run.unit))
+            result.append(Number(value, inherited + self._rounding(i, place, noise[i]), run.unit))
         return Numbers(result)
 
     def _rounding(self, i: int, position: Numbers, noise: Fraction) -> arb:

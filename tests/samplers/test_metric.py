@@ -13,7 +13,6 @@ from sgverify.errors import ConfigurationError
 from sgverify.exact.formula import plant
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.carrier import Chains
-from sgverify.samplers.metric import Metric
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target, parse_observable
 from sgverify.targets.metric import DEFAULT_METRIC, parse_metric
@@ -22,14 +21,13 @@ SGRLD = find_scheme("sgrld-euler")
 
 
 def test_what_a_definition_asks_of_the_metric_is_by_coordinate():
-    b = parse_metric("2 - theta + theta**2")
-    assert b.coefficients == (2, -1, 1)
+    metric = parse_metric("2 - theta + theta**2")
+    assert metric.coefficients == (2, -1, 1)
     theta, v = (
         torch.tensor([[[0.5, -2.0]]], dtype=torch.float64),
         torch.tensor([[[3.0, 1.0]]], dtype=torch.float64),
     )
     root, slope = 2 - theta + theta**2, 2 * theta - 1
-    metric = Metric(b)
     for found, expected in (
         (metric.root(Chains(theta), Chains(v)), root * v),
         (metric.transposed(Chains(theta), Chains(v)), root * v),
@@ -41,7 +39,7 @@ def test_what_a_definition_asks_of_the_metric_is_by_coordinate():
 
 
 def test_a_constant_metric_has_no_divergence():
-    metric = Metric(parse_metric("3"))
+    metric = parse_metric("3")
     theta = Chains(torch.tensor([[[0.5, -2.0]]], dtype=torch.float64))
     assert not metric.divergence(theta).tensor.any() and not metric.root_divergence(theta).tensor.any()
     assert metric.root_divergence(theta).tensor.shape == theta.tensor.shape

@@ -7,19 +7,21 @@ minibatch noise g. Since a definition knows vectors, scalars and grad only, ever
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from sgverify.errors import DefinitionError, NotAffineError
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
+from sgverify.schemes.binding import Carrier, State, bind
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.declaration import read_signature
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.slope import Slope
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -156,24 +158,28 @@ class Step:
         return len(self.laws)
 
 
-class Gradient:
+class Gradient(Slope):
     """The ingredient `grad` of one step: P (v - mu) + g, with g the noise of its minibatch."""
 
-    def __init__(self, run: _Run, minibatch: int) -> None:
-        self._run = run
-        self._minibatch = minibatch
+    def __init__(self, each_evaluation: bool = False) -> None:
+        super().__init__()
+        self.each_evaluation = each_evaluation
 
-    def __call__(self, position: Affine) -> Affine:
-        """The gradient estimate at `position`."""
-        number = self._run.next_gradient() if self._run.each_evaluation else self._run.use(self._minibatch)
-        return self.evaluate(position, number)
+    def evaluate(self, place: Affine, minibatch: int) -> Affine:
+        """The gradient at `place` with the noise of this number."""
+        centred = place - Affine({("mean", 0): (1,)})
+        return centred.times_precision() + Affine({("gradient", minibatch): (1,)})
 
-    def hessian(self, position: Affine, vector: Any) -> Affine:
+    def hessian(self, place: Affine, vector: Any) -> Affine:
         """P v: the same everywhere, and noise that is added has no part in it."""
-        number = self._run.use(self._minibatch) if not self._run.each_evaluation else 0
-        return self.bend(vector if isinstance(vector, Affine) else 0 * position + vector, number)
+        minibatch = 0 if self.each_evaluation else self.minibatch()
+        return self.bend(vector if isinstance(vector, Affine) else 0 * place + vector, minibatch)
 
-    def prior(self, position: Affine) -> Affine:
+    def bend(self, vector: Affine, minibatch: int) -> Affine:
+        """The Hessian of the minibatch of this number, times a vector."""
+        return vector.times_precision()
+
+    def prior(self, place: Affine) -> Affine:
         """Refused: what it is the target says (`sgverify.schemes.parts`)."""
         raise NotAffineError(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
@@ -181,51 +187,12 @@ class Gradient:
 
     likelihood = prior
 
-    def fresh(self) -> Gradient:
-        """The gradient on another minibatch of the same step."""
-        self._run.opened += 1
-        return type(self)(self._run, self._run.opened)
-
-    def evaluate(self, position: Affine, number: int) -> Affine:
-        """The gradient at `position` with the noise of this number."""
-        centred = position - Affine({("mean", 0): (1,)})
-        return centred.times_precision() + Affine({("gradient", number): (1,)})
-
-    def bend(self, vector: Affine, number: int) -> Affine:
-        """The Hessian of the minibatch of this number, times a vector."""
-        return vector.times_precision()
-
 
 class _FullGradient(Gradient):
     """P (v - mu)."""
 
-    def evaluate(self, position: Affine, number: int) -> Affine:
-        return (position - Affine({("mean", 0): (1,)})).times_precision()
-
-
-class _Run:
-    def __init__(self, each_evaluation: bool) -> None:
-        self.each_evaluation = each_evaluation
-        self.laws: list[NoiseLaw] = []
-        self.opened = 0
-        self.evaluations = 0
-        self._numbers: dict[int, int] = {}
-
-    def draw(self, law: NoiseLaw) -> Affine:
-        self.laws.append(law)
-        return Affine({("noise", len(self.laws) - 1): (1,)})
-
-    def next_gradient(self) -> int:
-        self.evaluations += 1
-        return self.evaluations - 1
-
-    def use(self, minibatch: int) -> int:
-        # Minibatches are numbered in the order in which they are used, as the sampler consumes them.
-        return self._numbers.setdefault(minibatch, len(self._numbers))
-
-    @property
-    def gradients(self) -> int:
-        return self.evaluations if self.each_evaluation else len(self._numbers)
+    def evaluate(self, place: Affine, minibatch: int) -> Affine:
+        return (place - Affine({("mean", 0): (1,)})).times_precision()
 
 
 def read_affine(
@@ -245,15 +212,15 @@ def read_affine(
             f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest"
         )
     _check_ingredients(scheme)
-    run = _Run(each_evaluation)
+    grad, laws, rows = gradient(each_evaluation), list[NoiseLaw](), {}
     state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
-    given = {**ingredients, "grad": gradient(run, 0), "noise": Noise(run.draw)}
-    rows = {}
-    for name, value in zip(scheme.state, _followed(scheme.step, state, given), strict=True):
+    for name, value in zip(
+        scheme.state, _followed(scheme, "step", state, ingredients, grad, laws), strict=True
+    ):
         if not isinstance(value, Affine):
             raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
         rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
-    return Step(rows, tuple(run.laws), run.gradients)
+    return Step(rows, tuple(laws), grad.asked.minibatches)
 
 
 def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
@@ -262,15 +229,12 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
     `ingredients` holds the parameters as scalars, and h where it is known. Raises `NotAffineError` where the start is
     not affine, or asks for h and there is none.
     """
-    run = _Run(False)
-    state = tuple(Affine({("state", name): (1,)}) for name in scheme.dynamics.state)
-
     if "h" not in ingredients and "h" in start_ingredients(scheme):
         raise NotAffineError(
             f"the memory of `{scheme.name}` starts from `h`, and where steps differ there is no one h"
         )
-    given = {**ingredients, "grad": _FullGradient(run, 0), "noise": Noise(run.draw)}
-    values = _followed(scheme.start_memory, state, given)
+    state, laws = tuple(Affine({("state", name): (1,)}) for name in scheme.dynamics.state), list[NoiseLaw]()
+    values = _followed(scheme, "start", state, ingredients, _FullGradient(), laws)
     rows = {
         name: {
             base: tuple(_plain(c) for c in polynomial)
@@ -278,16 +242,30 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
         }
         for name, value in zip(scheme.state, values, strict=True)
     }
-    return Step(rows, tuple(run.laws), 0)
+    return Step(rows, tuple(laws), 0)
 
 
-def _followed(step: Callable[..., Any], state: tuple[Affine, ...], given: dict[str, Any]) -> Any:
+def _followed(
+    scheme: Scheme,
+    asked: Literal["step", "start"],
+    state: tuple[Affine, ...],
+    ingredients: Mapping[str, Any],
+    grad: Gradient,
+    laws: list[NoiseLaw],
+) -> State:
     """What the definition returns. It is well-formed: a function that is foreign here is one of what this reading leaves out.
 
     Constants that are equal in all coordinates are a number here, which has no scalar product: that is the dimension.
     """
+
+    def draw(law: NoiseLaw) -> Affine:
+        laws.append(law)
+        return Affine({("noise", len(laws) - 1): (1,)})
+
+    numbers = {name: number for name, number in ingredients.items() if name != "h"}
+    bound = bind(scheme, Carrier(), numbers, dim=None)
     try:
-        return step(state, **given)
+        return getattr(bound, asked)(state, h=ingredients.get("h"), grad=grad, draw=draw)
     except DefinitionError as error:
         raise NotAffineError(f"what an affine reading for all dimensions does not hold: {error}") from None
 

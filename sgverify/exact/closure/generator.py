@@ -12,6 +12,7 @@ from flint import fmpq, fmpq_mat
 from sgverify.exact.closure.carrier import NotClosedError, Number, Ring, Row, in_ring
 from sgverify.exact.closure.moments import Monomial, PolynomialGradient, derivative, monomial_text
 from sgverify.schemes import Dynamics
+from sgverify.schemes.binding import Carrier, bind
 from sgverify.targets import Target
 from sgverify.targets.form import Form
 
@@ -88,8 +89,9 @@ def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, 
         entries = [Number(ring, g) for g in ring.generators[at : at + count]]
         state.append(Row(entries) if shape == "vector" else entries[0])
         at += count
-    given: dict[str, Any] = {name: in_ring(ring, parameters[name]) for name in dynamics.parameters}
-    read = dynamics.coefficients(tuple(state), **given, grad=PolynomialGradient(target), dim=Fraction(dim))
+    numbers = {name: parameters[name] for name in dynamics.parameters}
+    bound = bind(dynamics, Carrier(number=lambda value: in_ring(ring, value)), numbers, dim=Fraction(dim))
+    read = bound.coefficients(state, grad=PolynomialGradient(target))
     drift, diffusion = (_forms(part, dynamics.shapes, dim, ring) for part in read)
     return Generator(tuple(coordinates), drift, diffusion)
 

@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import factorial, prod
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Matrix, Vector, times, transpose
+from sgverify.exact.entrywise import RootMetric, Vector, times
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.ring import Index, Ring, multi_indices
 from sgverify.exact.series.series import EXACT, Series
-from sgverify.schemes import dot
-from sgverify.schemes.noise import Noise, NoiseLaw
+from sgverify.schemes import Scheme
+from sgverify.schemes.binding import Bound, Carrier, D, State, bind
+from sgverify.schemes.noise import NoiseLaw
+from sgverify.schemes.slope import Slope
 
 
-class Metric:
+class Metric(RootMetric):
     """The root B of G^-1 = B B^T at theta + O(s), by Taylor's formula in the symbols of its entries."""
 
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
 
-    def root(self, theta: Vector, vector: Vector) -> Vector:
-        """B v."""
-        return times(self._root(theta), vector)
-
-    def transposed(self, theta: Vector, vector: Vector) -> Vector:
-        """B^T v."""
-        return times(transpose(self._root(theta)), vector)
-
-    def inverse(self, theta: Vector, vector: Vector) -> Vector:
-        """G^-1 v = B B^T v."""
-        rows = self._root(theta)
-        return times(rows, times(transpose(rows), vector))
-
-    def diffusion(self, theta: Vector) -> Matrix:
-        """G^-1."""
-        rows = [Vector(row) for row in self._root(theta)]
-        return Matrix([[dot(a, b) for b in rows] for a in rows])
+    def rows(self, theta: Vector) -> list[list[Series]]:
+        """B."""
+        return self._root(theta)
 
     def divergence(self, theta: Vector) -> Vector:
         """The vector sum_j d_j (G^-1)_ij, by the product rule."""
@@ -70,35 +57,26 @@ class Metric:
         return [flat[i * dim : (i + 1) * dim] for i in range(dim)]
 
 
-class Gradient:
-    """grad U at theta + O(s), by Taylor's formula in the symbols U_a."""
+class Gradient(Slope):
+    """grad U at theta + O(s), by Taylor's formula in the symbols U_a, to the cap of the ring or its derivatives of U."""
 
-    def __init__(self, reading: Reading, minibatch: int) -> None:
-        self._reading = reading
-        self._minibatch = minibatch
+    def __init__(self, ring: Ring, each_evaluation: bool) -> None:
+        super().__init__()
+        self._ring, self.each_evaluation = ring, each_evaluation
 
-    def fresh(self) -> Gradient:
-        """The gradient of another minibatch."""
-        return self._reading.gradient()
+    def evaluate(self, place: Vector, minibatch: int) -> Vector:
+        """See `Slope.evaluate`."""
+        return self._slopes(place, partial(self._ring.derivative_of_potential, minibatch))
 
-    def __call__(self, position: Vector) -> Vector:
-        """grad U(position) to the cap of the ring, or to as many orders as the ring's derivatives of U reach."""
-        minibatch = self._reading.use(self._minibatch)
-        return self._slopes(position, partial(self._reading.ring.derivative_of_potential, minibatch))
-
-    def prior(self, position: Vector) -> Vector:
+    def prior(self, place: Vector) -> Vector:
         """The gradient of the prior's part of U, one function for all minibatches."""
-        return self._slopes(position, self._reading.ring.derivative_of_prior)
+        return self._slopes(place, self._ring.derivative_of_prior)
 
-    def likelihood(self, position: Vector) -> Vector:
-        """grad U less that of the prior."""
-        return self(position) - self.prior(position)
-
-    def hessian(self, position: Vector, vector: Vector) -> Vector:
+    def hessian(self, place: Vector, vector: Vector) -> Vector:
         """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
-        ring = self._reading.ring
-        shifts = shifts_of(position.entries, ring, "the Hessian")
-        minibatch = self._reading.use(self._minibatch)
+        ring = self._ring
+        shifts = shifts_of(place.entries, ring, "the Hessian")
+        minibatch = self.minibatch()
 
         def bend(i: int, j: int, index: Index) -> Polynomial:
             return ring.derivative_of_potential(minibatch, raised(raised(index, i), j))
@@ -107,31 +85,29 @@ class Gradient:
         flat = taylor(shifts, pairs, ring, order=2)
         return times([flat[i * ring.dim : (i + 1) * ring.dim] for i in range(ring.dim)], vector)
 
-    def _slopes(self, position: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
-        ring = self._reading.ring
+    def _slopes(self, place: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
+        ring = self._ring
 
         def slope(i: int, index: Index) -> Polynomial:
             return derivative(raised(index, i))
 
-        shifts = shifts_of(position.entries, ring, "the gradient")
+        shifts = shifts_of(place.entries, ring, "the gradient")
         return Vector(taylor(shifts, [partial(slope, i) for i in range(ring.dim)], ring))
 
 
-@dataclass
 class Reading:
-    """The ingredients of a run on series: state symbols, step size, parameters, draws, minibatches.
+    """A run on series: state symbols, step size, parameters, draws, minibatches.
 
     `laws` are those of the draws so far, in order. With `each_evaluation` every gradient evaluation counts as a
     minibatch of its own.
     """
 
-    ring: Ring
-    each_evaluation: bool = False
-    laws: list[NoiseLaw] = field(default_factory=list)
-    _opened: int = 0
-    _numbers: dict[int, int] = field(default_factory=dict)
+    def __init__(self, ring: Ring, *, each_evaluation: bool = False) -> None:
+        self.ring, self.laws = ring, list[NoiseLaw]()
+        self.h = Series(ring, {2: ring.one}, EXACT)
+        self._gradient = Gradient(ring, each_evaluation)
 
-    def state(self) -> tuple[Any, ...]:
+    def state(self) -> State:
         """The state as the ring's own symbols."""
         values = []
         for name, shape in self.ring.shapes.items():
@@ -142,20 +118,21 @@ class Reading:
             values.append(Vector(entries) if shape == "vector" else entries[0])
         return tuple(values)
 
-    def ingredients(self, clock: str = "h") -> dict[str, Any]:
-        """h (or t) = s^2, the parameters as symbols, noise, and the gradient of a minibatch of this step's own."""
+    def bind(self, definition: D) -> Bound[D]:
+        """A definition on series, the parameters as symbols, which are squares of their roots'."""
         ring = self.ring
         parameters = {
             name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters
         }
-        return {
-            clock: Series(ring, {2: ring.one}, EXACT),
-            "grad": self.gradient(),
-            "noise": Noise(self.draw),
-            "metric": Metric(ring),
-            "dim": ring.dim,
-            **parameters,
-        }
+        return bind(definition, Carrier(), parameters, dim=ring.dim, metric=Metric(ring))
+
+    def step(self, scheme: Scheme, state: State) -> State:
+        """One step of h = s^2, on minibatches of its own."""
+        return self.bind(scheme).step(state, h=self.h, grad=self.gradient(), draw=self.draw)
+
+    def start(self, scheme: Scheme) -> State:
+        """The state with its memory started, on minibatches of its own."""
+        return self.bind(scheme).start(self.state(), h=self.h, grad=self.gradient(), draw=self.draw)
 
     def draw(self, law: NoiseLaw) -> Vector:
         """One draw: a vector of new symbols z, whose moments are those of `law`."""
@@ -167,13 +144,7 @@ class Reading:
 
     def gradient(self) -> Gradient:
         """The gradient of a minibatch that nothing has asked for yet."""
-        self._opened += 1
-        return Gradient(self, self._opened)
-
-    def use(self, minibatch: int) -> int:
-        """The number of an opened minibatch: they count in the order in which they are used, as a census counts."""
-        key = -1 - len(self._numbers) if self.each_evaluation else minibatch
-        return self._numbers.setdefault(key, len(self._numbers))
+        return self._gradient.fresh()
 
 
 def shifts_of(position: Sequence[Series], ring: Ring, what: str) -> list[Series]:

@@ -72,9 +72,7 @@ def operator_text(operator: Operator, ring: Ring) -> str:
 def generator_of(dynamics: Dynamics, ring: Ring) -> Operator:
     """L = F . grad + a : Hess (chen2015, below equation (1)), for every smooth U and every metric."""
     reading = Reading(ring)
-    given = reading.ingredients()
-    del given["h"], given["noise"]
-    drift, diffusion = dynamics.coefficients(reading.state(), **given)
+    drift, diffusion = reading.bind(dynamics).coefficients(reading.state(), grad=reading.gradient())
     unit = [tuple(int(j == k) for j in range(len(ring.coordinates))) for k in range(len(ring.coordinates))]
     operator: Operator = {}
     for k, f in enumerate(_flat(drift, ring)):

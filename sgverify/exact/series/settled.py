@@ -124,7 +124,7 @@ class SettledStep:
             memory.append(Vector(symbols) + theta if relative else Vector(symbols))
         # The first symbols are the memory's.
         reading.laws.extend([NORMAL] * len(memory))
-        values = scheme.step((*state, *memory), **reading.ingredients())
+        values = reading.step(scheme, (*state, *memory))
         after = values[len(state) :]
         moved = values[: len(state)]
         self._laws = tuple(reading.laws)
@@ -136,7 +136,7 @@ class SettledStep:
             self._raw.append(exponentials(exponents, self._raw, ring))
         self._next = self._written(after, moved[place], ways)
         begun = Reading(ring)
-        begins = scheme.start_memory(begun.state(), **begun.ingredients())[len(state) :]
+        begins = begun.start(scheme)[len(state) :]
         self._start = self._written(begins, theta, ways)
         self._start_laws = tuple(begun.laws)
 

@@ -67,9 +67,9 @@ def transition_of(
     """
     reading = Reading(ring, each_evaluation=each_evaluation)
     start = reading.state()
-    values = scheme.start_memory(start, **reading.ingredients()) if scheme.memory else start
+    values = reading.start(scheme) if scheme.memory else start
     for _ in range(steps):
-        values = scheme.step(values, **reading.ingredients())
+        values = reading.step(scheme, values)
     return Transition(ring, increments_of(ring, start, values[: len(start)]), degree, reading.laws)
 
 
@@ -77,7 +77,7 @@ def transition_of_flow(flow: Flow, ring: Ring, degree: int) -> Transition:
     """The transition operator of one letter, its time t = s^2."""
     reading = Reading(ring)
     start = reading.state()
-    end = flow(start, **reading.ingredients("t"))
+    end = reading.bind(flow).run(flow, start, grad=reading.gradient(), draw=reading.draw, t=reading.h)
     return Transition(ring, increments_of(ring, start, end), degree, reading.laws)
 
 

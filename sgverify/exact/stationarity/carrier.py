@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Matrix, Vector, times, transpose
+from sgverify.exact.entrywise import Matrix, RootMetric, Vector, transpose
 from sgverify.exact.stationarity.field import Element, Field
-from sgverify.schemes import Density, Dynamics, dot
+from sgverify.schemes import Density, Dynamics
 
 
-class Functions:
+class Functions(RootMetric):
     """U, its gradient and the metric at the position of the state, as symbols."""
 
     def __init__(self, field: Field) -> None:
@@ -27,30 +27,13 @@ class Functions:
         dim = self._field.dim
         return Vector([self._field.symbol("U", tuple(int(i == k) for k in range(dim))) for i in range(dim)])
 
-    def root(self, theta: Vector, vector: Vector) -> Vector:
-        """B v."""
-        return times(self._roots(theta), vector)
-
-    def transposed(self, theta: Vector, vector: Vector) -> Vector:
-        """B^T v."""
-        return times(transpose(self._roots(theta)), vector)
-
-    def inverse(self, theta: Vector, vector: Vector) -> Vector:
-        """G^-1 v = B B^T v."""
-        return self.root(theta, self.transposed(theta, vector))
-
-    def diffusion(self, theta: Vector) -> Matrix:
-        """G^-1 = B B^T."""
-        rows = self._roots(theta)
-        return Matrix([[dot(Vector(a), Vector(b)) for b in rows] for a in rows])
-
     def divergence(self, theta: Vector) -> Vector:
         """The vector sum_j d_j (G^-1)_ij."""
         return self._divergence(self.diffusion(theta).rows)
 
     def root_divergence(self, theta: Vector) -> Vector:
         """The vector sum_j d_j B_ji."""
-        return self._divergence(transpose(self._roots(theta)))
+        return self._divergence(transpose(self.rows(theta)))
 
     def _divergence(self, rows: list[list[Element]]) -> Vector:
         field = self._field
@@ -60,7 +43,8 @@ class Functions:
             [sum((field.derivative(b, j) for b, j in zip(row, places, strict=True)), zero) for row in rows]
         )
 
-    def _roots(self, theta: Vector) -> list[list[Element]]:
+    def rows(self, theta: Vector) -> list[list[Element]]:
+        """B."""
         self._check(theta, "metric")
         field, here = self._field, (0,) * self._field.dim
         return [[field.symbol("B", i, j, here) for j in range(field.dim)] for i in range(field.dim)]

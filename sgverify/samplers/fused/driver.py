@@ -82,7 +82,7 @@ def fused(leg: Leg) -> Fused | None:
         if wanted == "auto":
             return None
         raise ConfigurationError(
-            f"compiled='kernel' with the scheme {leg.bound.scheme.name} on the target {leg.target.name}: {reason}; expected "
+            f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
             "additions, multiplications, divisions and roots on a quadratic potential, gradient.kind 'full' or 'iid', "
             "generator='philox' and device='cpu'; leave compiled='auto'"
         ) from reason
@@ -137,7 +137,7 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: Asked | None) -> None:
             expected_total = torch.where(
                 torch.from_numpy(counted[k])[:, None], expected_total + added, expected_total
             )
-    for name, one, other in zip(leg.bound.scheme.state, found, expected, strict=True):
+    for name, one, other in zip(leg.bound.definition.state, found, expected, strict=True):
         if not torch.equal(one, other.expand(one.shape)):
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
@@ -153,7 +153,7 @@ def _sizes(leg: Leg, steps: range) -> np.ndarray:
 
 def _shown(leg: Leg) -> int:
     """Steps that use every place of a cell of each stream."""
-    scheme, choice = leg.bound.scheme, leg.settings.gradient
+    scheme, choice = leg.bound.definition, leg.settings.gradient
     used = [scheme.draws * leg.target.dim]
     if choice.estimator.draws_data:
         used.append(choice.batch * scheme.minibatches)
@@ -162,7 +162,7 @@ def _shown(leg: Leg) -> int:
 
 def _numbers(leg: Leg) -> int:
     """The random numbers that a step draws for all rows and chains."""
-    choice, scheme = leg.settings.gradient, leg.bound.scheme
+    choice, scheme = leg.settings.gradient, leg.bound.definition
     each = scheme.draws * leg.target.dim
     if choice.estimator.draws_data:
         each += choice.batch * max(1, scheme.minibatches)

@@ -34,7 +34,7 @@ class Kernel:
     """
 
     def __init__(self, leg: Leg, asked: Asked | None) -> None:
-        scheme, estimator = leg.bound.scheme, leg.estimator
+        scheme, estimator = leg.bound.definition, leg.estimator
         dim, dtype = leg.target.dim, leg.start[0].dtype
         affine = estimator.potential.affine
         minibatches = type(estimator) is MinibatchEstimator
