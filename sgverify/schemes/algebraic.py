@@ -7,7 +7,6 @@ of the London Mathematical Society 15, 3-6), powers 1, g, ... of a root g by the
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
@@ -17,7 +16,7 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.monomials import Generator, Monomial, check_together, enclosure_of, product_of, text_of
 from sgverify.schemes.real_root import Root, isolate
-from sgverify.schemes.surd import Irrational, Surd, exact, is_rounded
+from sgverify.schemes.surd import Combination, Surd, exact
 from sgverify.schemes.whole_numbers import prime_powers
 
 MOST_DIMENSIONS = 120
@@ -28,105 +27,58 @@ Terms = Mapping[Monomial, Fraction]
 Basis = tuple[Monomial, ...]
 
 
-class Algebraic(Irrational):
-    """An irrational number as {monomial: rational}; a monomial is a product of g^e, each g a prime or a `Root`.
+class Algebraic(Combination):
+    """An irrational number as {monomial: rational}; a monomial is a product of g^e, each g a prime or a `Root`."""
 
-    Sums, products, quotients and whole powers are closed; a rational result is handed back as `Fraction`. Beside a float
-    that is itself rounded it is a float too.
-    """
+    __slots__ = ()
 
-    __slots__ = ("terms",)
-
-    def __init__(self, terms: Terms) -> None:
-        self.terms = dict(terms)
-
-    @staticmethod
-    def make(terms: Terms) -> Algebraic | Fraction:
+    @classmethod
+    def make(cls, terms: Terms) -> Algebraic | Fraction:
         """The number with these terms, as `Fraction` where it is rational."""
         kept = {monomial: r for monomial, r in terms.items() if r}
-        return Algebraic(kept) if any(kept) else kept.get((), Fraction(0))
+        return cls(kept) if any(kept) else kept.get((), Fraction(0))
 
-    def enclosure(self, bits: int) -> tuple[Fraction, Fraction]:
-        """Two rationals around the number, about 2^-bits apart, relative to its largest term."""
-        low = high = Fraction(0)
-        for monomial, r in self.terms.items():
-            ends = [r * end for end in enclosure_of(monomial, bits)]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
+    @staticmethod
+    def _terms(value: object) -> Terms | None:
+        if isinstance(value, Algebraic):
+            return value.terms
+        if isinstance(value, int | float | Fraction | Surd) and not isinstance(value, bool):
+            number = algebraic(value)
+            return number.terms if isinstance(number, Algebraic) else {(): number}
+        return None
 
-    def __float__(self) -> float:
-        bits = 64
-        while True:
-            low, high = self.enclosure(bits)
-            # Terms of opposite sign may nearly cancel: bits are added until they no longer do.
-            if (high - low) * (1 << 60) <= abs(low + high):
-                return float((low + high) / 2)
-            bits *= 2
+    @staticmethod
+    def _product(left: Monomial, right: Monomial) -> Iterable[tuple[Monomial, int]]:
+        return product_of(left, right)
 
-    def __neg__(self) -> Algebraic:
-        return Algebraic({monomial: -r for monomial, r in self.terms.items()})
+    @staticmethod
+    def _inverse(terms: Terms) -> Any:
+        """1 / number: the x with x @ R = (1, 0, ...), R the matrix of multiplication."""
+        number = Algebraic.make(terms)
+        if not isinstance(number, Algebraic):
+            if not number:
+                raise ZeroDivisionError("division by the exact number 0")
+            return 1 / number
+        basis = basis_of([number])
+        matrix = multiplication(number, basis)
+        size = len(basis)
+        rows = [[*(matrix[i][j] for i in range(size)), Fraction(int(j == 0))] for j in range(size)]
+        for k in range(size):
+            pivot = next(i for i in range(k, size) if rows[i][k])
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            rows[k] = [entry / rows[k][k] for entry in rows[k]]
+            for i in range(size):
+                if i != k and rows[i][k]:
+                    rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
+        return Algebraic.make({monomial: row[-1] for monomial, row in zip(basis, rows, strict=True)})
 
-    def __pos__(self) -> Algebraic:
-        return self
+    @staticmethod
+    def _ends(monomial: Monomial, bits: int) -> tuple[Fraction, Fraction]:
+        return enclosure_of(monomial, bits)
 
     def __add__(self, other: Any) -> Any:
-        if is_rounded(other):
-            return float(self) + other
-        right = _terms(other)
-        if right is None:
-            return NotImplemented
-        check_together([*self.terms, *right])
-        total = dict(self.terms)
-        for monomial, r in right.items():
-            total[monomial] = total.get(monomial, Fraction(0)) + r
-        return Algebraic.make(total)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return NotImplemented if _terms(other) is None else self + -other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
-        if is_rounded(other):
-            return float(self) * other
-        right = _terms(other)
-        if right is None:
-            return NotImplemented
-        total: defaultdict[Monomial, Fraction] = defaultdict(Fraction)
-        for left, r in self.terms.items():
-            for monomial, s in right.items():
-                for reduced, factor in product_of(left, monomial):
-                    total[reduced] += r * s * factor
-        return Algebraic.make(total)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if is_rounded(other):
-            return float(self) / other
-        right = _terms(other)
-        return NotImplemented if right is None else self * _inverse(right)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        if is_rounded(other):
-            return other / float(self)
-        return NotImplemented if _terms(other) is None else _inverse(self.terms) * other
-
-    def __pow__(self, exponent: int) -> Any:
-        if not isinstance(exponent, int):
-            return NotImplemented
-        base: Any = self if exponent >= 0 else _inverse(self.terms)
-        return prod([base] * abs(exponent), start=Fraction(1))
-
-    def __eq__(self, other: object) -> bool:
-        right = _terms(other)
-        return right is not None and self.terms == {m: r for m, r in right.items() if r}
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        check_together([*self.terms, *(self._terms(other) or ())])
+        return super().__add__(other)
 
     def __lt__(self, other: Any) -> bool:
         return _sign(self - other) < 0
@@ -218,43 +170,13 @@ def basis_of(numbers: Iterable[Algebraic | Fraction]) -> Basis:
 
 def coordinates(number: Algebraic | Fraction, basis: Basis) -> list[Fraction]:
     """The coordinates of `number` in a basis that `basis_of` gave."""
-    terms = _terms(number) or {}
+    terms = Algebraic._terms(number) or {}
     return [terms.get(monomial, Fraction(0)) for monomial in basis]
 
 
 def multiplication(number: Algebraic | Fraction, basis: Basis) -> list[list[Fraction]]:
     """The matrix R with coordinates(x * number) = coordinates(x) @ R."""
     return [coordinates(Algebraic({monomial: Fraction(1)}) * number, basis) for monomial in basis]
-
-
-def _terms(value: object) -> Terms | None:
-    if isinstance(value, Algebraic):
-        return value.terms
-    if isinstance(value, int | float | Fraction | Surd) and not isinstance(value, bool):
-        number = algebraic(value)
-        return number.terms if isinstance(number, Algebraic) else {(): number}
-    return None
-
-
-def _inverse(terms: Terms) -> Any:
-    """1 / number: the x with x @ R = (1, 0, ...), R the matrix of multiplication."""
-    number = Algebraic.make(terms)
-    if not isinstance(number, Algebraic):
-        if not number:
-            raise ZeroDivisionError("division by the exact number 0")
-        return 1 / number
-    basis = basis_of([number])
-    matrix = multiplication(number, basis)
-    size = len(basis)
-    rows = [[*(matrix[i][j] for i in range(size)), Fraction(int(j == 0))] for j in range(size)]
-    for k in range(size):
-        pivot = next(i for i in range(k, size) if rows[i][k])
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [entry / rows[k][k] for entry in rows[k]]
-        for i in range(size):
-            if i != k and rows[i][k]:
-                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return Algebraic.make({monomial: row[-1] for monomial, row in zip(basis, rows, strict=True)})
 
 
 def _sign(value: Algebraic | Fraction | float) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 Rational = int | Fraction
 
@@ -39,118 +39,173 @@ class Irrational:
         return NotImplemented
 
 
-class Surd(Irrational):
-    """An element of the field Q(sqrt 2, sqrt 3, ...) that is not rational, stored as {q: r}.
+class Combination(Irrational):
+    """A number sum_m r_m m, r_m rational, m monomials that are independent over the rationals: stored as {m: r_m}.
 
-    `sqrt(2)*h/3` in a definition must stay exact in the exact readings and become a float64 in the
-    sampled one; this is the number that can do both. Sums, products and quotients by a single root
-    are closed; a rational result is handed back as `Fraction`. Beside a float that is itself rounded it is a float too.
+    Sums, products, quotients and whole powers are closed; a rational result is handed back as `Fraction`. Beside a float
+    that is itself rounded it is a float too. A kind of number says how its monomials are multiplied and enclosed.
     """
 
     __slots__ = ("terms",)
 
-    def __init__(self, terms: Mapping[int, Fraction]) -> None:
+    def __init__(self, terms: Mapping[Any, Fraction]) -> None:
         self.terms = dict(terms)
 
-    @staticmethod
-    def make(terms: Mapping[int, Fraction]) -> Surd | Fraction:
+    @classmethod
+    def make(cls, terms: Mapping[Any, Fraction]) -> Any:
         """The number with these terms, as `Fraction` where it is rational."""
-        kept = {q: r for q, r in terms.items() if r}
-        if all(q == 1 for q in kept):
-            return kept.get(1, Fraction(0))
-        return Surd(kept)
+        raise NotImplementedError
 
-    def __float__(self) -> float:
-        # Roots of opposite sign may nearly cancel: bits are added until they no longer do.
-        weight = sum(abs(r) for r in self.terms.values())
-        bits = 64
-        while True:
-            roots = {q: Fraction(math.isqrt(q << 2 * bits), 1 << bits) for q in self.terms}
-            value = sum((r * roots[q] for q, r in self.terms.items()), Fraction(0))
-            if abs(value) * (1 << bits) > weight * (1 << 64) or bits > 10_000:
-                return float(value)
-            bits *= 2
+    @staticmethod
+    def _terms(value: object) -> Mapping[Any, Fraction] | None:
+        """The terms of a number of this kind or below; None for anything else."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _product(left: Any, right: Any) -> Iterable[tuple[Any, int]]:
+        """The product of two monomials as a sum of monomials with whole coefficients."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _inverse(terms: Mapping[Any, Fraction]) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _ends(monomial: Any, bits: int) -> tuple[Fraction, Fraction]:
+        """Two rationals around a monomial, each factor enclosed to 2^-bits."""
+        raise NotImplementedError
 
     def enclosure(self, bits: int) -> tuple[Fraction, Fraction]:
         """Two rationals around the number, about 2^-bits apart, relative to its largest term."""
         low = high = Fraction(0)
-        for q, r in self.terms.items():
-            root = math.isqrt(q << 2 * bits)
-            ends = [r * Fraction(end, 1 << bits) for end in (root, root + 1)]
+        for monomial, r in self.terms.items():
+            ends = [r * end for end in self._ends(monomial, bits)]
             low, high = low + min(ends), high + max(ends)
         return low, high
 
-    def __neg__(self) -> Surd:
-        return Surd({q: -r for q, r in self.terms.items()})
+    def __float__(self) -> float:
+        # Terms of opposite sign may nearly cancel: bits are added until both ends round to one float.
+        bits = 64
+        while True:
+            low, high = map(float, self.enclosure(bits))
+            if low == high:
+                return low
+            bits *= 2
 
-    def __pos__(self) -> Surd:
+    def __neg__(self) -> Self:
+        return type(self)({monomial: -r for monomial, r in self.terms.items()})
+
+    def __pos__(self) -> Self:
         return self
 
     def __add__(self, other: Any) -> Any:
         if is_rounded(other):
             return float(self) + other
-        right = _terms(other)
+        right = self._terms(other)
         if right is None:
             return NotImplemented
         total = dict(self.terms)
-        for q, r in right.items():
-            total[q] = total.get(q, Fraction(0)) + r
-        return Surd.make(total)
+        for monomial, r in right.items():
+            total[monomial] = total.get(monomial, Fraction(0)) + r
+        return self.make(total)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return self + other
 
     def __sub__(self, other: Any) -> Any:
-        if is_rounded(other):
-            return float(self) - other
-        right = _terms(other)
-        return NotImplemented if right is None else self + Surd.make({q: -r for q, r in right.items()})
+        return NotImplemented if self._terms(other) is None else self + -other
 
     def __rsub__(self, other: Any) -> Any:
-        return NotImplemented if _terms(other) is None else -self + other
+        return NotImplemented if self._terms(other) is None else -self + other
 
     def __mul__(self, other: Any) -> Any:
         if is_rounded(other):
             return float(self) * other
-        right = _terms(other)
+        right = self._terms(other)
         if right is None:
             return NotImplemented
-        total: dict[int, Fraction] = {}
-        for q, r in self.terms.items():
-            for p, s in right.items():
-                common = math.gcd(p, q)
-                key = (p // common) * (q // common)
-                total[key] = total.get(key, Fraction(0)) + r * s * common
-        return Surd.make(total)
+        total: dict[Any, Fraction] = {}
+        for left, r in self.terms.items():
+            for monomial, s in right.items():
+                for product, factor in self._product(left, monomial):
+                    total[product] = total.get(product, Fraction(0)) + r * s * factor
+        return self.make(total)
 
-    __rmul__ = __mul__
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
 
     def __truediv__(self, other: Any) -> Any:
         if is_rounded(other):
             return float(self) / other
-        right = _terms(other)
-        return NotImplemented if right is None else self * _inverse(right)
+        right = self._terms(other)
+        return NotImplemented if right is None else self * self._inverse(right)
 
     def __rtruediv__(self, other: Any) -> Any:
         if is_rounded(other):
             return other / float(self)
-        left = _terms(other)
-        return NotImplemented if left is None else Surd.make(left) * _inverse(self.terms)
+        return NotImplemented if self._terms(other) is None else self._inverse(self.terms) * other
 
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, int):
             return NotImplemented
         base: Any = self if exponent >= 0 else 1 / self
-        result: Any = Fraction(1)
-        for _ in range(abs(exponent)):
-            result = result * base
-        return result
+        return math.prod([base] * abs(exponent), start=Fraction(1))
 
     def __eq__(self, other: object) -> bool:
-        right = _terms(other)
-        return right is not None and self.terms == right
+        right = self._terms(other)
+        return right is not None and self.terms == {m: r for m, r in right.items() if r}
 
     def __hash__(self) -> int:
         return hash(frozenset(self.terms.items()))
+
+
+class Surd(Combination):
+    """An element of the field Q(sqrt 2, sqrt 3, ...) that is not rational, stored as {q: r}.
+
+    `sqrt(2)*h/3` in a definition must stay exact in the exact readings and become a float64 in the
+    sampled one; this is the number that can do both.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def make(cls, terms: Mapping[int, Fraction]) -> Surd | Fraction:
+        """The number with these terms, as `Fraction` where it is rational."""
+        kept = {q: r for q, r in terms.items() if r}
+        return kept.get(1, Fraction(0)) if all(q == 1 for q in kept) else cls(kept)
+
+    @staticmethod
+    def _terms(value: object) -> Mapping[int, Fraction] | None:
+        if isinstance(value, Surd):
+            return value.terms
+        if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+            number = exact(value)
+            assert isinstance(number, Fraction)
+            return {1: number}
+        return None
+
+    @staticmethod
+    def _product(left: int, right: int) -> Iterable[tuple[int, int]]:
+        common = math.gcd(left, right)
+        return (((left // common) * (right // common), common),)
+
+    @staticmethod
+    def _inverse(terms: Mapping[int, Fraction]) -> Any:
+        """1 / (sum of roots), by multiplying with conjugates until the denominator is rational."""
+        if not any(terms.values()):
+            raise ZeroDivisionError("division by the exact number 0")
+        numerator: Any = Fraction(1)
+        denominator: Any = Surd.make(terms)
+        while isinstance(denominator, Surd):
+            part = _a_divisor(denominator.terms)
+            conjugate = Surd.make({q: -r if q % part == 0 else r for q, r in denominator.terms.items()})
+            numerator, denominator = numerator * conjugate, denominator * conjugate
+        return numerator / denominator
+
+    @staticmethod
+    def _ends(monomial: int, bits: int) -> tuple[Fraction, Fraction]:
+        root = math.isqrt(monomial << 2 * bits)
+        return Fraction(root, 1 << bits), Fraction(root + 1, 1 << bits)
 
     def __repr__(self) -> str:
         return " + ".join(f"{r}" if q == 1 else f"{r}*sqrt({q})" for q, r in sorted(self.terms.items()))
@@ -237,29 +292,6 @@ def is_rounded(value: object) -> bool:
         return True
     # exp(10) has twelve places as well, and sixteen digits.
     return number == Fraction(decimal) and len(decimal.as_tuple().digits) > MOST_DIGITS
-
-
-def _terms(value: object) -> Mapping[int, Fraction] | None:
-    if isinstance(value, Surd):
-        return value.terms
-    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
-        number = exact(value)
-        assert isinstance(number, Fraction)
-        return {1: number}
-    return None
-
-
-def _inverse(terms: Mapping[int, Fraction]) -> Any:
-    """1 / (sum of roots), by multiplying with conjugates until the denominator is rational."""
-    if not any(terms.values()):
-        raise ZeroDivisionError("division by the exact number 0")
-    numerator: Any = Fraction(1)
-    denominator: Any = Surd.make(terms)
-    while isinstance(denominator, Surd):
-        part = _a_divisor(denominator.terms)
-        conjugate = Surd.make({q: -r if q % part == 0 else r for q, r in denominator.terms.items()})
-        numerator, denominator = numerator * conjugate, denominator * conjugate
-    return numerator / denominator
 
 
 def _a_divisor(radicands: Collection[int]) -> int:
