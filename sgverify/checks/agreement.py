@@ -8,11 +8,10 @@ import numpy as np
 
 from sgverify.checks.average_law import AverageLaw, law_of_average
 from sgverify.checks.exact_rung import NoExactRung
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import check_complete, run_seed, share_of
 from sgverify.checks.schedule_steps import row_of
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import MomentsDivergeError
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
@@ -20,7 +19,7 @@ from sgverify.rates.point_null import GROWTH, LOOKS
 from sgverify.rates.sample import Floats
 from sgverify.samplers import Settings, sample
 
-CHECK = "agreement"
+STAGE = "agreement"
 
 LONGEST = 10_000
 """Steps that are sampled at most; the exact law is asked for the same number."""
@@ -46,7 +45,7 @@ MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
 variance by a factor of 4, noise of half or twice the amplitude. Both in the units of their deviations."""
 
 
-def check_agreement(subject: Subject, claim: Claim) -> Evidence:
+def check_agreement(question: Question) -> Evidence:
     """Mean and variance over chains of the sampled average against their exact values at the same L.
 
     Two point nulls, decided together by growing fresh samples: the mean, in units of the single average's standard
@@ -54,28 +53,29 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     for every law with the moments that are known violate; chains that all share their noise have no variance and
     fail, and copies of some chains are for `independent-chains` to find.
     """
+    subject = question.subject
     if subject.observable.degree == 0:
         reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
-        return unsettled(subject, claim, CHECK, reason, "not-applicable")
+        return question.unsettled(reason, "not-applicable")
     c = subject.configuration
     if c.burn_in or c.thinning != 1:
         reason = (
             f"burn_in={c.burn_in}, thinning={c.thinning}: the exact law is that of the average over every step l = 1..L; "
             "leave both at their defaults to compare the sampled average with it"
         )
-        return unsettled(subject, claim, CHECK, reason, "not-applicable")
+        return question.unsettled(reason, "not-applicable")
     try:
         law = law_of_average(subject)
     except NoExactRung as no_rung:
-        return unsettled(subject, claim, CHECK, str(no_rung))
+        return question.unsettled(str(no_rung))
     except MomentsDivergeError as error:
-        return unsettled(subject, claim, CHECK, f"the average has no variance to compare: {error}")
+        return question.unsettled(f"the average has no variance to compare: {error}")
     if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):
         reason = (
             f"at h={law.step:.6g} the averages of all chains differ by {math.sqrt(law.variance[0]):.1e}, which rounding hides: "
             "the step forgets its draws; take another schedule.step"
         )
-        return unsettled(subject, claim, CHECK, reason)
+        return question.unsettled(reason)
     looked: list[Floats] = []
     first = max(c.chains, FEWEST, _needed(law) if subject.target.rugged else 0)
 
@@ -97,11 +97,9 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
     except ChainsDiverged as how:
         # Of all the chains that a decision may draw, none escapes by chance but with this probability.
         if law.escaping * first * GROWTH**LOOKS > share_of(subject).point_null:
-            return unsettled(
-                subject, claim, CHECK, f"escape: the sampled chains diverged, as chains may here: {how}"
-            )
+            return question.unsettled(f"escape: the sampled chains diverged, as chains may here: {how}")
         judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
-        return make_evidence(subject, claim, CHECK, method="monte-carlo", judgement=judgement)
+        return question.evidence(method="monte-carlo", judgement=judgement)
     values = looked[-1]
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
     points = [
@@ -114,10 +112,7 @@ def check_agreement(subject: Subject, claim: Claim) -> Evidence:
             kind="sampled",
         ),
     ]
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
         points=points,
@@ -154,7 +149,7 @@ def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
         [row_of(subject, law.length)],
         observables=[subject.observable],
         settings=Settings.of(
-            subject.configuration, seed=run_seed(subject, CHECK), chains=chains, first_chain=chains
+            subject.configuration, seed=run_seed(subject, STAGE), chains=chains, first_chain=chains
         ),
     )
     check_complete(averages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.making import whole
+from sgverify.checks.question import whole
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.exact.minibatch_moments import Moments, estimator_moments, polynomial_text

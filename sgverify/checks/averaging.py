@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import check_complete, run_seed
 from sgverify.checks.schedule_steps import UNIT, averaged, step_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import ALPHA, SHRUNK
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers import Averages, Cyclical, Fixed, Power, Row, Settings, cyclical, sample
 from sgverify.samplers.transcript import BLOCK, Transcript, transcribe
 from sgverify.targets import Observable
 
-CHECK = "averaging"
+STAGE = "averaging"
 
 LENGTHS = (20, 33)
 """The numbers of steps at which averages are taken; neither is a multiple of what is drawn at once."""
@@ -57,21 +56,22 @@ class Rule:
     weight: Callable[[int], Fraction]
 
 
-def check_averaging(subject: Subject, claim: Claim) -> Evidence:
+def check_averaging(question: Question) -> Evidence:
     """sum_l h_l phi(X_l) / sum_l h_l, or 1/n sum_l phi(X_l), over burn-in + thinning, burn-in + 2 thinning, ..., <= L.
 
     In rational arithmetic on the states that the chains passed through, against what the sampler returned, within the
     rounding of a sum in float64; and the steps h_l themselves, decreasing or in cycles. Of a cycle only the stage from
     the threshold on is averaged.
     """
+    subject = question.subject
     worst, compared = 0.0, 0
     for run in _runs(subject):
         if run.transcript.diverged:
             reason = f"chains diverge at every step size that was tried ({run.transcript.diverged}): no averages to look at"
-            return unsettled(subject, claim, CHECK, reason)
+            return question.unsettled(reason)
         wrong = _wrong_steps(run) or _other_states(subject, run)
         if wrong:
-            return _evidence(subject, claim, "violates", wrong, {})
+            return _evidence(question, "violates", wrong, {})
         for row, place, chain in _averages(run):
             values = _values(subject.observable, run.transcript, row, chain)
             exact, bound = average(values, rule_of(run, row), LENGTHS[place], _roundings(subject.observable))
@@ -79,7 +79,7 @@ def check_averaging(subject: Subject, claim: Claim) -> Evidence:
             off = abs(Fraction(found) - exact) if np.isfinite(found) else None
             compared += 1
             if off is None or off > bound:
-                return _evidence(subject, claim, "violates", _told(run, row, place, chain, values, found), {})
+                return _evidence(question, "violates", _told(run, row, place, chain, values, found), {})
             worst = max(worst, float(off / bound) if bound else 0.0)
     reason = (
         f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
@@ -90,7 +90,7 @@ def check_averaging(subject: Subject, claim: Claim) -> Evidence:
         "largest_error_in_units_of_its_bound": worst,
         "lengths": list(LENGTHS),
     }
-    return _evidence(subject, claim, "conforms", reason, certificate)
+    return _evidence(question, "conforms", reason, certificate)
 
 
 def average(
@@ -155,7 +155,7 @@ def _runs(subject: Subject) -> Iterator[Run]:
     for number, (burn_in, thinning) in enumerate(((0, 1), (BURN_IN, THINNING))):
         settings = Settings.of(
             subject.configuration,
-            seed=run_seed(subject, CHECK, number),
+            seed=run_seed(subject, STAGE, number),
             chains=chains,
             burn_in=burn_in,
             thinning=thinning,
@@ -279,8 +279,6 @@ def _told(
     return text
 
 
-def _evidence(
-    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
-) -> Evidence:
+def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
     judgement = Judgement(verdict, False, reason)
-    return make_evidence(subject, claim, CHECK, method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(method="exact", judgement=judgement, certificate=certificate)

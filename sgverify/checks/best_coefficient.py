@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from sgverify.checks.errata.control_variates import best_coefficient_of_3
-from sgverify.checks.making import settled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 
-CHECK = "best-coefficient"
 
-
-def check_best_coefficient(subject: Subject, claim: Claim) -> Evidence:
+def check_best_coefficient(question: Question) -> Evidence:
     """Var L~ at c* = -Cov/Var is (1 - rho^2) Var L(B | theta) and the least over c, exactly, over all minibatches of small data."""
     found = best_coefficient_of_3()
     reason = (
@@ -20,10 +16,7 @@ def check_best_coefficient(subject: Subject, claim: Claim) -> Evidence:
         if found.printed
         else "Var L~ at c* is (1 - rho^2) Var L(B | theta) and less than at c* - 1 and c* + 1, between which it is a parabola"
     )
-    return settled(
-        subject,
-        claim,
-        CHECK,
+    return question.settled(
         Judgement("violates" if found.printed else "conforms", not found.printed, reason),
         certificate=found.certificate,
     )

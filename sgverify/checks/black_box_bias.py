@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.checks.designed_settings import configured_design
-from sgverify.checks.facts import facts_of
 from sgverify.checks.gaussian_setting import GaussianSetting, NoGaussianLawError
 from sgverify.checks.injected import slope_of
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH, OneStepMap, read_one_step
+from sgverify.checks.question import Question
 from sgverify.checks.rung_rules import JUMP
 from sgverify.checks.step_fit import StepFit, fit_steps
 from sgverify.checks.step_rows import StepRows
 from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.checks.tried_setting import FAR, Tried, try_setting
-from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.cubature import normal_cubature
 from sgverify.rates import Judgement, judge_step_rate
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-
-CHECK = "stationary-bias"
 
 HALVINGS = 7
 """Steps h, h/2, h/4, ... at which the bias is computed."""
@@ -64,23 +61,24 @@ class _Point:
     seen: OneStepMap
 
 
-def black_box_bias(subject: TorchSubject, claim: Claim) -> Evidence:
+def black_box_bias(question: Question) -> Evidence:
     """E phi under the invariant law of X -> M X + c + noise less the posterior's, at h, h/2, ..., and its powers of h.
 
     M and c are differences of evaluations at unit vectors, held against states out to 6 spreads of the target and of the
     chain's law; the law has the covariance C = M C M^T + Q, Q that of the noise. A step that is not affine in the state is
     judged by the moments of the posterior that one step does not leave.
     """
+    subject = cast(TorchSubject, question.subject)
     try:
         reader = _Reader(subject)
         try:
             points = [reader.bias(float(h)) for h in reader.steps()]
         except _BendsError:
-            return _by_its_defect(subject, claim, reader)
+            return _by_its_defect(question, reader)
     except (_NotReadError, BlackBoxError, UnreadableDrawError, NoGaussianLawError) as error:
         reason = f"its invariant law is not read: {error}"
-        return unsettled(subject, claim, CHECK, reason, method="quadrature")
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+        return question.unsettled(reason, method="quadrature")
+    prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
     scale = max(abs(float(subject.truth)), max(abs(point.value) for point in points), 1e-300)
     assert prediction.exponent is not None
@@ -89,10 +87,7 @@ def black_box_bias(subject: TorchSubject, claim: Claim) -> Evidence:
     if judgement.verdict == "violates" and fitted.rate.exponent is not None:
         size = abs(float(fitted.rate.coefficient or 0.0)) * points[0].step ** float(fitted.rate.exponent)
         judgement = reader.or_rounding(judgement, max(size, 0.0), scale)
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="quadrature",
         judgement=judgement,
         prediction=prediction,
@@ -330,9 +325,10 @@ class _Reader:
         )
 
 
-def _by_its_defect(subject: TorchSubject, claim: Claim, reader: _Reader) -> Evidence:
+def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
     """A step that is not affine: what one step changes of the posterior's moments, as h falls."""
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    subject = cast(TorchSubject, question.subject)
+    prediction = question.prediction
     assert prediction.exponent is not None
     steps = subject.configuration.sweep.steps or [subject.step]
     tried: Tried = try_setting(
@@ -351,10 +347,7 @@ def _by_its_defect(subject: TorchSubject, claim: Claim, reader: _Reader) -> Evid
     if verdict == "conforms" and tried.bend is not None and tried.bend >= FAR:
         # No integral over the posterior shows what is so rare.
         verdict, reason = "inconclusive", f"{reason}; see the check settings"
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="quadrature",
         judgement=Judgement(verdict, False, reason),
         prediction=prediction,

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sgverify.checks.facts import facts_of
+from sgverify.checks.question import Question
 from sgverify.checks.settings_tried import check_settings
 from sgverify.checks.torch_subject import TorchSubject
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Predicted
-
-CHECK = "invariant-order"
 
 
 @dataclass(frozen=True)
@@ -29,12 +26,12 @@ class _Law(TorchSubject):
         return False
 
 
-def black_box_invariance(subject: TorchSubject, claim: Claim) -> Evidence:
+def black_box_invariance(question: Question) -> Evidence:
     """Means and covariances of the chain's law, in all coordinates and pairs, are those of the density to O(h^r)."""
+    subject = cast(TorchSubject, question.subject)
     law = _Law(subject.scheme, subject.configuration, subject.reference, subject.method)
-    found = check_settings(law, claim)
-    facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.invariant_order}
-    prediction = claim.predict(CHECK, facts)
+    found = check_settings(replace(question, subject=law))
+    prediction = question.predict({"K": subject.scheme.invariant_order})
     certificate = {
         **found.certificate,
         "kind": "invariant",
@@ -42,9 +39,8 @@ def black_box_invariance(subject: TorchSubject, claim: Claim) -> Evidence:
     }
     return replace(
         found,
-        check=CHECK,
         predicted=Predicted(prediction.exponent, prediction.kind),
-        replay=subject.command("verify", "--checks", CHECK),
+        replay=subject.command("verify", "--checks", question.quantity),
         certificate=certificate,
     )
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from sgverify.checks.accept_reject import accepts_and_rejects, message
-from sgverify.checks.facts import facts_of
-from sgverify.checks.local_order import CHECK, STATED
-from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.own_dynamics import OwnDynamics, find_own_dynamics
 from sgverify.checks.quadrature_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
+from sgverify.checks.question import Question, whole
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject, limits
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.binding import TENSORS
@@ -28,22 +25,18 @@ from sgverify.schemes.declaration import Declaration
 from sgverify.schemes.torch_step import TorchStep
 
 
-def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
+def black_box_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
+    subject = cast(TorchSubject, question.subject)
     measured = subject.measured
     if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(
         subject
     ):
         asked = "not-applicable" if subject.scheme.order is None else "inconclusive"
-        return unsettled(subject, claim, CHECK, message(subject), asked, method="quadrature")
+        return question.unsettled(message(subject), asked, method="quadrature")
     if isinstance(measured, str):
-        return unsettled(
-            subject, claim, CHECK, f"the step cannot be read by quadrature: {measured}", method="quadrature"
-        )
-    facts = facts_of(subject, "fixed", None)
-    if claim.id == STATED:
-        facts["K"] = subject.scheme.order or 1
-    prediction = claim.predict(CHECK, facts)
+        return question.unsettled(f"the step cannot be read by quadrature: {measured}", method="quadrature")
+    prediction = question.prediction
     verdict = _judge(measured, float(prediction.exponent))
     own = None
     if verdict.verdict == "violates" and measured.order < 1:
@@ -52,10 +45,7 @@ def black_box_order(subject: TorchSubject, claim: Claim) -> Evidence:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="quadrature",
         judgement=verdict,
         prediction=prediction,

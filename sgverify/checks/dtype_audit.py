@@ -11,20 +11,17 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.injected import OTHERS, black_box, questions_of, states_of, taker
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import limits
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
-from sgverify.samplers.intercepted.purity import Question
+from sgverify.samplers.intercepted.purity import Question as Call
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise
-from sgverify.schemes.torch_step import TorchStep, written
-
-CHECK = "dtype"
+from sgverify.schemes.torch_step import written
 
 SHRINK = (1.0, 1e-2, 1e-4)
 """The step sizes at which the effect of a narrow constant is measured, as shares of the configured one: such an effect
@@ -37,16 +34,12 @@ SHOWN = 3
 """Faults that the reason names; the certificate has them all."""
 
 
-def check_dtype(subject: Subject, claim: Claim) -> Evidence:
+def check_dtype(question: Question) -> Evidence:
     """In float64 no narrower floating tensor flows through a step, nor through the averages of a run.
 
     Every operation of torch is watched below the Python interface; Python numbers are constants in float64 already.
     """
-    if isinstance(subject.scheme, TorchStep):
-        try:
-            return _of_a_black_box(subject, claim)
-        except BlackBoxError as error:
-            return unsettled(subject, claim, CHECK, f"the step cannot be run with chosen draws: {error}")
+    subject = question.subject
     audit = DtypeAudit((str(Path("sgverify") / "samplers"), *_files(subject.scheme.function)))
     settings = Settings.of(
         subject.configuration, dtype="float64", device="cpu", chains=CHAINS, burn_in=0, thinning=1
@@ -61,22 +54,31 @@ def check_dtype(subject: Subject, claim: Claim) -> Evidence:
         faults.append(f"the averages are {averages.values.dtype}")
     # Not how many: what a process has computed and kept is not computed again.
     what = f"the operations of a run of {STEPS} steps and its averages"
-    return _evidence(subject, claim, faults, what, list(audit.met.values()), ())
+    return _evidence(question, faults, what, list(audit.met.values()), ())
 
 
-def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
+def check_torch_code(question: Question) -> Evidence:
+    """The same of a step that is torch code: watched, and run with its constants in float64 and in float32."""
+    try:
+        return _of_torch_code(question)
+    except BlackBoxError as error:
+        return question.unsettled(f"the step cannot be run with chosen draws: {error}")
+
+
+def _of_torch_code(question: Question) -> Evidence:
+    subject = question.subject
     box = black_box(subject)
     numbers = box.census(states_of(subject, 1)[0], subject.step)
-    question = questions_of(subject, 1, numbers)[0]
+    (call,) = questions_of(subject, 1, numbers)
     if kept_noise(subject.scheme.function) or _keeps(subject):
         raise BlackBoxError(
             "what it returns depends on earlier calls, whatever their dtype was: see pure-step"
         )
     files = _files(subject.scheme.function)
 
-    def take(h: float, audit: DtypeAudit | None = None, state: Any = question.state) -> Sequence[Tensor]:
+    def take(h: float, audit: DtypeAudit | None = None, state: Any = call.state) -> Sequence[Tensor]:
         others = torch.Generator().manual_seed(OTHERS)
-        return box.run(state, question.draws, h, others=others, witness=audit)[0]
+        return box.run(state, call.draws, h, others=others, witness=audit)[0]
 
     plain, doubled = DtypeAudit(files), DtypeAudit(files)
     result = take(subject.step, plain)
@@ -84,8 +86,8 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
         raise BlackBoxError("called again with the same draws, it gives other numbers: see pure-step")
     with default_dtype(torch.float64):
         take(subject.step, doubled)
-    effects = [_relative(take, question, subject.step * share) for share in SHRINK]
-    faults = _returned(subject, question, result)
+    effects = [_relative(take, call, subject.step * share) for share in SHRINK]
+    faults = _returned(subject, call, result)
     if any(effects):
         faults.append(
             "with its constants in float64 instead of float32 the step moves otherwise, as a share of what it moves, by "
@@ -97,9 +99,9 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
     if any(effects) or doubled.met:
         faults += [f"{seen} flows through a float64 step" for seen in plain.found.values()]
     single = black_box(subject, dtype=torch.float32)
-    narrow = tuple(value.to(torch.float32) for value in question.state)
+    narrow = tuple(value.to(torch.float32) for value in call.state)
     others = torch.Generator().manual_seed(OTHERS)
-    kept, _ = single.run(narrow, question.draws, subject.step, others=others)
+    kept, _ = single.run(narrow, call.draws, subject.step, others=others)
     faults += [
         f"a float32 step returns {name} in {value.dtype}"
         for name, value in zip(subject.scheme.state, kept, strict=True)
@@ -110,22 +112,19 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
         for size, share in zip(effects, SHRINK, strict=True)
     ]
     what = f"{plain.operations} operations of a step"
-    return _evidence(subject, claim, faults, what, list(plain.found.values()), points)
+    return _evidence(question, faults, what, list(plain.found.values()), points)
 
 
 def _keeps(subject: Subject) -> bool:
     """Whether the same state, draws and minibatch give other numbers when they come again."""
     take, count = taker(subject)
     asked = questions_of(subject, 2, count(states_of(subject, 1)[0]))
-    runs = [
-        list(take(copies(question.state), question.draws, question.h))
-        for question in (*asked, *reversed(asked), *asked)
-    ]
+    runs = [list(take(copies(call.state), call.draws, call.h)) for call in (*asked, *reversed(asked), *asked)]
     pairs = ((runs[0], runs[3]), (runs[0], runs[4]), (runs[1], runs[2]), (runs[1], runs[5]))
     return any(not torch.equal(a, b) for one, other in pairs for a, b in zip(one, other, strict=True))
 
 
-def _returned(subject: Subject, question: Question, result: Sequence[Tensor]) -> list[str]:
+def _returned(subject: Subject, call: Call, result: Sequence[Tensor]) -> list[str]:
     return [
         f"a float64 step returns {name} in {value.dtype}"
         for name, value in zip(subject.scheme.state, result, strict=True)
@@ -133,24 +132,24 @@ def _returned(subject: Subject, question: Question, result: Sequence[Tensor]) ->
     ]
 
 
-def _relative(take: Any, question: Question, h: float) -> float:
+def _relative(take: Any, call: Call, h: float) -> float:
     """The largest effect of narrow constants on a variable, as a share of what a step moves it."""
     moved = take(h)
     shares = [0.0]
-    for apart, new, old in zip(effect(lambda: take(h)), moved, question.state, strict=True):
+    for apart, new, old in zip(effect(lambda: take(h)), moved, call.state, strict=True):
         path = float((new - old).abs().max()) if new.numel() else 0.0
         shares.append(apart / path if path else apart)
     return max(shares)
 
 
 def _evidence(
-    subject: Subject,
-    claim: Claim,
+    question: Question,
     faults: list[str],
     what: str,
     narrow: list[Narrow],
     points: Sequence[Point],
 ) -> Evidence:
+    subject = question.subject
     shown = "; ".join(faults[:SHOWN] + ([f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []))
     note = "" if not narrow else ", but for constants that float32 holds exactly"
     judgement = (
@@ -158,10 +157,7 @@ def _evidence(
         if faults
         else Judgement("conforms", False, f"{what} were watched: every floating tensor is float64{note}")
     )
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=judgement,
         points=points,
@@ -169,7 +165,7 @@ def _evidence(
             "watched": what,
             "narrow": [str(seen) for seen in narrow],
             "faults": faults,
-            **({"limits": limits(subject.target.dim)} if isinstance(subject.scheme, TorchStep) else {}),
+            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
         },
     )
 

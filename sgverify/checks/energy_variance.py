@@ -11,11 +11,9 @@ from itertools import pairwise
 import flint
 from flint import arb, arb_mat
 
-from sgverify.checks.facts import facts_of
 from sgverify.checks.ladder import Ladder
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.configuration import GradientTable
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.gradient_noise import gradient_noise
@@ -26,8 +24,6 @@ from sgverify.gradients import IID, WITHOUT_REPLACEMENT
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
 from sgverify.schemes.composites.exchange_rules import reduced_energy
-
-CHECK = "energy-variance"
 
 BITS = 320
 VANISHING = 2**-80
@@ -54,15 +50,16 @@ class Replica:
         return reduced_variance(chain, self.noise, centre, self.combined, refreshed=refreshed, age=age)
 
 
-def check_energy_variance(subject: Subject, claim: Claim) -> Evidence:
+def check_energy_variance(question: Question) -> Evidence:
     """E Var(L~(B | theta_k)), the control m floor(k/m) steps old, against O(m^2 eta/n): exactly, in h, in m and in n."""
+    subject = question.subject
     ladder = Ladder.of(subject)
     combined = reduced_energy(HERE, CONTROL, FULL)
-    settle = partial(make_evidence, subject, claim, CHECK, method="exact")
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    settle = partial(question.evidence, method="exact")
+    prediction = question.prediction
     if not subject.affine or subject.noise.refresh is not None:
         reason = subject.why_not_affine or "the gradient noise of svrg follows its own snapshots"
-        return unsettled(subject, claim, CHECK, f"no exact law of the chain: {reason}")
+        return question.unsettled(f"no exact law of the chain: {reason}")
     mean = reduced_energy(*MEANS)
     if mean != MEANS[0]:
         return settle(
@@ -85,10 +82,11 @@ def check_energy_variance(subject: Subject, claim: Claim) -> Evidence:
             found=Fraction(0),
         )
     with flint.ctx.workprec(BITS):
-        return _judged(subject, claim, ladder, combined)
+        return _judged(question, ladder, combined)
 
 
-def _judged(subject: Subject, claim: Claim, ladder: Ladder, combined: Share) -> Evidence:
+def _judged(question: Question, ladder: Ladder, combined: Share) -> Evidence:
+    subject = question.subject
     batch = subject.configuration.gradient.batch
     replicas = [_replica(subject, temperature, batch, combined) for temperature in ladder.temperatures]
     h = [number(exact(subject.step) * factor) for factor in ladder.factors]
@@ -110,7 +108,7 @@ def _judged(subject: Subject, claim: Claim, ladder: Ladder, combined: Share) -> 
     largest = max(range(len(constants)), key=lambda k: float(constants[k].mid()))
     bounded = largest % LONGEST < LONGEST - 1
     fresh = [replica.variance(step, ladder.period, 0) for replica, step in zip(replicas, h, strict=True)]
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    prediction = question.prediction
     said = (
         f"E Var L~ falls as eta^{exponent:g} as eta -> 0, as n^{by_n:.4g} in the minibatch, and n/(m^2 eta) times it is at most "
         f"{float(constants[largest].mid()):.4g} over every m, attained at m = {2 ** (largest % LONGEST) + 1}"
@@ -118,10 +116,7 @@ def _judged(subject: Subject, claim: Claim, ladder: Ladder, combined: Share) -> 
     holds = exponent >= prediction.exponent and by_n <= -1 + CLOSE and bounded and all(v == 0 for v in fresh)
     if not all(v == 0 for v in fresh):
         said = f"at its control the energy still has the variance {float(fresh[0].mid()):.4g}"
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=Judgement("conforms" if holds else "violates", exponent == prediction.exponent, said),
         prediction=prediction,

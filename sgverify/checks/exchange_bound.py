@@ -6,15 +6,10 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import settled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.first_swap import FirstSwap
 from sgverify.rates import Judgement
-
-CHECK = "exchange-bound"
 
 PREFACTOR = {"k": Fraction(3, 2), "eta": Fraction(1)}
 """(9): d k^(3/2) eta (eta^(1/4) + delta^(1/4) + (m^2 eta/n)^(1/8))."""
@@ -33,12 +28,12 @@ CLOSE = 0.01
 """A slope between the last two of them this close to a multiple of 1/8 is one: what is left falls as sqrt(eta), 1e-4."""
 
 
-def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
+def check_exchange_bound(question: Question) -> Evidence:
     """The printed bound of W2 at a fixed time k eta, where it holds of everything, and at a fixed k, where it is a claim."""
     powers = {name: PREFACTOR["eta"] - PREFACTOR["k"] + power for name, power in TERMS.items()}
     at_fixed_k = {name: PREFACTOR["eta"] + power for name, power in TERMS.items()}
     certificate: dict[str, Any] = {
-        "vacuous": claim.vacuous,
+        "vacuous": question.claim.vacuous,
         "powers of eta at a fixed time": {name: str(power) for name, power in powers.items()},
         "powers of eta at a fixed k": {name: str(power) for name, power in at_fixed_k.items()},
         "k^(3/2) eta (eta^(1/4) + eta^(1/8)) at k eta = 1, no gradient noise, m^2 = n": {
@@ -49,14 +44,14 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
         f"at a fixed time k eta = T it grows without limit as eta -> 0, as eta^({min(powers.values())}), and even without gradient "
         f"noise as eta^({powers['(m^2 eta/n)^(1/8)']})"
     )
-    if claim.vacuous:
+    if question.claim.vacuous:
         reason = (
             f"says nothing: {long}, and at a fixed k its second term stays as large as the distance from which the chains start: "
             "no two laws are further apart"
         )
         judgement = Judgement("not-applicable" if min(powers.values()) < 0 else "inconclusive", False, reason)
         found = min(powers.values())
-        return settled(subject, claim, CHECK, judgement, method="proof", found=found, certificate=certificate)
+        return question.settled(judgement, method="proof", found=found, certificate=certificate)
     steps = [FirstSwap(eta) for eta in FALLING]
     below, above, tied = (
         _slope([getattr(step, name) for step in steps])
@@ -74,14 +69,12 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
     certificate["setting"] = (
         "U = beta^2 of the data -1 and 1, full gradients, energies of one datum with their control, r = 1, F = 2"
     )
-    predicted = claim.predict(CHECK, facts_of(subject, "fixed", None)).exponent
+    predicted = question.prediction.exponent
     if below is None or below != above:
         reason = (
             "the first swap settles no power of eta: its bounds from below and above fall at different ones"
         )
-        return settled(
-            subject, claim, CHECK, Judgement("inconclusive", False, reason), certificate=certificate
-        )
+        return question.settled(Judgement("inconclusive", False, reason), certificate=certificate)
     low, high = (getattr(steps[-1], side) / steps[-1].eta ** float(below) for side in ("below", "above"))
     told = (
         f"at a fixed k, after one step from replicas of equal energies, W2 is {low:.3g} eta^({below}) at least and "
@@ -97,10 +90,7 @@ def check_exchange_bound(subject: Subject, claim: Claim) -> Evidence:
             f"bound where a < {_crossing(below, predicted)} and less beyond"
         )
         certificate["not computed"] = "k between 1 and 1/eta"
-    return settled(
-        subject,
-        claim,
-        CHECK,
+    return question.settled(
         Judgement("violates" if below < predicted else "conforms", below == predicted, told),
         found=below,
         certificate=certificate,

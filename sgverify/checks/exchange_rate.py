@@ -10,10 +10,9 @@ import numpy as np
 from flint import Ordering, fmpq_mpoly_ctx
 
 from sgverify.checks.ladder import Ladder
-from sgverify.checks.making import settled, unsettled
 from sgverify.checks.noisy_gaps import noisy_gaps
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import mean_chance
@@ -23,8 +22,6 @@ from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 from sgverify.targets import Target
-
-CHECK = "exchange-rate"
 
 LEVEL = 18.0
 """exp(-18) of the mode's density is where the line ends."""
@@ -76,8 +73,9 @@ class Gaps:
         return max(*apart, abs(self.fine[0] - self.alone) / self.alone)
 
 
-def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
+def check_exchange_rate(question: Question) -> Evidence:
     """The Dirichlet form of (2), the spectral gap over the swapping rate, and W2 along the exact transient law on a grid."""
+    subject = question.subject
     identity = acceleration_left()
     line = Line.of(subject)
     try:
@@ -85,17 +83,14 @@ def check_exchange_rate(subject: Subject, claim: Claim) -> Evidence:
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
         noisy = noisy_gaps(subject, line) if gaps.fine else None
     except (OutOfReachError, ConfigurationError) as error:
-        return unsettled(subject, claim, CHECK, f"no grid on the line: {error}")
+        return question.unsettled(f"no grid on the line: {error}")
     judgement = _judgement(identity, gaps, late)
     if judgement is not None and judgement.verdict == "conforms" and noisy is not None:
         judgement = noisy.judged(judgement)
     if judgement is None:
         reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
-        return unsettled(subject, claim, CHECK, reason)
-    return settled(
-        subject,
-        claim,
-        CHECK,
+        return question.unsettled(reason)
+    return question.settled(
         judgement,
         certificate={
             "Gamma_S - vanilla - (r S/2)(f(x2, x1) - f(x1, x2))^2, for every smooth f and U": identity

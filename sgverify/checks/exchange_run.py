@@ -12,12 +12,10 @@ from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.exchange_plan import Plan
 from sgverify.checks.exchange_redone import redone_faults
 from sgverify.checks.exchange_transcript import BLOCK, PAUSE, Transcript, transcript_of
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.minibatch_streams import chains_needed, meeting
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed
-from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import SHRUNK
-from sgverify.claims import Claim
 from sgverify.configuration.model import ExchangeTable
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -25,7 +23,7 @@ from sgverify.samplers import Settings, power
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.composites import ReplicaExchange
 
-CHECK = "exchange-run"
+STAGE = "exchange-run"
 
 STEPS, CHAINS = 20, 4
 """Steps, over three blocks and a pause; chains at least, more where minibatches are small."""
@@ -37,16 +35,16 @@ LONGEST = 5
 """`refresh` and `every` are no longer than this in the run, so that something is measured and refreshed more than twice."""
 
 
-def check_exchange_run(subject: Subject, claim: Claim) -> Evidence:
+def check_exchange_run(question: Question) -> Evidence:
     """Steps, measurements, swaps and refreshes of a run are redone in plain numbers from what it drew.
 
     Replica k moves at T_k with h_l times its own factor; variances and coefficients are smoothed and learnt where they are
     meant to be; a swap takes along what it should. Minibatches of energies are none of those that moved the state.
     """
-    assert isinstance(subject, CompositeSubject)
+    subject = cast(CompositeSubject, question.subject)
     if not isinstance(subject.composite, ReplicaExchange):
         reason = f"{subject.composite.name} has no replicas"
-        return unsettled(subject, claim, CHECK, reason, "not-applicable")
+        return question.unsettled(reason, "not-applicable")
     c = subject.configuration
     given: Any = c.exchange or ExchangeTable()
     wanted = Plan(subject, given, subject.step, ALPHA)
@@ -57,7 +55,7 @@ def check_exchange_run(subject: Subject, claim: Claim) -> Evidence:
     chains = chains_needed(cast(int, subject.target.size), c.gradient.batch, CHAINS) if noisy else CHAINS
     settings = Settings.of(
         c,
-        seed=run_seed(subject, CHECK),
+        seed=run_seed(subject, STAGE),
         chains=chains,
         first_chain=0,
         dtype="float64",
@@ -72,14 +70,14 @@ def check_exchange_run(subject: Subject, claim: Claim) -> Evidence:
         plan = replace(wanted, table=table, h=largest / factor)
         rows = power([plan.h], ALPHA, [STEPS])
         ensemble = Ensemble(subject.composite, subject.target, rows, settings, block=BLOCK)
-        found = transcript_of(ensemble, run_seed(subject, CHECK, "uniforms"))
+        found = transcript_of(ensemble, run_seed(subject, STAGE, "uniforms"))
         if not found.diverged:
             break
     else:
         reason = (
             f"the chains diverge within {STEPS} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
-        return unsettled(subject, claim, CHECK, reason)
+        return question.unsettled(reason)
     faults += [*redone_faults(found, plan), *_stream_faults(found, subject)]
     swaps = sum(
         int((step.recorded["swapped"] > 0).sum()) for step in found.steps if "swapped" in step.recorded
@@ -103,7 +101,7 @@ def check_exchange_run(subject: Subject, claim: Claim) -> Evidence:
             f"{STEPS} steps of {len(plan.temperatures)} replicas in {chains} chains, with {swaps} swaps, are those of the "
             "configuration in plain numbers, and the minibatches of energies are drawn apart from those of gradients",
         )
-    return make_evidence(subject, claim, CHECK, method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
 
 
 def _period_faults(plan: Plan, settings: Settings) -> list[str]:

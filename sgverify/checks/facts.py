@@ -2,92 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import unbiased
-from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.known_law import why_no_law
+from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.words import Word
 
 
-class Facts(MutableMapping[str, Any]):
-    """Facts by name, each derived when a claim asks for it: one that cannot be derived takes no other claim with it."""
+class Facts(Mapping[str, Any]):
+    """The facts about a subject by name, each derived once, when a claim first asks for it.
 
-    def __init__(self, derivations: dict[str, Callable[[], Any]]) -> None:
-        self._derivations = derivations
+    One that cannot be derived takes no other claim with it.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
         self._known: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._known:
-            self._known[name] = self._derivations[name]()
+            self._known[name] = DERIVATIONS[name](self._subject)
         return self._known[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._derivations[name] = lambda: value
-        self._known[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._derivations[name]
-        self._known.pop(name, None)
-
     def __contains__(self, name: object) -> bool:
-        return name in self._derivations
+        return name in DERIVATIONS
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._derivations)
+        return iter(DERIVATIONS)
 
     def __len__(self) -> int:
-        return len(self._derivations)
+        return len(DERIVATIONS)
 
 
-def facts_of(subject: Subject, schedule: str, alpha: Fraction | None) -> Facts:
-    """The facts under a kind of schedule; `schedule.alpha` is among them where it is known."""
-    word = subject.scheme.word
-    composite = subject.composite if isinstance(subject, CompositeSubject) else None
-    facts = Facts(
-        {
-            "K": lambda: subject.predicted_order,
-            "scheme.order": lambda: subject.predicted_order,
-            "scheme.name": lambda: subject.scheme.name,
-            "scheme.torch": lambda: isinstance(subject.scheme, TorchStep),
-            "scheme.word": lambda: word is not None,
-            "scheme.alphabet": lambda: word.alphabet.name if word else None,
-            "scheme.palindromic": lambda: word.palindromic if word else False,
-            "scheme.consistent": lambda: _shares_sum_to_one(subject),
-            "scheme.alphabet_proved": lambda: subject.alphabet is not None and subject.alphabet.proved,
-            "scheme.positive_shares": lambda: word is not None and all(share > 0 for share in word.shares),
-            "scheme.invariant_order": lambda: subject.scheme.invariant_order,
-            "scheme.follows": lambda: (
-                subject.scheme.order is not None or subject.scheme.invariant_order is None
-            ),
-            "scheme.dynamics": lambda: subject.scheme.dynamics.name,
-            "scheme.ergodic": lambda: _not_known_to_wander(subject) and subject.escape is None,
-            "scheme.escapes": lambda: subject.escape is not None,
-            "gradient.kind": lambda: subject.configuration.gradient.kind,
-            "gradient.unbiased": lambda: unbiased(subject),
-            "gradient.noisy": lambda: subject.noise.noisy,
-            "law.moments": lambda: why_no_law(subject) is None,
-            "schedule.kind": lambda: schedule,
-            "composite.kind": lambda: composite.kind if composite else "none",
-            "composite.cumulates": lambda: (
-                composite is not None and getattr(composite, "contour", None) is False
-            ),
-            "composite.reduced": lambda: composite is not None and _fixed_control(composite),
-            "energies.noise": lambda: _energy_noise(subject),
-            "target.dim": lambda: subject.target.dim,
-        }
-    )
-    if alpha is not None:
-        facts["schedule.alpha"] = alpha
-    return facts
+facts_of = remembered(Facts)
+"""The facts about a subject: its own object."""
+
+DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
+    "K": lambda subject: subject.predicted_order,
+    "scheme.order": lambda subject: subject.predicted_order,
+    "scheme.name": lambda subject: subject.scheme.name,
+    "scheme.torch": lambda subject: subject.black_box,
+    "scheme.word": lambda subject: subject.scheme.word is not None,
+    "scheme.alphabet": lambda subject: _of_word(subject, lambda word: word.alphabet.name, None),
+    "scheme.palindromic": lambda subject: _of_word(subject, lambda word: word.palindromic, False),
+    "scheme.consistent": lambda subject: _of_word(subject, _shares_sum_to_one, True),
+    "scheme.alphabet_proved": lambda subject: subject.alphabet is not None and subject.alphabet.proved,
+    "scheme.positive_shares": lambda subject: _of_word(subject, _positive_shares, False),
+    "scheme.invariant_order": lambda subject: subject.scheme.invariant_order,
+    "scheme.follows": lambda subject: (
+        subject.scheme.order is not None or subject.scheme.invariant_order is None
+    ),
+    "scheme.dynamics": lambda subject: subject.scheme.dynamics.name,
+    "scheme.ergodic": lambda subject: _not_known_to_wander(subject) and subject.escape is None,
+    "scheme.escapes": lambda subject: subject.escape is not None,
+    "gradient.kind": lambda subject: subject.configuration.gradient.kind,
+    "gradient.unbiased": unbiased,
+    "gradient.noisy": lambda subject: subject.noise.noisy,
+    "law.moments": lambda subject: why_no_law(subject) is None,
+    "composite.kind": lambda subject: subject.composite.kind if subject.composite else "none",
+    "composite.cumulates": lambda subject: getattr(subject.composite, "contour", None) is False,
+    "composite.reduced": lambda subject: _fixed_control(subject.composite),
+    "energies.noise": lambda subject: _energy_noise(subject),
+    "target.dim": lambda subject: subject.target.dim,
+}
+"""Facts that hold on every schedule; a question adds those of its own."""
 
 
-def _fixed_control(composite: Composite) -> bool:
+def _fixed_control(composite: Composite | None) -> bool:
     """Whether its energies have a control variate of the coefficient -1."""
     return isinstance(composite, ReplicaExchange) and composite.reduced and not composite.adaptive
 
@@ -101,11 +88,18 @@ def _energy_noise(subject: Subject) -> str:
     return "linear" if subject.target.common_curvature else "other"
 
 
-def _shares_sum_to_one(subject: Subject) -> bool:
-    """Whether every letter of a word flows for the whole step; of a scheme that is no word there is nothing to ask."""
+def _of_word(subject: Subject, ask: Callable[[Word], Any], otherwise: Any) -> Any:
+    """What is asked of a scheme's word; of a scheme that is no word there is nothing to ask."""
     word = subject.scheme.word
-    if word is None:
-        return True
+    return otherwise if word is None else ask(word)
+
+
+def _positive_shares(word: Word) -> bool:
+    return all(share > 0 for share in word.shares)
+
+
+def _shares_sum_to_one(word: Word) -> bool:
+    """Whether every letter of a word flows for the whole step."""
     shares: dict[str, Fraction] = {}
     for letter, share in zip(word.text, word.shares, strict=True):
         shares[letter] = shares.get(letter, Fraction(0)) + share

@@ -11,15 +11,14 @@ from typing import Any
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
-from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
+from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rates import transferred_rate
-from sgverify.claims import Claim, Prediction
+from sgverify.claims import Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
@@ -38,61 +37,29 @@ LONGEST = 10**6
 """The longest schedule: every step has its own size, so the work grows with L."""
 
 
-def check_bias(subject: Subject, claim: Claim) -> Evidence:
+def check_bias(question: Question) -> Evidence:
     """|E phi_hat - phi_bar| in L, chen2015 Theorems 2 and 5 and the remarks that specialise them."""
-    return _check(subject, claim, "bias")
+    return _check(question)
 
 
-def check_mse(subject: Subject, claim: Claim) -> Evidence:
+def check_mse(question: Question) -> Evidence:
     """E (phi_hat - phi_bar)^2 in L, chen2015 Theorems 3 and 5 and the remarks that specialise them."""
-    return _check(subject, claim, "mse")
+    return _check(question)
 
 
-def check_consistency(subject: Subject, claim: Claim) -> Evidence:
+def check_consistency(question: Question) -> Evidence:
     """Bias and mean square error both go to 0 with decreasing steps, chen2015 Corollary 6."""
-    return _check(subject, claim, "consistency")
+    return _check(question)
 
 
-def why_no_rate(subject: Subject) -> str | None:
-    """Why no rate in L is asked for on the configured schedule; None where one may be."""
-    if subject.configuration.schedule.kind != "cyclical":
-        return None
-    return (
-        "schedule.kind='cyclical': a rate in L is that of steps which fall with L or stay, and the steps of a cycle jump "
-        "back; choose schedule.kind=horizon or power"
-    )
-
-
-def alpha_of(subject: Subject, claim: Claim, quantity: str) -> Fraction:
-    """The schedule's exponent: 0 for fixed steps, the configured one, else the claim's best."""
-    schedule = subject.configuration.schedule
-    if schedule.kind == "fixed":
-        return Fraction(0)
-    if schedule.alpha is not None:
-        return _fraction(schedule.alpha)
-    best = claim.best_alpha(quantity, facts_of(subject, schedule.kind, None))
-    if best is None:
-        raise ConfigurationError(
-            f"schedule.alpha: {claim.id} names no best exponent; give one, e.g. schedule.alpha=0.33"
-        )
-    return best
-
-
-def _fraction(alpha: float) -> Fraction:
-    """The simple fraction that has this float, so that 0.3333333333333333 is 1/3; else the decimal it prints as."""
-    simple = Fraction(alpha).limit_denominator(100)
-    return simple if float(simple) == alpha else Fraction(repr(alpha))
-
-
-def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
-    no_rate = why_no_rate(subject)
-    if no_rate:
-        return unsettled(subject, claim, quantity, no_rate, "not-applicable")
+def _check(question: Question) -> Evidence:
+    subject = question.subject
+    if question.why_no_rate:
+        return question.unsettled(question.why_no_rate, "not-applicable")
     if subject.method == "monte-carlo":
-        return sampled(subject, claim, quantity)
-    schedule = subject.configuration.schedule.kind
-    alpha = alpha_of(subject, claim, quantity)
-    prediction = claim.predict(quantity, facts_of(subject, schedule, alpha))
+        return sampled(question)
+    quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
+    prediction = question.prediction
     try:
         answers = answers_with_closure(subject, quantity)
         if quantity != "bias" and not answers.has_mean_square_error:
@@ -100,17 +67,17 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
     except NoExactRung as reason:
-        return _beyond_moments(subject, claim, quantity, schedule, alpha, str(reason))
+        return _beyond_moments(question, str(reason))
     except NotExpandableError as error:
-        return unsettled(subject, claim, quantity, why_no_expansion(error))
+        return question.unsettled(why_no_expansion(error))
     except MomentsDivergeError as error:
-        return unsettled(subject, claim, quantity, str(error))
+        return question.unsettled(str(error))
     if found.at_most and points and not any(point.value for point in points):
         found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
         # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
-        return unsettled(subject, claim, quantity, why)
+        return question.unsettled(why)
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
@@ -120,10 +87,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         judgement = explained(subject, judgement, [max(used)])
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
-    return make_evidence(
-        subject,
-        claim,
-        quantity,
+    return question.evidence(
         method="exact",
         judgement=judgement,
         prediction=prediction,
@@ -138,15 +102,13 @@ def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> st
     return f"{names[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
 
 
-def _beyond_moments(
-    subject: Subject, claim: Claim, quantity: str, schedule: str, alpha: Fraction, why: str
-) -> Evidence:
+def _beyond_moments(question: Question, why: str) -> Evidence:
     """Where moments do not close: the rate that follows from transfer operators on grids, else samples."""
     try:
-        what = _what(subject, quantity, schedule, alpha)
-        return transferred_rate(subject, claim, quantity, what, schedule, alpha)
+        what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
+        return transferred_rate(question, what)
     except NoExactRung as reason:
-        return sampled(subject, claim, quantity, f"{why}; {reason}")
+        return sampled(question, f"{why}; {reason}")
 
 
 def _rate(

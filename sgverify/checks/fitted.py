@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgverify.checks.judging import LENGTH_QUANTITIES
+from sgverify.checks.registry import CHECKS
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import regress_exact
 
 
 def with_regression(evidence: Evidence) -> Evidence:
     """The evidence with the regression on its points in the certificate; what was sampled has its own already."""
-    name = "length" if evidence.check in LENGTH_QUANTITIES else "step"
+    name = "length" if CHECKS[evidence.check].along_schedule else "step"
     points = sorted(
         (p for p in evidence.points if p.kind == "exact" and getattr(p, name) is not None and not p.diverged),
         key=lambda point: float(getattr(point, name)),

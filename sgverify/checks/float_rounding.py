@@ -5,30 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.interval_floats import intervals_of, intervals_of_dynamics
-from sgverify.schemes import Scheme
 from sgverify.schemes.literals import rounding_of
-
-DYNAMICS_READ = frozenset({"stationarity"})
-"""Quantities for which the dynamics is read, and no step."""
-
-DEFINITION_READ = DYNAMICS_READ | {
-    "local-order",
-    "invariant-order",
-    "order-equivalence",
-    "constant-equivalence",
-    "stationary-bias",
-    "covariance",
-    "wasserstein-2",
-    "bias",
-    "gradient-bias",
-    "mse",
-    "consistency",
-}
-"""Quantities for which a definition is read in exact numbers; the other checks run it in the floats that it has."""
 
 SHOWN = 3
 
@@ -36,12 +18,13 @@ LOST = 1e-9
 """Of the size of what is compared: roundings of 1e-15 that are larger at the end were amplified, and no longer small."""
 
 
-def up_to_rounding(subject: Subject, evidence: Evidence) -> Evidence:
+def up_to_rounding(question: Question, evidence: Evidence) -> Evidence:
     """`evidence`, with the floats up to whose rounding it holds, where it conforms by a proof or an exact answer."""
-    read = evidence.check in DEFINITION_READ and evidence.method in ("proof", "exact")
-    if not read or evidence.verdict != "conforms" or not isinstance(subject.scheme, Scheme):
+    reads = question.check.reads
+    read = reads and evidence.method in ("proof", "exact") and not question.subject.black_box
+    if not read or evidence.verdict != "conforms":
         return evidence
-    floats = _floats(subject, evidence.check in DYNAMICS_READ)
+    floats = _floats(question.subject, reads == "dynamics")
     if not floats:
         return evidence
     shown = ", ".join(map(repr, floats[:SHOWN])) + (", ..." if len(floats) > SHOWN else "")
@@ -62,7 +45,7 @@ def with_zeros(
 
     The bound of such a value is what the roundings of the floats make of it. One that is no small part of `size` says nothing.
     """
-    if not isinstance(subject.scheme, Scheme) or not _floats(subject, False):
+    if subject.black_box or not _floats(subject, False):
         return list(points)
     least = LOST * (abs(size()) or 1.0)
     return [

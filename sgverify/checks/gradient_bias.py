@@ -8,37 +8,35 @@ from typing import Any
 
 from sgverify.checks.biased_gradient import gradient_error, mean_error, unit_change
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, why_no_expansion
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim, Prediction
+from sgverify.claims import Prediction
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.drift_change import limit_bias
 from sgverify.exact.answers import Coefficients
 from sgverify.rates import Judgement, Rate, leading_power
 
-CHECK = "gradient-bias"
-
 ORDERS = 3
 """Powers of delta to which the limit of the bias is expanded."""
 
 
-def check_gradient_bias(subject: Subject, claim: Claim) -> Evidence:
+def check_gradient_bias(question: Question) -> Evidence:
     """b_0 = lim of the bias as L -> inf and h -> 0 is O(|E dV|), chen2015 Theorem 2.
 
     b_0 is computed at the configured gradient and as a series c_0 + c_1 delta + ... in delta = gradient.scale - 1, to
     which E dV is proportional; the verdict is about its first power.
     """
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    subject = question.subject
+    prediction = question.prediction
     if not subject.affine:
-        return _without_limit(subject, claim, prediction)
+        return _without_limit(question, prediction)
     delta, change = gradient_error(subject), unit_change(subject)
     try:
         series = Coefficients.of(limit_bias(replace(subject.model, target=subject.target), change, ORDERS))
         limit = Coefficients.of(limit_bias(subject.model, change, 0))
     except NotExpandableError as error:
-        return unsettled(subject, claim, CHECK, why_no_expansion(error))
+        return question.unsettled(why_no_expansion(error))
     certificate = {
         "delta": f"gradient.scale - 1 = {delta}",
         "limit_of_bias": limit.texts[0],
@@ -48,10 +46,7 @@ def check_gradient_bias(subject: Subject, claim: Claim) -> Evidence:
     }
     power = leading_power(series.values, [value == 0 for value in series.values])
     found = Rate(None if power is None else Fraction(power))
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=_judge(subject, delta, series, limit.values[0], power, prediction.exponent),
         prediction=prediction,
@@ -100,18 +95,16 @@ def _judge(
     )
 
 
-def _without_limit(subject: Subject, claim: Claim, prediction: Prediction) -> Evidence:
+def _without_limit(question: Question, prediction: Prediction) -> Evidence:
     """Evidence where the limit is not computed: E dV at three states, and why there is no more."""
+    subject = question.subject
     try:
         exact_answers(subject)
     except NoExactRung as reason:
         why = str(reason)
     certificate: dict[str, Any] = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=Judgement(
             "inconclusive",

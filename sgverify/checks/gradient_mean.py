@@ -24,11 +24,10 @@ from sgverify.checks.gradient_cases import (
     visited,
 )
 from sgverify.checks.index_stream import index_stream
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.own_slopes import slope_defect
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import DefinitionError
 from sgverify.evidence import Evidence
 from sgverify.exact.cumulants import multi_indices
@@ -39,7 +38,7 @@ from sgverify.gradients import FULL
 from sgverify.rates import Judgement
 from sgverify.samplers.enumeration import estimates, minibatches_of
 
-CHECK = "gradient-mean"
+STAGE = "gradient-mean"
 
 STEPS_OF_TABLES = 3
 """Steps that a table of gradients is followed on random minibatches."""
@@ -53,11 +52,12 @@ ROUNDINGS = 4.0
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
 
 
-def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
+def check_gradient_mean(question: Question) -> Evidence:
     """Mean, covariance and third moments of the running estimator over all minibatches; then how it draws their indices."""
+    subject = question.subject
     if not subject.scheme.gradients:
         reason = "a step asks for no gradient"
-        return unsettled(subject, claim, CHECK, reason, "not-applicable")
+        return question.unsettled(reason, "not-applicable")
     certificate: dict[str, Any] = {
         "tolerance": "rounding: every operation and the conditioning of the potential, times the precision of the dtype"
     }
@@ -65,20 +65,20 @@ def check_gradient_mean(subject: Subject, claim: Claim) -> Evidence:
     try:
         defect = _deterministic_defect(subject, certificate)
         if defect is None and subject.configuration.gradient.estimator.draws_data:
-            seed = run_seed(subject, CHECK)
+            seed = run_seed(subject, STAGE)
             defect, sampled = index_stream(subject, seed, share_of(subject).point_null)
             certificate["indices"] = sampled
             method = "exact" if defect is None or sampled["certain"] else "monte-carlo"
     except DefinitionError as error:
         reason = f"the derivatives of the potential are not read off its definition: {error}"
-        return unsettled(subject, claim, CHECK, reason)
+        return question.unsettled(reason)
     except NotImplementedError as error:
-        return unsettled(subject, claim, CHECK, str(error))
+        return question.unsettled(str(error))
     if defect is not None:
         judgement = Judgement("violates", False, defect)
     else:
         judgement = Judgement("conforms", False, _conforms(subject, certificate))
-    return make_evidence(subject, claim, CHECK, method=method, judgement=judgement, certificate=certificate)
+    return question.evidence(method=method, judgement=judgement, certificate=certificate)
 
 
 def _conforms(subject: Subject, certificate: dict[str, Any]) -> str:

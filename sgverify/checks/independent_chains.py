@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.all_chains import draw_bits, every_chain, fewest, minibatch_bits, wanted_bits
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
@@ -23,7 +23,6 @@ from sgverify.checks.transcripts import (
     sides,
     unit_of,
 )
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
@@ -34,8 +33,6 @@ from sgverify.rates.whiteness import (
     repeated,
 )
 
-CHECK = "independent-chains"
-
 WIDEST = 4
 """Numbers of one step whose streams are searched for stretches of one another."""
 
@@ -43,19 +40,18 @@ _TESTS = 8
 """Tests of a row, at most."""
 
 
-def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
+def check_independent_chains(question: Question) -> Evidence:
     """No stretch of a chain's draws is found in another chain, step size or batch, and chains are uncorrelated.
 
     Pair by pair, and all together: the part of the draws that all chains have in common has the size of chance.
     """
+    subject = question.subject
     runs = runs_of(subject)
     if not subject.scheme.draws and runs.batches[0].minibatches is None and runs.batches[0].additive is None:
-        return unsettled(
-            subject, claim, CHECK, "a step draws neither noise nor minibatches", "not-applicable"
-        )
+        return question.unsettled("a step draws neither noise nor minibatches", "not-applicable")
     if runs.diverged:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
-        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+        return question.unsettled(reason, method="monte-carlo")
     rows = runs.batches[0].rows
     share = share_of(subject).point_null / (len(rows) + 2) / _TESTS
     columns = [columns_of(subject, runs, row) for row in range(len(rows))]
@@ -69,14 +65,14 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
         certificate["all_chains"] = max(certificate.get("all_chains", 0), len(wide.chains))
         copied = copied or _copied(subject, wide, [columns_of(subject, wide, 0)], share, anywhere=False)
     if copied:
-        return _evidence(subject, claim, "violates", f"the chains are not independent: {copied}", certificate)
+        return _evidence(question, "violates", f"the chains are not independent: {copied}", certificate)
     for name, item, text in _statistics(subject, runs, columns, share):
         known = certificate.setdefault("largest", {}).get(name)
         if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
             certificate["largest"][name] = [item.value, item.bound]
         if item.beyond:
             reason = f"the chains are not independent: {text}, {item.value:.3g} where {item.bound:.3g} is the bound"
-            return _evidence(subject, claim, "violates", reason, certificate)
+            return _evidence(question, "violates", reason, certificate)
     reason = (
         f"{len(runs.chains)} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two "
         "of them, nor all together, are correlated"
@@ -86,7 +82,7 @@ def check_independent_chains(subject: Subject, claim: Claim) -> Evidence:
             else ""
         )
     )
-    return _evidence(subject, claim, "conforms", reason, certificate)
+    return _evidence(question, "conforms", reason, certificate)
 
 
 def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float, anywhere: bool = True) -> str:
@@ -187,10 +183,6 @@ def _sweep(subject: Subject) -> int:
     return gradient.estimator.period(subject.target.size, gradient.batch)
 
 
-def _evidence(
-    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
-) -> Evidence:
+def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
     judgement = Judgement(verdict, False, reason)
-    return make_evidence(
-        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
-    )
+    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)

@@ -8,15 +8,13 @@ from typing import Any
 
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import why_no_expansion
-from sgverify.checks.facts import facts_of
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.known_law import why_no_law
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import shown_positions
+from sgverify.checks.question import Question
 from sgverify.checks.step_sweep import default_steps
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.as_run import as_run
@@ -43,26 +41,25 @@ class Comparison:
     `name_of_moments` is the name where the invariant law is not Gaussian, so that its moments are not all of it.
     """
 
-    check: str
     name: str
     name_of_moments: str
     distance: Distance
 
 
-def compare(subject: Subject, claim: Claim, comparison: Comparison) -> Evidence:
+def compare(question: Question, comparison: Comparison) -> Evidence:
     """How the distance between the invariant law and the posterior falls with h, for all variables together.
 
     The verdict comes from the expansion of every entry of mean and covariance at h = 0; the points illustrate it.
     """
-    check = comparison.check
+    subject = question.subject
     why = why_no_law(subject)
     if why:
-        return unsettled(subject, claim, check, f"no exact law: {why}")
+        return question.unsettled(f"no exact law: {why}")
     law = InvariantLaw(subject.model)
     steps = default_steps(subject)
     subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = with_zeros(subject, [_point(law, comparison, step) for step in steps])
-    prediction = claim.predict(check, facts_of(subject, "fixed", None))
+    prediction = question.prediction
     what = _name(law, comparison)
     certificate: dict[str, Any] = {"law": _law_text(law)}
     try:
@@ -87,12 +84,9 @@ def compare(subject: Subject, claim: Claim, comparison: Comparison) -> Evidence:
             reason = (
                 f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
             )
-            return unsettled(subject, claim, check, reason)
+            return question.unsettled(reason)
         judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
-    return make_evidence(
-        subject,
-        claim,
-        check,
+    return question.evidence(
         method="exact",
         judgement=judgement,
         prediction=prediction,
@@ -158,11 +152,11 @@ def _from_vanishing_steps(
     )
 
 
-def check_covariance(subject: Subject, claim: Claim) -> Evidence:
+def check_covariance(question: Question) -> Evidence:
     """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
-    return compare(subject, claim, Comparison("covariance", COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
+    return compare(question, Comparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
 
 
-def check_wasserstein(subject: Subject, claim: Claim) -> Evidence:
+def check_wasserstein(question: Question) -> Evidence:
     """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
-    return compare(subject, claim, Comparison("wasserstein-2", DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
+    return compare(question, Comparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))

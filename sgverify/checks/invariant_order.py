@@ -5,12 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.facts import facts_of
 from sgverify.checks.known_law import why_no_law
-from sgverify.checks.making import make_evidence, unsettled, whole
+from sgverify.checks.question import Question, whole
 from sgverify.checks.subject import Subject
-from sgverify.checks.torch_subject import TorchSubject
-from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.formula import formula
@@ -19,35 +16,24 @@ from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invar
 from sgverify.exact.wasserstein import WASSERSTEIN
 from sgverify.rates import Judgement
 
-CHECK = "invariant-order"
-
 MOST_COORDINATES = 6
 """Coordinates of a state in which the equation is proved in the target's dimension too."""
 
 
-def check_invariant_order(subject: Subject, claim: Claim) -> Evidence:
+def check_invariant_order(question: Question) -> Evidence:
     """E f under the invariant law of the scheme = E f under rho + O(h^r), for every smooth f.
 
     Proved for every smooth potential where the step has a power series in sqrt(h); else computed on the configured
     Gaussian target, where it is about means and covariances.
     """
-    if isinstance(subject, TorchSubject):
-        from sgverify.checks.black_box_invariance import black_box_invariance
-
-        return black_box_invariance(subject, claim)
+    subject = question.subject
     try:
         proofs = [_proved(subject, dim) for dim in _dimensions(subject)]
     except NotExpandableError as error:
-        return _on_the_target(
-            subject, claim, f"the step has no power series that could be read: it uses {error}"
-        )
+        return _on_the_target(question, f"the step has no power series that could be read: it uses {error}")
     found = min(proofs, key=lambda item: item.order)
-    facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.invariant_order}
-    prediction = claim.predict(CHECK, facts)
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    prediction = question.predict({"K": subject.scheme.invariant_order})
+    return question.evidence(
         method="proof",
         judgement=_judge(found, [item.dim for item in proofs], prediction.exponent),
         prediction=prediction,
@@ -114,18 +100,18 @@ def _certificate(subject: Subject, found: InvariantOrder, proofs: list[Invariant
     }
 
 
-def _on_the_target(subject: Subject, claim: Claim, why: str) -> Evidence:
+def _on_the_target(question: Question, why: str) -> Evidence:
     """Means and covariances of the invariant law on the configured Gaussian target."""
-    facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.invariant_order}
-    prediction = claim.predict(CHECK, facts)
+    subject = question.subject
+    prediction = question.predict({"K": subject.scheme.invariant_order})
     unknown = why_no_law(subject)
     if unknown is not None:
-        return unsettled(subject, claim, CHECK, f"{why}; {unknown}")
+        return question.unsettled(f"{why}; {unknown}")
     try:
         law = InvariantLaw(subject.model)
         leading = law.leading(WASSERSTEIN, law.whole)
     except NotExpandableError as error:
-        return unsettled(subject, claim, CHECK, f"{why}; no expansion at h = 0: {error}")
+        return question.unsettled(f"{why}; no expansion at h = 0: {error}")
     on = "on this Gaussian target, where the invariant law is known by mean and covariance"
     if leading.order is None:
         judgement = Judgement(
@@ -143,10 +129,7 @@ def _on_the_target(subject: Subject, claim: Claim, why: str) -> Evidence:
             leading.order == prediction.exponent,
             f"order {leading.order} of the invariant law {on}; {why}",
         )
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=judgement,
         prediction=prediction,

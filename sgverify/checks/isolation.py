@@ -8,9 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from sgverify.checks.making import unsettled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.crash import RAISE, Crash, out_of_memory
@@ -19,7 +17,7 @@ from sgverify.schemes.own_code import own_code
 Answer = TypeVar("Answer")
 
 
-def isolated(subject: Subject, claim: Claim, quantity: str, ask: Callable[[], Answer]) -> Answer | Evidence:
+def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence:
     """What `ask` answers; where it raises, one inconclusive piece of evidence that names the exception.
 
     A user's mistake (`UserError`) and Ctrl-C are raised. So is everything where the environment has `SGVERIFY_RAISE`.
@@ -37,7 +35,7 @@ def isolated(subject: Subject, claim: Claim, quantity: str, ask: Callable[[], An
         crash = Crash.of(error)
     # The frames that were left may have held most of the memory, in cycles.
     gc.collect()
-    return replace(unsettled(subject, claim, quantity, crash.reason), certificate=crash.certificate)
+    return replace(question.unsettled(crash.reason), certificate=crash.certificate)
 
 
 def raised_on() -> bool:

@@ -9,12 +9,9 @@ from typing import Any
 from sgverify.checks.averaged_noise import averaged_noise_or_why
 from sgverify.checks.configured_steps import departures, differences, steps_of_runs, told_of_steps, turns_of
 from sgverify.checks.conjugate_words import conjugacy_certificate, in_words
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled, whole
 from sgverify.checks.memory_bias import order_of_memory
+from sgverify.checks.question import STATED, Question, whole
 from sgverify.checks.subject import Subject
-from sgverify.checks.torch_subject import TorchSubject
-from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError, SgverifyError
 from sgverify.evidence import Evidence, Verdict
 from sgverify.exact.bch import BCHResult, bch
@@ -26,42 +23,31 @@ from sgverify.rates import Judgement
 from sgverify.schemes import Scheme
 from sgverify.schemes.words import Word
 
-CHECK = "local-order"
-STATED = "sgverify/stated-order"
 HIGHEST_COMMUTATORS = 5
 
 
-def check_local_order(subject: Subject, claim: Claim) -> Evidence:
+def check_local_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
 
     The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
     minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured, and so is
     that of a definition without a power series.
     """
-    if isinstance(subject, TorchSubject):
-        from sgverify.checks.black_box_order import black_box_order
-
-        return black_box_order(subject, claim)
+    subject = question.subject
     proved = subject.proved_order
     if isinstance(proved, NotExpandableError):
-        return _without_series(subject, claim, proved)
-    facts = facts_of(subject, "fixed", None)
-    if claim.id == STATED:
-        facts["K"] = subject.scheme.order or 1
-    prediction = claim.predict(CHECK, facts)
+        return _without_series(question, proved)
+    prediction = question.prediction
     judgement = _judge(
         proved,
         prediction.exponent,
         subject.target.dim,
         base=subject.proof_dimension,
-        stated=claim.id == STATED,
+        stated=question.claim.id == STATED,
         claimed=subject.scheme.order,
     )
     judgement = replace(judgement, reason=judgement.reason + in_words(subject))
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="proof",
         judgement=_as_a_function_of_h(subject, proved.order, judgement),
         prediction=prediction,
@@ -70,20 +56,21 @@ def check_local_order(subject: Subject, claim: Claim) -> Evidence:
     )
 
 
-def _without_series(subject: Subject, claim: Claim, why: NotExpandableError) -> Evidence:
+def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     """The order that a scheme states is measured by quadrature, at a generic state, where no series proves it."""
+    subject = question.subject
     reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
-    if claim.id == STATED:
-        found = order_of_memory(subject, claim)
+    if question.claim.id == STATED:
+        found = order_of_memory(question)
         if found is not None:
             return replace(found, certificate={**found.certificate, "no_proof": reason})
         from sgverify.checks.black_box_order import as_torch_subject, black_box_order, measurable
 
         if measurable(subject.scheme):
-            measured = black_box_order(as_torch_subject(subject), claim)
+            measured = black_box_order(replace(question, subject=as_torch_subject(subject)))
             if measured.verdict in ("conforms", "violates"):
                 return replace(measured, certificate={**measured.certificate, "no_proof": reason})
-    return unsettled(subject, claim, CHECK, reason)
+    return question.unsettled(reason)
 
 
 def _judge(

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
-from sgverify.checks.subject import PROOF_DIMENSION, Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
+from sgverify.checks.subject import PROOF_DIMENSION
 from sgverify.evidence import Evidence
 from sgverify.exact.mean_flow import Comparison, compare, corrected, induction_defect, printed, text_of
 from sgverify.rates import Judgement
 
-CHECK = "mean-flow"
-
 FORMULAS = {"chen2015/theorem-14": printed, "corrected/theorem-14": corrected}
 
 
-def check_mean_flow(subject: Subject, claim: Claim) -> Evidence:
+def check_mean_flow(question: Question) -> Evidence:
     """The logarithm of a product of minibatch flows, over its time T, through order h, in the claim's order of the steps.
 
     The rest is O(h^2) at a fixed number of minibatches and O(T^2) uniformly in it.
     """
-    formula = FORMULAS[claim.id]
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    subject = question.subject
+    formula = FORMULAS[question.claim.id]
+    prediction = question.prediction
     compared = compare(formula, subject.scheme.dynamics, PROOF_DIMENSION)
     induction = induction_defect() if formula is corrected else {}
     found = Fraction(1) if compared.apart or induction else Fraction(2)
@@ -35,10 +32,7 @@ def check_mean_flow(subject: Subject, claim: Claim) -> Evidence:
     }
     if formula is corrected:
         certificate["induction over the number of minibatches"] = induction or "complete"
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="proof",
         judgement=_judgement(compared, bool(induction)),
         prediction=prediction,

@@ -6,17 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.memory_limit import memory_limit, settled_step
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Judgement
-
-BIAS, ORDER = "stationary-bias", "local-order"
 
 SEEN = 100
 """The limit is another law where averages differ by this many of their error estimates, and by 1e-6 of their size."""
@@ -25,8 +21,9 @@ DIFFERS = 1e-4
 """A share of the coefficient's largest size: what an extrapolation from two small steps leaves is below 1e-8."""
 
 
-def bias_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
+def bias_of_memory(question: Question) -> Evidence | None:
     """A violation where the limit as h goes to 0 is not exp(-U/T); None where it is, or where it is not computed."""
+    subject = question.subject
     scheme, configuration = subject.scheme, subject.configuration
     if not _asked(subject):
         return None
@@ -49,13 +46,10 @@ def bias_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
         f"the stationary bias of {subject.observable} does not vanish with h: as h goes to 0 the memory "
         f"({', '.join(scheme.memory)}) follows theta, and the law that is left gives {limit.average:.6g}, not {float(truth):.6g}"
     )
-    return make_evidence(
-        subject,
-        claim,
-        BIAS,
+    return question.evidence(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
-        prediction=claim.predict(BIAS, facts_of(subject, "fixed", None)),
+        prediction=question.prediction,
         found=Fraction(0),
         certificate={
             "average_in_the_limit": limit.average,
@@ -71,8 +65,9 @@ def bias_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
     )
 
 
-def order_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
+def order_of_memory(question: Question) -> Evidence | None:
     """A violation where a step with its memory settled is not the dynamics' at h^1; None where it is, or is not computed."""
+    subject = question.subject
     if not _asked(subject):
         return None
     try:
@@ -86,14 +81,10 @@ def order_of_memory(subject: Subject, claim: Claim) -> Evidence | None:
         f"local order 0: with the memory ({', '.join(subject.scheme.memory)}) settled at theta={step.theta:.6g}, a step of size h "
         f"has the {step.what} {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h"
     )
-    facts = {**facts_of(subject, "fixed", None), "K": subject.scheme.order or 1}
-    return make_evidence(
-        subject,
-        claim,
-        ORDER,
+    return question.evidence(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
-        prediction=claim.predict(ORDER, facts),
+        prediction=question.prediction,
         found=Fraction(0),
         certificate={
             "what": step.what,

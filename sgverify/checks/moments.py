@@ -20,11 +20,10 @@ import numpy as np
 import torch
 
 from sgverify.checks.average_law import is_normal
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import Runs, runs_of
-from sgverify.claims import Claim
 from sgverify.errors import NotAffineError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
@@ -47,7 +46,7 @@ from sgverify.schemes.binding import bind
 from sgverify.schemes.noise import NORMAL
 from sgverify.schemes.slope import FullSlope
 
-CHECK = "moments"
+STAGE = "moments"
 
 WARMER = 3.0
 """The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
@@ -84,36 +83,35 @@ ROUNDING_RESOLVED = 2.0**-8
 """What rounding may explain, over what the drifts before and after differ by: beyond it nothing is shown."""
 
 
-def check_moments(subject: Subject, claim: Claim) -> Evidence:
+def check_moments(question: Question) -> Evidence:
     """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
 
     See the module for what each part says; parts that do not apply are left out, and named in the certificate.
     """
+    subject = question.subject
     scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
     if "p" not in subject.scheme.dynamics.state and not scalars:
-        return unsettled(
-            subject, claim, CHECK, "the state has neither a momentum nor a thermostat", "not-applicable"
-        )
+        return question.unsettled("the state has neither a momentum nor a thermostat", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
         reason = (
             f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
         )
-        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+        return question.unsettled(reason, method="monte-carlo")
     certificate: dict[str, Any] = {"level": share_of(subject).point_null}
     shown: list[str] = []
     wrong = wrong_path(subject, runs, certificate, shown)
     if not wrong and "p" in subject.scheme.dynamics.state:
         wrong = _wrong_start(subject, runs, certificate, shown)
     if wrong:
-        return _evidence(subject, claim, Judgement("violates", False, wrong), certificate)
+        return _evidence(question, Judgement("violates", False, wrong), certificate)
     decision = _law_after_steps(subject, certificate) if "p" in subject.scheme.dynamics.state else None
     if decision is not None:
         certificate["law_after_steps"] = decision.certificate
         if decision.verdict != "conforms":
-            return _evidence(subject, claim, Judgement(decision.verdict, False, decision.reason), certificate)
+            return _evidence(question, Judgement(decision.verdict, False, decision.reason), certificate)
         shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
-    return _evidence(subject, claim, Judgement("conforms", False, "; ".join(shown)), certificate)
+    return _evidence(question, Judgement("conforms", False, "; ".join(shown)), certificate)
 
 
 def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
@@ -125,7 +123,7 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
     quick = replace(runs.settings, chains=-(-STARTS // subject.target.dim), gradient=GradientChoice())
     for factor in (1.0, WARMER):
         temperature = factor * runs.settings.temperature
-        seed = run_seed(subject, CHECK, "start", factor)
+        seed = run_seed(subject, STAGE, "start", factor)
         settings = replace(quick, temperature=temperature, seed=seed)
         momenta = transcribe(subject.scheme, subject.target, row, settings).states["p"][0, 0]
         values = momenta / math.sqrt(temperature)
@@ -160,7 +158,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
 
     def draw(chains: int) -> Nulls:
         settings = Settings.of(
-            subject.configuration, chains=chains, seed=run_seed(subject, CHECK, chains), burn_in=0, thinning=1
+            subject.configuration, chains=chains, seed=run_seed(subject, STAGE, chains), burn_in=0, thinning=1
         )
         found = sample_states(
             subject.scheme, subject.target, fixed([subject.step], [LENGTH]), at=[LENGTH], settings=settings
@@ -238,10 +236,8 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
     return mean[kept], np.linalg.cholesky(spread[kept, kept])
 
 
-def _evidence(subject: Subject, claim: Claim, judgement: Judgement, certificate: dict[str, Any]) -> Evidence:
-    return make_evidence(
-        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
-    )
+def _evidence(question: Question, judgement: Judgement, certificate: dict[str, Any]) -> Evidence:
+    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgverify.checks.making import whole
+from sgverify.checks.question import whole
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 

@@ -186,6 +186,6 @@ def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, floa
 def _noise(subject: Subject) -> float | None:
     """V/n, where data enter the energies linearly about their control."""
     covariance = subject.noise.covariance
-    if facts_of(subject, "fixed", None)["energies.noise"] != "linear" or covariance is None:
+    if facts_of(subject)["energies.noise"] != "linear" or covariance is None:
         return None
     return float(arb(covariance[0, 0]).mid())

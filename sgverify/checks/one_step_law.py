@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.injected import slope_of, states_of
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import SHRUNK
-from sgverify.claims import Claim
 from sgverify.errors import DefinitionError
 from sgverify.evidence import Evidence
 from sgverify.exact.cubature import normal_cubature
@@ -24,7 +23,7 @@ from sgverify.rates import Judgement
 from sgverify.samplers import Settings
 from sgverify.samplers.intercepted.given_run import run_given
 
-CHECK = "one-step-law"
+STAGE = "one-step-law"
 
 LENGTH = 4
 """Steps: the sampler runs the definition, records it, holds the recording against it, and plays it."""
@@ -66,18 +65,16 @@ class _Plan:
     minibatches: list[list[int]]
 
 
-def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
+def check_one_step_law(question: Question) -> Evidence:
     """Each step of the sampler on chosen draws and minibatches is the definition's in long double, up to rounding.
 
     The draws of the first step stand at the nodes of a cubature, so that E f(X_1) is compared too, for f = theta, theta^2 and
     their like. Gradients in long double come from Taylor polynomials of the potential, on any target.
     """
+    subject = question.subject
     c = subject.configuration
     if c.gradient.estimator.memory:
-        return unsettled(
-            subject,
-            claim,
-            CHECK,
+        return question.unsettled(
             f"gradient.kind={c.gradient.kind!r} carries {c.gradient.estimator.memory} from step to step, so that a step has no "
             "law of its own",
             "not-applicable",
@@ -85,10 +82,7 @@ def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
     plan = _plan(subject)
     work = plan.draws.shape[2] * (subject.target.size or 0)
     if work > MOST_WORK:
-        return unsettled(
-            subject,
-            claim,
-            CHECK,
+        return question.unsettled(
             f"{subject.target.size} data at {plan.draws.shape[2]} states are more than are visited in long double",
         )
     for factor in SHRUNK:
@@ -101,18 +95,18 @@ def check_one_step_law(subject: Subject, claim: Claim) -> Evidence:
         reason = (
             f"the chains diverge within {LENGTH} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
-        return unsettled(subject, claim, CHECK, reason, method="quadrature")
+        return question.unsettled(reason, method="quadrature")
     try:
         expected = [_definition(subject, plan, run, l) for l in _looked_at()]
         rounding = _rounding(subject, plan, run, expected)
     except DefinitionError as error:
-        return unsettled(subject, claim, CHECK, f"the potential cannot be read in long double: {error}")
+        return question.unsettled(f"the potential cannot be read in long double: {error}")
     if not all(math.isfinite(bound) for bound in rounding.values()):
         reason = (
             f"a step of size {plan.h:.3g} leaves every bound in long double, by which roundings are measured"
         )
-        return unsettled(subject, claim, CHECK, reason, method="quadrature")
-    return _evidence(subject, claim, plan, run, expected, rounding)
+        return question.unsettled(reason, method="quadrature")
+    return _evidence(question, plan, run, expected, rounding)
 
 
 def _looked_at() -> tuple[int, ...]:
@@ -124,7 +118,7 @@ def _plan(subject: Subject) -> _Plan:
     numbers = scheme.draws * dim
     normal = all(law.normal for law in scheme.laws)
     weights: np.ndarray | None = None
-    random = np.random.default_rng(run_seed(subject, CHECK))
+    random = np.random.default_rng(run_seed(subject, STAGE))
     nodes = None
     if normal and 2 * numbers**2 + 1 <= MOST_NODES:
         nodes, weights = normal_cubature(numbers, DEGREE)
@@ -142,7 +136,7 @@ def _plan(subject: Subject) -> _Plan:
             draws[:, place] = random.choice(table, size=draws[:, place].shape)
     start = [value.numpy().reshape(-1) for value in states_of(subject, 1)[0]]
     state = [np.repeat(value[None], len(nodes), axis=0) for value in start]
-    chosen = slope_of(subject, seed=run_seed(subject, CHECK, "minibatches")).minibatches
+    chosen = slope_of(subject, seed=run_seed(subject, STAGE, "minibatches")).minibatches
     batches = [batch.tolist() for batch in chosen[: max(1, scheme.minibatches)]]
     return _Plan(subject.step, state, draws, weights, batches)
 
@@ -232,13 +226,13 @@ def _rounding(
 
 
 def _evidence(
-    subject: Subject,
-    claim: Claim,
+    question: Question,
     plan: _Plan,
     run: Sequence[Sequence[np.ndarray]],
     expected: Sequence[Sequence[np.ndarray]],
     rounding: dict[str, float],
 ) -> Evidence:
+    subject = question.subject
     worst: tuple[float, str] = (0.0, "")
     largest = dict.fromkeys(subject.scheme.state, 0.0)
     for l, values in zip(_looked_at(), expected, strict=True):
@@ -272,10 +266,7 @@ def _evidence(
         or f"at {nodes} the sampler's steps are the definition's in long double, gradients by Taylor polynomials of the "
         f"potential: no coordinate is further off than {max(largest.values()):.2g}"
     )
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="quadrature",
         judgement=Judgement("violates" if worst[1] else "conforms", False, text),
         certificate=certificate,

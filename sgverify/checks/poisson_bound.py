@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import InstabilityError, NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import Generator, NotClosedError, read_generator
@@ -20,11 +19,10 @@ from sgverify.exact.closure.poisson import (
 )
 from sgverify.rates import Judgement
 
-CHECK = "poisson-bound"
 
-
-def check_poisson_bound(subject: Subject, claim: Claim) -> Evidence:
+def check_poisson_bound(question: Question) -> Evidence:
     """(17) to (19) of chen2015 for V = 1 + (x - m)^T P (x - m), on targets where psi is a polynomial, in fractions."""
+    subject = question.subject
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.dynamics.parameters}
     try:
         generator = read_generator(subject.scheme.dynamics, subject.target, parameters)
@@ -40,12 +38,10 @@ def check_poisson_bound(subject: Subject, claim: Claim) -> Evidence:
         psi, average = solve_poisson(generator, phi)
     except NotClosedError as reason:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
-        return unsettled(subject, claim, CHECK, why, "not-applicable")
+        return question.unsettled(why, "not-applicable")
     except NotExpandableError as reason:
         why = f"no V falls along the drift of `{subject.scheme.dynamics.name}`: {reason}"
-        return make_evidence(
-            subject, claim, CHECK, method="exact", judgement=Judgement("violates", False, why)
-        )
+        return question.evidence(method="exact", judgement=Judgement("violates", False, why))
     certificate = _certificate(generator, lyapunov, psi)
     if average != subject.truth:
         why = (
@@ -55,7 +51,7 @@ def check_poisson_bound(subject: Subject, claim: Claim) -> Evidence:
         judgement = Judgement("violates", False, why)
     else:
         judgement = _along_the_chain(subject, max(1, _degree(psi)), certificate)
-    return make_evidence(subject, claim, CHECK, method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
 
 
 def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any]) -> Judgement:

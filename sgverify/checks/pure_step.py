@@ -11,11 +11,10 @@ from torch import Tensor
 
 from sgverify.checks.batches import Batches, judge_batches
 from sgverify.checks.injected import black_box, questions_of, states_of, taker
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import limits
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed
@@ -28,8 +27,6 @@ from sgverify.samplers.intercepted.real_calls import copies, kept_noise, left_be
 from sgverify.samplers.run import Ensemble
 from sgverify.schemes.torch_step import TorchStep
 
-CHECK = "pure-step"
-
 QUESTIONS = 3
 """States that are asked from; two chains that meet, and one more at the first one's step size."""
 
@@ -40,19 +37,20 @@ PAUSE = 3
 """The step after which a run is paused, where no block of it ends by itself."""
 
 
-def check_pure_step(subject: Subject, claim: Claim) -> Evidence:
+def check_pure_step(question: Question) -> Evidence:
     """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
 
     For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
     """
-    if isinstance(subject.scheme, TorchStep):
-        return _of_a_black_box(subject, claim)
+    subject = question.subject
     purity = _purity(subject)
     faults = [*purity.faults, *(runs_apart(subject) or pauses(subject))]
-    return _evidence(subject, claim, faults, purity)
+    return _evidence(question, faults, purity)
 
 
-def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
+def check_torch_code(question: Question) -> Evidence:
+    """The same of a step that is torch code, asked call by call."""
+    subject = question.subject
     try:
         # Before anything else: a step's first call is part of it.
         noise = noise_faults(subject)
@@ -61,9 +59,9 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
     except KeptShapeError as error:
         if error.made:
             return _evidence(
-                subject, claim, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
+                question, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
             )
-        return unsettled(subject, claim, CHECK, str(error))
+        return question.unsettled(str(error))
     clock, left = _clock(subject), left_behind(subject.scheme.function)
     try:
         purity = _purity(subject)
@@ -75,8 +73,8 @@ def _of_a_black_box(subject: Subject, claim: Claim) -> Evidence:
     # What changes from call to call shows in a loop and in a first call too.
     faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
     if unread and not faults:
-        return unsettled(subject, claim, CHECK, unread)
-    return _evidence(subject, claim, faults, purity, batches)
+        return question.unsettled(unread)
+    return _evidence(question, faults, purity, batches)
 
 
 def _purity(subject: Subject) -> Purity:
@@ -103,12 +101,10 @@ def _clock(subject: Subject) -> tuple[str, str]:
 
 
 def _evidence(
-    subject: Subject, claim: Claim, faults: list[str], purity: Purity, batches: Batches | None = None
+    question: Question, faults: list[str], purity: Purity, batches: Batches | None = None
 ) -> Evidence:
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    subject = question.subject
+    return question.evidence(
         method="exact",
         judgement=_judge(faults, purity, batches),
         certificate={
@@ -118,7 +114,7 @@ def _evidence(
             "returned_as_they_came": list(purity.aliased),
             **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
             **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
-            **({"limits": limits(subject.target.dim)} if isinstance(subject.scheme, TorchStep) else {}),
+            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
         },
     )
 

@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sgverify.checks.composite_subject import CompositeSubject
-from sgverify.checks.facts import facts_of
-from sgverify.checks.fallback import SAMPLED
 from sgverify.checks.fitted import with_regression
 from sgverify.checks.isolation import raised_on
 from sgverify.checks.judging import (
+    ORDER_CLAIMS,
     Progress,
     answer,
     judge,
     judge_pair,
     not_validated,
-    why_no_definition,
 )
-from sgverify.checks.local_order import STATED
 from sgverify.checks.progress import listening
-from sgverify.checks.registry import CHECKS
+from sgverify.checks.question import STATED, Question
+from sgverify.checks.registry import CHECKS, find_check
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.unused import refuse_unused, tell_unsampled
@@ -95,36 +93,37 @@ def rate(
     unmet = not_validated(subject)
     if unmet is not None:
         return unmet
-    if isinstance(subject, CompositeSubject):
+    if subject.composite:
         raise ConfigurationError(
             f"quantity={quantity!r} with scheme={subject.reference!r}: a composite has no rate of its own; expected its scheme, "
             f"{scheme_reference(subject.composite)}"
         )
-    if isinstance(subject, TorchSubject) and not CHECKS[quantity].black_box:
-        raise ConfigurationError(f"quantity={quantity!r}: {why_no_definition(subject, quantity)}")
-    sampled = [name for name in QUANTITIES if name in SAMPLED]
+    why = subject.why_not_asked(CHECKS[quantity])
+    if why:
+        raise ConfigurationError(f"quantity={quantity!r}: {why}")
+    sampled = [name for name in QUANTITIES if CHECKS[name].sampled]
     if method == "monte-carlo" and quantity not in sampled:
         raise ConfigurationError(
             f"method='monte-carlo': expected a quantity that is sampled, {', '.join(sampled)}, not quantity={quantity!r}; "
             "leave --method out"
         )
     _refuse_partial_averages(subject, quantity)
-    if not subject.schedule_chosen:
-        # Bias and MSE only fall with L on a schedule that falls with L; a step that was given is kept.
-        horizon = quantity in ("bias", "mse") and subject.configuration.schedule.step is None
-        subject = subject.with_schedule("horizon" if horizon else "fixed")
-    claim = claim_of_rate(subject, quantity)
-    with listening(progress and (lambda share: progress(claim.id, share, 1))):
-        evidence = with_regression(answer(subject, claim, quantity))
+    # Bias and MSE only fall with L on a schedule that falls with L; a step that was given is kept.
+    horizon = CHECKS[quantity].along_schedule and subject.configuration.schedule.step is None
+    question = Question(
+        subject, claim_of_rate(subject, quantity), quantity, kind="horizon" if horizon else "fixed"
+    )
+    with listening(progress and (lambda share: progress(question.claim.id, share, 1))):
+        evidence = with_regression(answer(question))
     tell_unsampled(subject, evidence.method)
-    asked = ("--method", method) if method else ()
-    return replace(evidence, replay=subject.command("rate", "--quantity", quantity, *asked))
+    asked = ("--quantity", quantity, *(("--method", method) if method else ()))
+    return replace(evidence, replay=subject.command("rate", *asked, under=question.configuration))
 
 
 def _refuse_partial_averages(subject: Subject, quantity: str) -> None:
     """Rates in L are those of the average over every l = 1..L."""
     c = subject.configuration
-    if quantity in ("bias", "mse") and (c.burn_in or c.thinning > 1):
+    if CHECKS[quantity].along_schedule and (c.burn_in or c.thinning > 1):
         raise ConfigurationError(
             f"burn_in={c.burn_in}, thinning={c.thinning}: expected 0 and 1 for quantity={quantity!r}, whose claims speak of the "
             "average over every l = 1..L; leave both out"
@@ -137,14 +136,14 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
         return find_claim(QUASI_STATIONARY)
     if quantity in OF_THE_LAW:
         return find_claim("chen2015/theorem-4")
-    if quantity in ("bias", "mse"):
+    if CHECKS[quantity].along_schedule:
         if subject.configuration.schedule.kind == "power":
             return find_claim("chen2015/theorem-5")
         return find_claim("chen2015/theorem-2" if quantity == "bias" else "chen2015/theorem-3")
-    facts = facts_of(subject, "fixed", None)
-    for id in ("chen2015/lemma-8", "chen2015/lemma-12"):
+    for id in ORDER_CLAIMS:
+        question = Question(subject, find_claim(id), quantity)
         try:
-            applies = find_claim(id).applies(facts)[0]
+            applies = question.claim.applies(question.facts)[0]
         except UserError:
             raise
         except Exception:
@@ -153,7 +152,7 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
                 raise
             applies = False
         if applies:
-            return find_claim(id)
+            return question.claim
     return find_claim(STATED)
 
 
@@ -163,16 +162,15 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     words = shlex.split(evidence.replay)
     method = words[words.index("--method") + 1] if "--method" in words[:-1] else None
     subject = make_subject(reference or evidence.scheme, _stored(evidence.configuration), method)
-    if evidence.check not in CHECKS:
-        raise UnknownNameError("check", evidence.check, CHECKS)
+    quantity = find_check(evidence.check).name
     claim = find_claim(evidence.claim)
     unmet = not_validated(subject)
     if unmet is not None:
         again = unmet
     elif evidence.replay.startswith("sgverify rate"):
-        again = with_regression(answer(subject, claim_of_rate(subject, evidence.check), evidence.check))
+        again = with_regression(answer(Question(subject, claim_of_rate(subject, quantity), quantity)))
     else:
-        again = judge_pair(subject, claim, evidence.check, corrected=False)[0]
+        again = judge_pair(subject, claim, quantity, corrected=False)[0]
     return replace(again, replay=evidence.replay, id=evidence.id)
 
 
@@ -216,7 +214,7 @@ def refuse_stray_tables(subject: Subject) -> None:
 
     What is asked for by a user is refused; stored evidence about the scheme of a composite holds the whole configuration.
     """
-    kind = subject.composite.kind if isinstance(subject, CompositeSubject) else None
+    kind = subject.composite.kind if subject.composite else None
     for table, (whose, lacks) in _TABLES.items():
         if getattr(subject.configuration, table) is None or kind == whose:
             continue

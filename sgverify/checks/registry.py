@@ -1,47 +1,80 @@
-"""The checks by name: each settles one kind of claim."""
+"""The checks by name: each settles one kind of claim. What a check is, and when it is asked, stands here alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.errors import UnknownNameError
 from sgverify.evidence import Evidence
+
+if TYPE_CHECKING:
+    from sgverify.checks.question import Question
+
+Judge = Callable[["Question"], Evidence]
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check settles the quantity of its name: `function(subject, claim)` returns evidence, never a bool.
+    """A check settles the quantity of its name: `function(question)` returns evidence, never a bool.
 
     `place` is module:function below `sgverify.checks`; the module is loaded when the check is first used, so
-    that a question to the exact rungs does not wait for torch. `universal`: the answer is one and the same for every
-    scheme that meets the claim's hypotheses, because nothing else of the scheme enters it. `black_box`: it reads
-    somebody else's torch code too, not definitions alone. `composite`: it reads the rule that a composite puts around
-    the steps of a scheme (`subject.composite`), and nothing else does.
+    that a question to the exact rungs does not wait for torch. `black_box` is the place that judges somebody else's torch
+    code, where there is one, and `sampled` the one that samples the quantity where no exact rung answers.
+
+    `universal`: the answer is one and the same for every scheme that meets the claim's hypotheses, because nothing else of
+    the scheme enters it. `composite`: it reads the rule that a composite puts around the steps of a scheme
+    (`subject.composite`), and nothing else does. `along_schedule`: the quantity is followed along a schedule, so that a claim
+    about it brings its own. `stepless`: it is proved for every step size, or as it goes to 0, or meets an unstable step
+    itself. `reads`: whether a definition, or its dynamics alone, is read in exact numbers; the other checks run it in the
+    floats that it has. `positive`: it takes dynamics that live on theta > 0 too.
     """
 
     name: str
     place: str
     source: str
+    black_box: str = ""
+    sampled: str = ""
     universal: bool = False
-    black_box: bool = False
     composite: bool = False
+    along_schedule: bool = False
+    stepless: bool = False
+    reads: Literal["", "definition", "dynamics"] = ""
+    positive: bool = False
 
     @property
-    def function(self) -> Callable[[Subject, Claim], Evidence]:
+    def function(self) -> Judge:
         """The function that `place` names."""
-        module, _, attribute = self.place.partition(":")
-        function: Callable[[Subject, Claim], Evidence] = getattr(
-            import_module(f"sgverify.checks.{module}"), attribute
-        )
-        return function
+        return _load(self.place)
 
     @property
     def summary(self) -> str:
         """The first line of the function's docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    def judge(self, question: Question) -> Evidence:
+        """Evidence on the question, from the function that reads such a subject."""
+        judge = _load(self.black_box) if question.subject.black_box else self.function
+        return judge(question)
+
+    def sample(self, question: Question) -> Evidence:
+        """Evidence on the question from samples."""
+        return _load(self.sampled)(question)
+
+
+def find_check(name: str) -> Check:
+    """The check of this name; raises `UnknownNameError` with the nearest known one."""
+    if name not in CHECKS:
+        raise UnknownNameError("check", name, CHECKS)
+    return CHECKS[name]
+
+
+def _load(place: str) -> Judge:
+    module, _, name = place.partition(":")
+    function: Judge = getattr(import_module(f"sgverify.checks.{module}"), name)
+    return function
 
 
 CHECKS: dict[str, Check] = {
@@ -51,44 +84,106 @@ CHECKS: dict[str, Check] = {
             "local-order",
             "local_order:check_local_order",
             "chen2015 Definition 1, equation (2)",
-            black_box=True,
+            black_box="black_box_order:black_box_order",
+            stepless=True,
+            reads="definition",
+            positive=True,
         ),
         Check(
             "invariant-order",
             "invariant_order:check_invariant_order",
             "Abdulle, Vilmart, Zygalakis 2014, equation (19)",
-            black_box=True,
+            black_box="black_box_invariance:black_box_invariance",
+            reads="definition",
         ),
-        Check("order-equivalence", "words:check_order_equivalence", "chen2015 section 4"),
-        Check("constant-equivalence", "words:check_constant_equivalence", "chen2015 section 4"),
+        Check(
+            "order-equivalence",
+            "words:check_order_equivalence",
+            "chen2015 section 4",
+            stepless=True,
+            reads="definition",
+        ),
+        Check(
+            "constant-equivalence",
+            "words:check_constant_equivalence",
+            "chen2015 section 4",
+            stepless=True,
+            reads="definition",
+        ),
         Check(
             "stationary-bias",
             "stationary_bias:check_stationary_bias",
             "chen2015 Theorem 4",
-            black_box=True,
+            black_box="black_box_bias:black_box_bias",
+            sampled="sampled_stationary:sampled_stationary_bias",
+            reads="definition",
         ),
-        Check("covariance", "invariant_law:check_covariance", "chen2015 Theorem 4"),
-        Check("wasserstein-2", "invariant_law:check_wasserstein", "chen2015 Theorem 4"),
-        Check("bias", "finite_time:check_bias", "chen2015 Theorems 2 and 5"),
-        Check("gradient-bias", "gradient_bias:check_gradient_bias", "chen2015 Theorem 2"),
-        Check("mse", "finite_time:check_mse", "chen2015 Theorems 3 and 5"),
-        Check("consistency", "finite_time:check_consistency", "chen2015 Corollary 6"),
-        Check("mean-flow", "mean_flow:check_mean_flow", "chen2015 Theorem 14", universal=True),
+        Check("covariance", "invariant_law:check_covariance", "chen2015 Theorem 4", reads="definition"),
+        Check("wasserstein-2", "invariant_law:check_wasserstein", "chen2015 Theorem 4", reads="definition"),
+        Check(
+            "bias",
+            "finite_time:check_bias",
+            "chen2015 Theorems 2 and 5",
+            sampled="sampled_lengths:sampled_error",
+            along_schedule=True,
+            reads="definition",
+        ),
+        Check("gradient-bias", "gradient_bias:check_gradient_bias", "chen2015 Theorem 2", reads="definition"),
+        Check(
+            "mse",
+            "finite_time:check_mse",
+            "chen2015 Theorems 3 and 5",
+            sampled="sampled_lengths:sampled_error",
+            along_schedule=True,
+            reads="definition",
+        ),
+        Check(
+            "consistency",
+            "finite_time:check_consistency",
+            "chen2015 Corollary 6",
+            sampled="sampled_lengths:sampled_consistency",
+            along_schedule=True,
+            reads="definition",
+        ),
+        Check("mean-flow", "mean_flow:check_mean_flow", "chen2015 Theorem 14", universal=True, stepless=True),
         Check(
             "stationarity",
             "stationarity:check_stationarity",
             "chen2015 appendix A; Ma, Chen, Fox 2015",
             universal=True,
+            stepless=True,
+            reads="dynamics",
+            positive=True,
         ),
         Check("agreement", "agreement:check_agreement", "one definition, several readings"),
         Check("gradient-mean", "gradient_mean:check_gradient_mean", "what rates cannot see"),
-        Check("pure-step", "pure_step:check_pure_step", "one definition, several readings", black_box=True),
-        Check("settings", "settings_tried:check_settings", "what one setting cannot see", black_box=True),
-        Check("switches", "switches:check_switches", "what one setting cannot see", black_box=True),
+        Check(
+            "pure-step",
+            "pure_step:check_pure_step",
+            "one definition, several readings",
+            black_box="pure_step:check_torch_code",
+        ),
+        Check(
+            "settings",
+            "settings_tried:check_settings",
+            "what one setting cannot see",
+            black_box="settings_tried:check_settings",
+        ),
+        Check(
+            "switches",
+            "switches:check_switches",
+            "what one setting cannot see",
+            black_box="switches:check_switches",
+        ),
         Check("one-step-law", "one_step_law:check_one_step_law", "one definition, several readings"),
         Check("white-noise", "white_noise:check_white_noise", "what rates cannot see"),
         Check("independent-chains", "independent_chains:check_independent_chains", "what rates cannot see"),
-        Check("dtype", "dtype_audit:check_dtype", "one definition, several readings", black_box=True),
+        Check(
+            "dtype",
+            "dtype_audit:check_dtype",
+            "one definition, several readings",
+            black_box="dtype_audit:check_torch_code",
+        ),
         Check("averaging", "averaging:check_averaging", "what rates cannot see"),
         Check("moments", "moments:check_moments", "what rates cannot see"),
         Check("swap-balance", "swap_balance:check_swap_balance", "deng2021 equation (6)", composite=True),
@@ -137,12 +232,12 @@ CHECKS: dict[str, Check] = {
             "best-coefficient",
             "best_coefficient:check_best_coefficient",
             "vr-resgld, below equation (3)",
-            composite=True,
             universal=True,
+            composite=True,
         ),
-        Check("swap-rate", "swap_rate:check_swap_rate", "vr-resgld Lemma 2", composite=True, universal=True),
+        Check("swap-rate", "swap_rate:check_swap_rate", "vr-resgld Lemma 2", universal=True, composite=True),
         Check(
-            "swap-bound", "swap_rate:check_swap_bound", "vr-resgld Lemma D4", composite=True, universal=True
+            "swap-bound", "swap_rate:check_swap_bound", "vr-resgld Lemma D4", universal=True, composite=True
         ),
         Check(
             "exchange-rate",
@@ -154,27 +249,50 @@ CHECKS: dict[str, Check] = {
             "exchange-bound",
             "exchange_bound:check_exchange_bound",
             "vr-resgld Theorems 2 and 3",
-            composite=True,
             universal=True,
+            composite=True,
         ),
-        Check("poisson-bound", "poisson_bound:check_poisson_bound", "chen2015 Assumption 1, appendix C"),
-        Check("step-conditions", "step_conditions:check_step_conditions", "chen2015 Assumption 2"),
-        Check("bounded-derivatives", "smooth_drift:check_bounded_derivatives", "chen2015 Assumption 3"),
-        Check("backward-equation", "smooth_drift:check_backward_equation", "chen2015 Definition 11"),
+        Check(
+            "poisson-bound",
+            "poisson_bound:check_poisson_bound",
+            "chen2015 Assumption 1, appendix C",
+            stepless=True,
+        ),
+        Check(
+            "step-conditions", "step_conditions:check_step_conditions", "chen2015 Assumption 2", stepless=True
+        ),
+        Check(
+            "bounded-derivatives",
+            "smooth_drift:check_bounded_derivatives",
+            "chen2015 Assumption 3",
+            stepless=True,
+        ),
+        Check(
+            "backward-equation",
+            "smooth_drift:check_backward_equation",
+            "chen2015 Definition 11",
+            stepless=True,
+        ),
         Check(
             "lipschitz-gradient",
             "target_assumptions:check_lipschitz_gradient",
             "deng2021 Assumption 1, deng2022 Assumption A2",
             composite=True,
+            stepless=True,
         ),
         Check(
-            "dissipativity", "target_assumptions:check_dissipativity", "deng2021 Assumption 2", composite=True
+            "dissipativity",
+            "target_assumptions:check_dissipativity",
+            "deng2021 Assumption 2",
+            composite=True,
+            stepless=True,
         ),
         Check(
             "noise-growth",
             "target_assumptions:check_noise_growth",
             "deng2021 Assumption 3, deng2022 Assumption A4",
             composite=True,
+            stepless=True,
         ),
     )
 }

@@ -10,9 +10,8 @@ from typing import Any
 
 from sgverify.checks.biased_gradient import as_theorem_2_allows
 from sgverify.checks.euler_control import control_of, first_order_error, with_control
-from sgverify.checks.facts import facts_of
-from sgverify.checks.finite_time import alpha_of, schedule_text
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.finite_time import schedule_text
+from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, shortest_length
 from sgverify.checks.sampled_plan import first_step
@@ -28,7 +27,6 @@ from sgverify.checks.sampled_rung import (
     truth_of,
 )
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
@@ -69,42 +67,32 @@ class _Run:
     decisions: int
 
 
-def sampled_bias(subject: Subject, claim: Claim) -> Evidence:
-    """|E phi_hat - phi_bar| in L along the claimed schedule, from chains of moderate lengths (chen2015 Theorems 2, 5)."""
-    return _check(subject, claim, "bias")
-
-
-def sampled_mse(subject: Subject, claim: Claim) -> Evidence:
-    """E (phi_hat - phi_bar)^2 in L along the claimed schedule, where its bias leads (chen2015 Theorems 3, 5)."""
-    return _check(subject, claim, "mse")
-
-
-def sampled_consistency(subject: Subject, claim: Claim) -> Evidence:
+def sampled_consistency(question: Question) -> Evidence:
     """Consistency is about L to infinity: no sample of finite length shows it, and none refutes it."""
     reason = "consistency is about L to infinity, and samples end at a finite length"
-    return unsettled(subject, claim, "consistency", reason, method="monte-carlo")
+    return question.unsettled(reason, method="monte-carlo")
 
 
-def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
-    kind = subject.configuration.schedule.kind
-    alpha = alpha_of(subject, claim, quantity)
-    prediction = claim.predict(quantity, facts_of(subject, kind, alpha))
+def sampled_error(question: Question) -> Evidence:
+    """|E phi_hat - phi_bar| or E (phi_hat - phi_bar)^2 in L along the claimed schedule, from chains of moderate lengths.
+
+    Of the mean square error what its bias leads is seen (chen2015 Theorems 2, 3, 5).
+    """
+    subject, quantity = question.subject, question.quantity
+    kind, alpha, prediction = question.schedule.kind, question.alpha, question.prediction
     what = f"the {_name(quantity)} of {subject.observable} at {schedule_text(kind, alpha)}"
     if kind == "fixed":
         reason = f"{what} need not fall with L, so that no sample can contradict it; choose schedule.kind=horizon or power"
-        return unsettled(subject, claim, quantity, reason, method="monte-carlo")
-    order = int(facts_of(subject, kind, alpha)["K"])
+        return question.unsettled(reason, method="monte-carlo")
+    order = int(question.facts["K"])
     try:
         run, found, decision = _settle(subject, quantity, kind, alpha, order, what)
     except NoRun as why:
-        return unsettled(subject, claim, quantity, str(why), method="monte-carlo")
+        return question.unsettled(str(why), method="monte-carlo")
     if decision.more is not None and math.isfinite(decision.more):
         steps = decision.more * found.chains * sum(row.lengths[-1] for row in run.rows)
         decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(steps)}")
-    return make_evidence(
-        subject,
-        claim,
-        quantity,
+    return question.evidence(
         method="monte-carlo",
         judgement=as_theorem_2_allows(
             subject, prediction, Judgement(decision.verdict, False, decision.reason), what

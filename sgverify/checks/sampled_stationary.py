@@ -6,38 +6,34 @@ from dataclasses import replace
 from typing import Any
 
 from sgverify.checks.euler_control import control_of, with_control
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_plan import NoSweep, Plan, plan_sweep, shifted
 from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
 from sgverify.checks.sampled_sweep import Sweep, looks_at
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, decide_order
 
-CHECK = "stationary-bias"
+STAGE = "stationary-bias"
 
 FEWEST = 4
 """Steps that a decision needs: one more than the terms of a fit."""
 
 
-def sampled_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
+def sampled_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) for the test function, from chains at steps h, h/2, h/4, ... (chen2015 Theorem 4).
 
     Chains of all steps share a Brownian path where the steps are halvings; their covariance is the error of the fit.
     The sample grows in looks, and the level is shared among them.
     """
+    subject = question.subject
     try:
         plan = plan_sweep(subject)
     except NoSweep as why:
-        return unsettled(subject, claim, CHECK, str(why), method="monte-carlo")
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+        return question.unsettled(str(why), method="monte-carlo")
+    prediction = question.prediction
     sweep, decision = _settle(subject, plan, int(prediction.exponent))
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
         prediction=prediction,
@@ -54,7 +50,7 @@ def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
     while moved is not None:
         plan, moved = moved, None
         # The looks that a larger step took are counted: a smaller one goes on where that was left.
-        for sweep in looks_at(subject, plan, CHECK, first=min(look, len(plan.looks) - 1)):
+        for sweep in looks_at(subject, plan, STAGE, first=min(look, len(plan.looks) - 1)):
             look = sweep.look
             if plan.steps[0] in sweep.diverged and shifted(subject, plan):
                 moved = shifted(subject, plan)

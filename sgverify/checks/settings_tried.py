@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
+from typing import cast
 
 from sgverify.checks.accept_reject import accepts_and_rejects
 from sgverify.checks.designed_settings import Design, configured_design, designs
 from sgverify.checks.exact_invariance import judge_invariance
 from sgverify.checks.gaussian_setting import NoGaussianLawError
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.one_step_map import RARE, REACH
-from sgverify.checks.subject import Subject
+from sgverify.checks.question import Question
 from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.checks.tried_setting import FAR, MANY, Tried, try_setting
-from sgverify.claims import Claim
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-
-CHECK = "settings"
 
 HOT = 2
 """Such settings are tried so often."""
@@ -32,13 +29,13 @@ class _Outcome:
     tried: Tried
 
 
-def check_settings(subject: Subject, claim: Claim) -> Evidence:
+def check_settings(question: Question) -> Evidence:
     """One step's mean and covariance, and the chain's law, in all coordinates and pairs, over a designed list of settings.
 
     Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with a ladder of step sizes of
     its own; states are tried out to 6 spreads. The first violation is brought as near to the configured setting as it goes.
     """
-    assert isinstance(subject, TorchSubject)
+    subject = cast(TorchSubject, question.subject)
     own = configured_design(subject)
     found: list[_Outcome] = []
     passed_over: list[str] = []
@@ -47,9 +44,7 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
             # A ratio of densities has the energy of one target in it, and is wrong on every other.
             judgement, moments = judge_invariance(subject)
             certificate = {"moments": moments, "limits": limits(subject.target.dim)}
-            return make_evidence(
-                subject, claim, CHECK, method="quadrature", judgement=judgement, certificate=certificate
-            )
+            return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
         for design in [*([own] if own is not None else []), *designs()]:
             try:
                 found.append(_Outcome(design, _try(subject, design)))
@@ -65,13 +60,8 @@ def check_settings(subject: Subject, claim: Claim) -> Evidence:
         else:
             found += _in_the_bulk(subject, found)
     except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
-        return unsettled(
-            subject, claim, CHECK, f"not tried at other settings: {_first_line(error)}", method="quadrature"
-        )
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+        return question.unsettled(f"not tried at other settings: {_first_line(error)}", method="quadrature")
+    return question.evidence(
         method="quadrature",
         judgement=_judge(subject, own, found, passed_over),
         certificate={
@@ -157,7 +147,7 @@ def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tupl
 
 def _command(subject: TorchSubject, design: Design) -> str:
     """What tries this setting alone with those of the design."""
-    words = ["sgverify", "verify", subject.reference, "--checks", CHECK]
+    words = ["sgverify", "verify", subject.reference, "--checks", "settings"]
     for key, value in design.settings().items():
         if key == "friction" and "D" not in subject.scheme.dynamics.parameters:
             continue

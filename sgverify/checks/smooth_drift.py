@@ -6,17 +6,14 @@ from math import factorial
 
 from flint import fmpq
 
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import Generator, NotClosedError, read_generator
 from sgverify.exact.closure.moments import derivative
 from sgverify.exact.closure.poisson import law_terms, rational_form
 from sgverify.rates import Judgement
 from sgverify.targets.form import Form
-
-BOUNDED, BACKWARD = "bounded-derivatives", "backward-equation"
 
 ORDER = 4
 """Powers of t to which the two readings of E phi(X_t) are compared."""
@@ -26,16 +23,17 @@ MOST_DEGREE = 4
 """Coordinates and degree up to which all products of the Gaussian moments are formed, in about a second."""
 
 
-def check_bounded_derivatives(subject: Subject, claim: Claim) -> Evidence:
+def check_bounded_derivatives(question: Question) -> Evidence:
     """F is smooth, every derivative of it is bounded, and |F| grows no faster than a power: chen2015 Assumption 3.
 
     Of the derivatives from the first on: F itself is what the second part bounds.
     """
+    subject = question.subject
     try:
         generator = _generator(subject)
     except NotClosedError as reason:
         why = f"decided where the drift is a polynomial: {reason}"
-        return unsettled(subject, claim, BOUNDED, why, "not-applicable")
+        return question.unsettled(why, "not-applicable")
     power = max(1, generator.degree)
     growth = max(sum(abs(c) for c in form.values()) for form in generator.drift)
     certificate = {
@@ -44,9 +42,7 @@ def check_bounded_derivatives(subject: Subject, claim: Claim) -> Evidence:
         "growth": f"each entry at most {float(growth):.6g} (1 + |x|^{power})",
     }
     judgement = judge_derivatives(generator, subject.scheme.dynamics.name)
-    return make_evidence(
-        subject, claim, BOUNDED, method="proof", judgement=judgement, certificate=certificate
-    )
+    return question.evidence(method="proof", judgement=judgement, certificate=certificate)
 
 
 def judge_derivatives(generator: Generator, name: str) -> Judgement:
@@ -68,8 +64,9 @@ def judge_derivatives(generator: Generator, name: str) -> Judgement:
     )
 
 
-def check_backward_equation(subject: Subject, claim: Claim) -> Evidence:
+def check_backward_equation(question: Question) -> Evidence:
     """E phi(X_t) = sum t^i/i! L^i phi, chen2015 (13) to (16): the law of X_t against the generator, in fractions."""
+    subject = question.subject
     try:
         generator = _generator(subject)
         if not generator.affine:
@@ -84,7 +81,7 @@ def check_backward_equation(subject: Subject, claim: Claim) -> Evidence:
             )
     except NotClosedError as reason:
         why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
-        return unsettled(subject, claim, BACKWARD, why, "not-applicable")
+        return question.unsettled(why, "not-applicable")
     phi = rational_form(dict(subject.observable.terms), generator.size)
     certificate = {
         "E phi(X_t)": {
@@ -94,9 +91,7 @@ def check_backward_equation(subject: Subject, claim: Claim) -> Evidence:
         "and so do its remainders, which are polynomials of that degree",
     }
     judgement = judge_series(generator, law_terms(generator, phi, ORDER), phi)
-    return make_evidence(
-        subject, claim, BACKWARD, method="exact", judgement=judgement, certificate=certificate
-    )
+    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
 
 
 def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
@@ -15,8 +15,6 @@ from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_
 from sgverify.rates import Judgement
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.density import make_density
-
-CHECK = "stationarity"
 
 DIMENSIONS = (1, 2, 3)
 """A density without its dim is invariant in dimension 1 alone."""
@@ -31,29 +29,27 @@ CURL_DIMENSION = 2
 """Where the skew matrix of the complete recipe is looked for and printed."""
 
 
-def check_stationarity(subject: Subject, claim: Claim) -> Evidence:
+def check_stationarity(question: Question) -> Evidence:
     """-div(F rho) + sum_ij d_i d_j (a_ij rho) = 0, a = sigma sigma^T / 2, for the density that claim or dynamics states.
 
     Where it is not zero the certificate holds what is left, divided by rho, and a point at which that is not zero.
     """
+    subject = question.subject
     dynamics = subject.scheme.dynamics
-    density = stated_density(claim, dynamics)
+    density = stated_density(question.claim, dynamics)
     if density is None:
         reason = f"the dynamics `{dynamics.name}` states no density; write @dynamics(..., density=f)"
-        return unsettled(subject, claim, CHECK, reason, "not-applicable", method="proof")
+        return question.unsettled(reason, "not-applicable", method="proof")
     try:
-        values = dict(claim.values)
+        values = dict(question.claim.values)
         found = [
             stationarity_residual(dynamics, density, dim, values) for dim in _dimensions(subject, density)
         ]
         curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
     except NotExpandableError as error:
         reason = f"Fokker-Planck of `{dynamics.name}` cannot be read: it uses {error}"
-        return unsettled(subject, claim, CHECK, reason, method="proof")
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+        return question.unsettled(reason, method="proof")
+    return question.evidence(
         method="proof",
         judgement=_judge(found),
         certificate=_certificate(found, curl),

@@ -7,19 +7,15 @@ from fractions import Fraction
 
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
-from sgverify.checks.facts import facts_of
 from sgverify.checks.fallback import sampled
 from sgverify.checks.float_rounding import with_zeros
-from sgverify.checks.making import make_evidence, unsettled
 from sgverify.checks.memory_bias import bias_of_memory
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
+from sgverify.checks.question import Question
 from sgverify.checks.step_sweep import default_steps
-from sgverify.checks.subject import Subject
-from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
-from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
@@ -30,24 +26,19 @@ from sgverify.exact.posterior import posterior_formula
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
 
-CHECK = "stationary-bias"
-
 NOT_ERGODIC = "chen2015/theorem-4 asks for a geometrically ergodic chain, and does not speak of this one"
 
 
-def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
+def check_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) for the test function, chen2015 Theorem 4.
 
     The verdict comes from the expansion of phi_h - phi_bar at h = 0, and the points illustrate it; where there is no
     exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
     """
-    if isinstance(subject, TorchSubject):
-        from sgverify.checks.black_box_bias import black_box_bias
-
-        return black_box_bias(subject, claim)
+    subject = question.subject
     if subject.escape is None:
-        return _settled(subject, claim)
-    evidence = _settled(subject, claim)
+        return _settled(question)
+    evidence = _settled(question)
     told = (
         ""
         if "escape" in evidence.reason
@@ -56,31 +47,29 @@ def check_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
     return replace(evidence, reason=f"{evidence.reason}{told}; {NOT_ERGODIC}")
 
 
-def _settled(subject: Subject, claim: Claim) -> Evidence:
+def _settled(question: Question) -> Evidence:
+    subject = question.subject
     if subject.method == "monte-carlo":
-        return sampled(subject, claim, CHECK)
+        return sampled(question)
     try:
-        answers = answers_with_closure(subject, CHECK)
+        answers = answers_with_closure(subject, question.quantity)
     except NoExactRung as reason:
-        return _beyond_moments(subject, claim, str(reason))
+        return _beyond_moments(question, str(reason))
     steps = default_steps(subject)
     if subject.affine:
         subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = with_zeros(
         subject, [_point(answers, step) for step in steps], lambda: float(subject.reference_average.value)
     )
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
     try:
         found = stationary_rate(answers, points)
         certificate = expansion_certificate(answers)
     except NotExpandableError as error:
-        return _from_vanishing_steps(subject, claim, answers, points, why_no_expansion(error))
+        return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
     if found is None:
-        return unsettled(
-            subject,
-            claim,
-            CHECK,
+        return question.unsettled(
             f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
         )
     if isinstance(answers, ClosureAnswers):
@@ -91,10 +80,7 @@ def _settled(subject: Subject, claim: Claim) -> Evidence:
     if subject.target.dim == 1 and subject.target.quadratic:
         formula = posterior_formula(subject.target.name, subject.observable)
         certificate["posterior_average_formula"] = str(formula)
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="exact",
         judgement=explained(
             subject,
@@ -117,15 +103,15 @@ def _beside(point: Point, found: Rate) -> str:
     return f"it is {point.value:.6g}, where the expansion's leading term is {leading:.6g}"
 
 
-def _beyond_moments(subject: Subject, claim: Claim, why: str) -> Evidence:
+def _beyond_moments(question: Question, why: str) -> Evidence:
     """Where moments do not close: the limit of a memory, transfer operators on grids, else samples."""
-    found = bias_of_memory(subject, claim)
+    found = bias_of_memory(question)
     if found is not None:
         return found
     try:
-        return transferred_stationary_bias(subject, claim)
+        return transferred_stationary_bias(question)
     except (NoExactRung, OutOfReachError) as reason:
-        return sampled(subject, claim, CHECK, f"{why}; {reason}")
+        return sampled(question, f"{why}; {reason}")
 
 
 def stationary_rate(answers: Answers | ClosureAnswers, points: list[Point]) -> Rate | None:
@@ -143,15 +129,16 @@ def _point(answers: Answers | ClosureAnswers, step: float) -> Point:
 
 
 def _from_vanishing_steps(
-    subject: Subject, claim: Claim, answers: Answers | ClosureAnswers, points: list[Point], why: str
+    question: Question, answers: Answers | ClosureAnswers, points: list[Point], why: str
 ) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
+    subject = question.subject
     tiny = [points[-1].step * 2.0**-k for k in (20, 21, 22) if points[-1].step]
     subject.check_stable(tiny, "schedule.step")
     biases = [answers.stationary_bias(fixed_step(step)) for step in tiny]
     last, before = biases[-1], biases[-2]
     if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
-        return unsettled(subject, claim, CHECK, why)
+        return question.unsettled(why)
     certificate = {
         "bias_at": {f"h={s:.3g}": b.value for s, b in zip(tiny, biases, strict=True)},
         "no_expansion": why,
@@ -160,11 +147,8 @@ def _from_vanishing_steps(
         f"the stationary bias of {subject.observable} does not vanish with h: it is {last.value:.6g} at h={tiny[-1]:.3g} and "
         f"{before.value:.6g} at twice that; {why}"
     )
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    prediction = question.prediction
+    return question.evidence(
         method="exact",
         judgement=Judgement("violates", False, reason),
         prediction=prediction,

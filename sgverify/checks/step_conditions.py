@@ -6,24 +6,21 @@ from fractions import Fraction
 
 from flint import arb
 
-from sgverify.checks.finite_time import alpha_of
-from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.ball import number
 from sgverify.rates import Judgement
 
-CHECK = "step-conditions"
 LENGTHS = tuple(10**k for k in range(2, 11, 2))
 
 
-def check_step_conditions(subject: Subject, claim: Claim) -> Evidence:
+def check_step_conditions(question: Question) -> Evidence:
     """0 < h_(l+1) < h_l, sum h_l = inf, sum h_l^(K+1)/sum h_l -> 0: chen2015 Assumption 2, by the sums of powers of l."""
+    subject = question.subject
     kind = subject.configuration.schedule.kind
     if kind in ("fixed", "horizon"):
-        why = f"{claim.id} speaks of steps that decrease, and schedule.kind={kind!r} keeps one step for a run"
-        return unsettled(subject, claim, CHECK, why, "not-applicable")
+        why = f"{question.claim.id} speaks of steps that decrease, and schedule.kind={kind!r} keeps one step for a run"
+        return question.unsettled(why, "not-applicable")
     order = subject.predicted_order
     if kind == "cyclical":
         # By the inequality of the power means, whatever the shape of a cycle.
@@ -31,14 +28,9 @@ def check_step_conditions(subject: Subject, claim: Claim) -> Evidence:
             f"the steps of a cycle jump back; and sum h^{order + 1}/sum h is at least the {order}-th power of the mean step, which "
             "is that of one cycle however long the run"
         )
-        return make_evidence(
-            subject, claim, CHECK, method="proof", judgement=Judgement("violates", False, why)
-        )
-    alpha = alpha_of(subject, claim, CHECK)
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+        return question.evidence(method="proof", judgement=Judgement("violates", False, why))
+    alpha = question.alpha
+    return question.evidence(
         method="proof",
         judgement=judge_powers(alpha, order),
         points=[_ratio(subject.scale, alpha, order, length) for length in LENGTHS],

@@ -6,14 +6,13 @@ import shlex
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sgverify.checks.orbits import orbits_of
 from sgverify.checks.prior_part import prior_part
 from sgverify.checks.step_sizes import StepSizes
 from sgverify.checks.typical_step import contracting_step, typical_step
-from sgverify.configuration import Configuration, load_configuration, settings_of
-from sgverify.configuration.kinds import SCHEDULE_KINDS
+from sgverify.configuration import Configuration, settings_of
 from sgverify.errors import (
     ConfigurationError,
     NotAffineError,
@@ -33,11 +32,15 @@ from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
 from sgverify.schemes import Scheme, exact
+from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.parts import with_prior
 from sgverify.targets import Observable, Target, build_target, parse_observable
 from sgverify.targets.metric import CoordinateMetric, parse_metric
 from sgverify.targets.root_matrix import MatrixMetric
 from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
+
+if TYPE_CHECKING:
+    from sgverify.checks.registry import Check
 
 PROOF_DIMENSION = 2
 """Local orders are proved in dimension 2 by default: a thermostat without its 1/dim passes in dimension 1."""
@@ -59,8 +62,16 @@ class Subject:
     method: str | None = None
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    black_box: ClassVar[bool] = False
+    """Whether its step is somebody else's torch code."""
+
     strange: ClassVar[tuple[str, ...]] = ("exchange.", "partition.")
     """Keys that are none of a plain scheme's: the composite around it may have them."""
+
+    @property
+    def composite(self) -> Composite | None:
+        """What is around the steps of its scheme; None where nothing is."""
+        return None
 
     @property
     def parts(self) -> tuple[Subject, ...]:
@@ -245,22 +256,11 @@ class Subject:
         """The configured scale of a schedule, or its default."""
         return self.configuration.schedule.scale or self.step
 
-    def with_schedule(self, kind: str) -> Subject:
-        """The same subject with the kind of schedule chosen; what was derived already is kept.
-
-        Keys that only other kinds read are left out: they have no effect, and a command that has them is refused.
-        """
-        tree = self.configuration.model_dump(exclude_unset=True)
-        given = {
-            key: value
-            for key, value in tree.get("schedule", {}).items()
-            if kind in SCHEDULE_KINDS.get(key, (kind,))
-        }
-        tree["schedule"] = {**given, "kind": kind}
-        other = type(self)(self.scheme, load_configuration(tree), self.reference)
-        kept = {name: value for name, value in vars(self).items() if name != "configuration"}
-        vars(other).update(kept)
-        return other
+    def why_not_asked(self, check: Check) -> str | None:
+        """Why a check is not asked of such a subject; None where it may be."""
+        if not check.composite:
+            return None
+        return f"{check.name} reads the rule of a composite, and scheme={self.reference!r} is none"
 
     @property
     def schedule_chosen(self) -> bool:
@@ -319,9 +319,10 @@ class Subject:
             return str(error)
         return None
 
-    def command(self, *words: str) -> str:
-        """A command line that runs `sgverify WORDS... SCHEME` under this configuration."""
-        kept = [item for item in settings_of(self.configuration) if not item.startswith(self.strange)]
+    def command(self, *words: str, under: Configuration | None = None) -> str:
+        """A command line that runs `sgverify WORDS... SCHEME` under this configuration, or another one."""
+        settings = settings_of(under or self.configuration)
+        kept = [item for item in settings if not item.startswith(self.strange)]
         settings = [part for setting in kept for part in ("--set", setting)]
         verb, *options = words
         return shlex.join(["sgverify", verb, self.reference, *options, *settings])

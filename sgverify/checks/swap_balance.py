@@ -15,16 +15,12 @@ from torch import Tensor
 
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.driven_swaps import CHAINS, Drive, chance_faults, drive, law_faults
-from sgverify.checks.making import make_evidence
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.exact.ball import number
 from sgverify.exact.exchange.acceptance import swap_chance
 from sgverify.rates import Judgement
 from sgverify.samplers.exchange import ExchangeChoice
-
-CHECK = "swap-balance"
 
 BITS = 128
 DIFFERENCES = (Fraction(1, 2), Fraction(2))
@@ -40,9 +36,9 @@ LEVEL = 1e-9
 """Of the one test that is statistical: that these numbers are uniform."""
 
 
-def check_swap_balance(subject: Subject, claim: Claim) -> Evidence:
+def check_swap_balance(question: Question) -> Evidence:
     """Detailed balance of swaps with exp(-U1/T1 - U2/T2): of the rule under normal noise, and of the running code."""
-    subject = cast(CompositeSubject, subject)
+    subject = cast(CompositeSubject, question.subject)
     flows = imbalances(subject)
     certificate: dict[str, Any] = {
         "log of flow over reverse flow": {name: value.str(6) for name, value in flows.items()},
@@ -65,7 +61,7 @@ def check_swap_balance(subject: Subject, claim: Claim) -> Evidence:
             f"at {len(flows)} pairs of energies and noises the flows balance; the running code swaps with the rule's chance, "
             "changes the joint density as S says, and estimates energies and their variance on minibatches of their own",
         )
-    return make_evidence(subject, claim, CHECK, method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
 
 
 def imbalances(subject: CompositeSubject) -> dict[str, arb]:

@@ -9,16 +9,11 @@ from itertools import pairwise
 import flint
 from flint import arb
 
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, settled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.exact.ball import number
 from sgverify.exact.exchange.acceptance import swap_chance, unbalanced_terms
 from sgverify.rates import Judgement
-
-RATE, BOUND = "swap-rate", "swap-bound"
 
 BITS = 256
 F = Fraction(2)
@@ -32,9 +27,9 @@ DEVIATIONS = (Fraction(1, 1000), Fraction(1, 4), Fraction(1), Fraction(4), Fract
 CLOSE = 1e-6
 
 
-def check_swap_rate(subject: Subject, claim: Claim) -> Evidence:
+def check_swap_rate(question: Question) -> Evidence:
     """min(1, S) - E min(1, S~) in powers of sigma~^2 = O(m^2 eta/n), and that the chance falls with sigma~ at every u."""
-    prediction = claim.predict(RATE, facts_of(subject, "fixed", None))
+    prediction = question.prediction
     with flint.ctx.workprec(BITS):
         orders = {u: _order(u) for u in AT}
         least = min(orders.values())
@@ -62,10 +57,7 @@ def check_swap_rate(subject: Subject, claim: Claim) -> Evidence:
             f"the chance of a swap is less than without noise by the order (sigma~^2)^{least:g} at log S = {worst}, at most "
             "sigma~/sqrt(2 pi), and falls with sigma~ at every log S"
         )
-    return make_evidence(
-        subject,
-        claim,
-        RATE,
+    return question.evidence(
         method="exact",
         judgement=Judgement(
             "conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason
@@ -82,9 +74,9 @@ def check_swap_rate(subject: Subject, claim: Claim) -> Evidence:
     )
 
 
-def check_swap_bound(subject: Subject, claim: Claim) -> Evidence:
+def check_swap_bound(question: Question) -> Evidence:
     """E min(1, S) over the stated bound, for normal noise: bounded for every u and sigma, or not."""
-    printed = claim.corrects is None
+    printed = question.claim.corrects is None
     with flint.ctx.workprec(BITS):
         ratios = {(share, s): _ratio(share * s * s, s, printed) for s in DEVIATIONS for share in _shares()}
         worst = max(ratios, key=lambda key: float(ratios[key].mid().log()))
@@ -101,10 +93,7 @@ def check_swap_bound(subject: Subject, claim: Claim) -> Evidence:
         reason = "at u = -sigma^2/2 E min(1, S) is more than exp(sigma^2/8)/2 times the bound: no constant holds for every sigma"
     else:
         reason = f"E min(1, S) is {ratios[worst].str(4, radius=False)} times the bound at u/sigma^2, sigma = {worst[0]}, {worst[1]}"
-    return settled(
-        subject,
-        claim,
-        BOUND,
+    return question.settled(
         Judgement("conforms" if holds else "violates", False, reason),
         certificate={
             "log of E min(1, S) over the bound": {

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.subject import Subject
-from sgverify.checks.torch_subject import limits
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
+from sgverify.checks.torch_subject import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -22,8 +21,6 @@ from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.samplers.intercepted.interception import total
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
-
-CHECK = "switches"
 
 PER_OCTAVE = 8
 """Values of a number from one power of 2 to the next."""
@@ -79,17 +76,17 @@ class Switch:
     recedes: bool = False
 
 
-def check_switches(subject: Subject, claim: Claim) -> Evidence:
+def check_switches(question: Question) -> Evidence:
     """No switch is seen: with state and draws fixed, a step is smooth in h, in T, in D and in the size of its state.
 
     What is judged of a step at some settings is judged of one formula; one that is another beyond a threshold was judged on
     one side of it.
     """
-    assert isinstance(subject.scheme, TorchStep)
+    subject = cast(TorchSubject, question.subject)
     try:
         found, looked = find_switches(subject.scheme)
     except (SgverifyError, UserError) as error:
-        return unsettled(subject, claim, CHECK, f"not looked for: {error}", method="quadrature")
+        return question.unsettled(f"not looked for: {error}", method="quadrature")
     ranges = ", ".join(f"{name} from {low:.2g} to {high:.2g}" for name, (low, high) in looked.items())
     stays = [item for item in found if not item.recedes]
     if stays:
@@ -105,10 +102,7 @@ def check_switches(subject: Subject, claim: Claim) -> Evidence:
             False,
             f"no switch is seen over {ranges}{_receding(found)}; nothing is said beyond",
         )
-    return make_evidence(
-        subject,
-        claim,
-        CHECK,
+    return question.evidence(
         method="quadrature",
         judgement=judgement,
         certificate={

@@ -6,30 +6,27 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpq_mat
 
-from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import NotClosedError, read_generator
 from sgverify.rates import Judgement
 from sgverify.schemes import langevin
 from sgverify.targets.form import Form
 
-LIPSCHITZ, DISSIPATIVE, NOISE = "lipschitz-gradient", "dissipativity", "noise-growth"
 
-
-def check_lipschitz_gradient(subject: Subject, claim: Claim) -> Evidence:
+def check_lipschitz_gradient(question: Question) -> Evidence:
     """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy."""
-    return _judged(subject, claim, LIPSCHITZ, judge_lipschitz)
+    return _judged(question, judge_lipschitz)
 
 
-def check_dissipativity(subject: Subject, claim: Claim) -> Evidence:
+def check_dissipativity(question: Question) -> Evidence:
     """<x, grad U(x)> >= a |x|^2 - b with a > 0: decided where grad U is a polynomial, affine or of each coordinate alone."""
-    return _judged(subject, claim, DISSIPATIVE, judge_dissipative)
+    return _judged(question, judge_dissipative)
 
 
-def check_noise_growth(subject: Subject, claim: Claim) -> Evidence:
+def check_noise_growth(question: Question) -> Evidence:
     """E |g - grad U|^2 <= 2 delta (C^2 |x|^2 + Phi^2), delta < 1: decided where every datum has a quadratic energy."""
+    subject = question.subject
     gradient = subject.configuration.gradient
     kind, batch = gradient.kind, gradient.batch
     if not gradient.estimator.noisy:
@@ -47,8 +44,8 @@ def check_noise_growth(subject: Subject, claim: Claim) -> Evidence:
         )
     else:
         why = f"decided for fresh minibatches of data whose energies are quadratic, not for gradient.kind={kind!r} on this target"
-        return unsettled(subject, claim, NOISE, why, "not-applicable")
-    return make_evidence(subject, claim, NOISE, method="proof", judgement=judgement)
+        return question.unsettled(why, "not-applicable")
+    return question.evidence(method="proof", judgement=judgement)
 
 
 def judge_lipschitz(slopes: Sequence[Form]) -> Judgement | str:
@@ -94,17 +91,16 @@ def _degree(slopes: Sequence[Form]) -> int:
     return max((sum(m) for form in slopes for m, c in form.items() if c), default=0)
 
 
-def _judged(subject: Subject, claim: Claim, check: str, judge) -> Evidence:  # type: ignore[no-untyped-def]
+def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-def]
+    subject = question.subject
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
     except NotClosedError as reason:
-        return unsettled(
-            subject, claim, check, f"decided where grad U is a polynomial: {reason}", "not-applicable"
-        )
+        return question.unsettled(f"decided where grad U is a polynomial: {reason}", "not-applicable")
     found = judge([{m: -c for m, c in form.items()} for form in drift])
     if isinstance(found, str):
-        return unsettled(subject, claim, check, found, "not-applicable")
-    return make_evidence(subject, claim, check, method="proof", judgement=found)
+        return question.unsettled(found, "not-applicable")
+    return question.evidence(method="proof", judgement=found)
 
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sgverify.checks.subject import Subject
 from sgverify.checks.typical_step import share_of_time_scale
@@ -15,6 +15,7 @@ from sgverify.targets.scaled import check_likelihood
 
 if TYPE_CHECKING:
     from sgverify.checks.quadrature_order import MeasuredOrder
+    from sgverify.checks.registry import Check
 
 MOST_COORDINATES = 4
 """Coordinates of a state at which the order is measured in the target's dimension too; there are 7^n moments to look through."""
@@ -25,6 +26,8 @@ class TorchSubject(Subject):
     """A torch step under a configuration: read by quadrature where its draws are normal, and by nothing else."""
 
     scheme: TorchStep  # type: ignore[assignment]
+
+    black_box: ClassVar[bool] = True
 
     @cached_property
     def order(self) -> NotExpandableError:
@@ -81,6 +84,15 @@ class TorchSubject(Subject):
     def why_not_affine(self) -> str:
         """Why no exact law is computed."""
         return "torch code is read at nodes of a quadrature, not as an exact map"
+
+    def why_not_asked(self, check: Check) -> str | None:
+        """Why a check is not asked of such a subject; None where it may be."""
+        if check.black_box:
+            return None
+        from sgverify.checks.registry import CHECKS
+
+        able = ", ".join(name for name, other in CHECKS.items() if other.black_box)
+        return f"{check.name} is read off a definition, and scheme={self.reference!r} is torch code; of that are read {able}"
 
     @property
     def usual_step(self) -> float:

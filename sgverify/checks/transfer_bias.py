@@ -8,19 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
 from sgverify.checks.noise_certificate import noise_certificate
+from sgverify.checks.question import Question
 from sgverify.checks.step_sweep import default_steps
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rung import TransferAnswers, transfer_answers
-from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.transfer import GridBias, LeadingBias
 from sgverify.rates import Judgement, Rate, judge_step_rate
-
-CHECK = "stationary-bias"
 
 ERRORS = (
     "estimates, and no enclosures: changes under refinement of grid and quadrature, under widening of the domain, and rounding; "
@@ -40,16 +36,17 @@ NEAR, MANY = 1e-6, 10.0
 """Grids and prediction agree within 1e-6, or 10 times by what the extrapolation still changes."""
 
 
-def transferred_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
+def transferred_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) from transfer operators: the verdict from the terms at h = 0, the points illustrate it.
 
     Raises `NoExactRung` where no engine of grids reaches the subject.
     """
+    subject = question.subject
     answers = transfer_answers(subject)
     leading = answers.leading_bias()
     biases = [answers.grid_bias(step) for step in default_steps(subject)]
     _refuse_chosen_escapes(subject, biases)
-    prediction = claim.predict(CHECK, facts_of(subject, "fixed", None))
+    prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
     agreement = _agreement(answers, leading, biases)
     certificate = _certificate(subject, leading, biases, agreement)
@@ -77,10 +74,7 @@ def transferred_stationary_bias(subject: Subject, claim: Claim) -> Evidence:
     if escaping:
         reason = f"{judgement.reason}; {_escape_text(escaping[0])}"
         judgement = Judgement(judgement.verdict, judgement.sharp, reason)
-    evidence = make_evidence(
-        subject,
-        claim,
-        CHECK,
+    evidence = question.evidence(
         method="exact",
         judgement=judgement,
         prediction=prediction,

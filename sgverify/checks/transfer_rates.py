@@ -13,12 +13,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.exact_rung import NoExactRung
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence
+from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
-from sgverify.claims import Claim, find_claim
+from sgverify.claims import find_claim
 from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
 from sgverify.exact.transfer import OutOfReachError
@@ -32,23 +31,20 @@ ASSUMED = (
 )
 
 
-def transferred_rate(
-    subject: Subject, claim: Claim, quantity: str, what: str, schedule: str, alpha: Fraction
-) -> Evidence:
+def transferred_rate(question: Question, what: str) -> Evidence:
     """Bias, mean square error or the slower of both along a schedule. Raises `NoExactRung` where no grid settles the bias."""
+    subject = question.subject
+    schedule, alpha = question.schedule.kind, question.alpha
     stationary = _stationary(subject)
     power = stationary.found.exponent
     if power is not None and Fraction(power).denominator != 1:
         raise NoExactRung(f"the stationary bias has the power h^({power})")
     bias = [] if power is None else [*([0.0] * int(power)), 1.0]
-    found = _rate(bias, quantity, schedule, alpha, subject.scale)
-    prediction = claim.predict(quantity, facts_of(subject, schedule, alpha))
+    found = _rate(bias, question.quantity, schedule, alpha, subject.scale)
+    prediction = question.prediction
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
-    return make_evidence(
-        subject,
-        claim,
-        quantity,
+    return question.evidence(
         method="exact",
         judgement=replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
         prediction=prediction,
@@ -66,7 +62,7 @@ def transferred_rate(
 
 @remembered
 def _transferred(subject: Subject) -> Evidence:
-    return transferred_stationary_bias(subject, find_claim(STATIONARY))
+    return transferred_stationary_bias(Question(subject, find_claim(STATIONARY), "stationary-bias"))
 
 
 def _stationary(subject: Subject) -> Evidence:

@@ -6,13 +6,11 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.subject import Subject
 from sgverify.configuration.kinds import FALLING, SCHEDULE_KINDS
 from sgverify.errors import ConfigurationError
 from sgverify.gradients import READERS
 from sgverify.schemes.composites import ReplicaExchange
-from sgverify.schemes.torch_step import TorchStep
 
 AVERAGES = ("burn_in", "thinning")
 
@@ -84,7 +82,7 @@ def _schedules(subject: Subject, question: str) -> tuple[str, ...]:
     schedule = subject.configuration.schedule
     if "kind" in schedule.model_fields_set:
         return (schedule.kind,)
-    if question == "verify" and not isinstance(subject.scheme, TorchStep):
+    if question == "verify" and not subject.black_box:
         return ("fixed", *FALLING)
     # A step that was given is kept (`rate`).
     return ("horizon",) if question in ("bias", "mse") and schedule.step is None else ("fixed",)
@@ -125,7 +123,7 @@ def _refuse_device(subject: Subject) -> None:
     device = subject.configuration.device
     if device == "cpu":
         return
-    if isinstance(subject.scheme, TorchStep):
+    if subject.black_box:
         raise ConfigurationError(
             f"device={device!r} with scheme={subject.reference!r}: torch code is judged on the processor; expected 'cpu'; leave "
             "device out"
@@ -151,7 +149,7 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
             "test_function",
             "a constant has the same average under every law, so that no answer about it says anything",
         )
-    if isinstance(subject, CompositeSubject) and isinstance(subject.composite, ReplicaExchange):
+    if isinstance(subject.composite, ReplicaExchange):
         if "p" not in scheme.dynamics.state:
             yield "exchange.momentum", f"the replicas of {name} have no momentum p"
         if c.exchange is not None and c.exchange.variance == "minibatch":
@@ -162,7 +160,7 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _unasked(subject: Subject, question: str) -> Iterator[tuple[str, str]]:
-    torch_code = ("sweep.lengths", *AVERAGES) if isinstance(subject.scheme, TorchStep) else ()
+    torch_code = ("sweep.lengths", *AVERAGES) if subject.black_box else ()
     what = "no check of torch code" if question == "verify" else f"`sgverify {question}`"
     if question not in ("verify", "sample"):
         what = f"the quantity {question}"

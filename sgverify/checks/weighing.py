@@ -46,7 +46,7 @@ class Weighing:
     @property
     def cumulates(self) -> bool:
         """Whether theta grows with the cumulated masses (AWSGLD), or with those of the regions (CSGLD)."""
-        return not getattr(self.subject, "composite").contour  # noqa: B009  only a composite's subject has one
+        return not getattr(self.subject.composite, "contour")  # noqa: B009
 
     @property
     def zeta(self) -> Fraction:

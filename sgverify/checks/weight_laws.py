@@ -16,10 +16,9 @@ import flint
 from flint import arb
 
 from sgverify.checks.line_terms import LineTerms, certified, with_terms
-from sgverify.checks.making import settled
+from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
 from sgverify.checks.weighing import Weighing, text
-from sgverify.claims import Claim
 from sgverify.evidence import Evidence
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS, cumulated_weights
@@ -27,8 +26,6 @@ from sgverify.exact.partition.mean_field import random_field
 from sgverify.exact.partition.piecewise import PlaneEnergies, one_jump
 from sgverify.rates import Judgement
 from sgverify.schemes.composites import weighting
-
-LAW, NOISE, CHAIN, WEIGHTED = "piecewise-law", "energy-noise", "chain-average", "weighted-average"
 
 REGIONS = (8, 32, 128)
 JUMPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -39,11 +36,12 @@ _STAYS = 3.0
 """m times an error, from m to 4 m: near 1 for one of order 1/m, near 2 for one of order m^(-1/2), 4 for one that stays."""
 
 
-def check_piecewise_law(subject: Subject, claim: Claim) -> Evidence:
+def check_piecewise_law(question: Question) -> Evidence:
     """The distance of the multiplier's law from the piecewise one, as m grows, for monotone weights: theta*, and one jump.
 
     Update (18) moves a theta towards a step function, so that from a monotone start it reaches monotone ones alone.
     """
+    subject = question.subject
     zeta = Weighing.of(subject).zeta
     distances: dict[str, list[arb]] = {}
     within = True
@@ -74,7 +72,7 @@ def check_piecewise_law(subject: Subject, claim: Claim) -> Evidence:
         "for every theta that does not decrease, as (18) keeps it, the laws are apart by at most max p_i times the variation",
     )
     order = _order(_growth(worst) < _SETTLED)
-    return settled(subject, claim, LAW, verdict, found=order, certificate=certificate)
+    return question.settled(verdict, found=order, certificate=certificate)
 
 
 def _monotone_stays(start: Sequence[Fraction]) -> bool:
@@ -88,7 +86,7 @@ def _monotone_stays(start: Sequence[Fraction]) -> bool:
     return True
 
 
-def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
+def check_energy_noise(question: Question) -> Evidence:
     """E H~ - H under noise of two values, at an x whose energy is an edge, and averaged over exponential energies."""
     edge, weights = Fraction(1), (Fraction(1, 2), Fraction(1))
     law = PlaneEnergies(2, first=edge, beyond=True)
@@ -113,7 +111,7 @@ def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
         "E H~_1 - H_1 at U(x) = u_1": {f"Var = {s * s}": str(v) for s, v in at_edge.items()},
         "|averaged over x|/Var": {f"Var = {s * s}": text(v) for s, v in zip(SPREADS, averaged, strict=True)},
     }
-    if claim.corrects is None and stays:
+    if question.claim.corrects is None and stays:
         verdict = Judgement(
             "violates",
             False,
@@ -129,19 +127,20 @@ def check_energy_noise(subject: Subject, claim: Claim) -> Evidence:
             False,
             f"averaged over x, |E H~_1 - H_1| is {text(averaged[-1])} times Var, and growing",
         )
-    found = Fraction(int(not stays)) if claim.corrects is None else _order(bounded)
-    return settled(subject, claim, NOISE, verdict, found=found, certificate=certificate)
+    found = Fraction(int(not stays)) if question.claim.corrects is None else _order(bounded)
+    return question.settled(verdict, found=found, certificate=certificate)
 
 
-def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
+def check_chain_average(question: Question) -> Evidence:
     """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~."""
+    subject = question.subject
     left = _left(Weighing.of(subject).zeta, weighted=False)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the average less int f varpi_Psi~": _rows(left),
     }
     remains = bool(left[0] > 0)
-    if claim.corrects is None and remains:
+    if question.claim.corrects is None and remains:
         verdict = Judgement(
             "violates",
             False,
@@ -150,18 +149,18 @@ def check_chain_average(subject: Subject, claim: Claim) -> Evidence:
     else:
         verdict = _of_rate(True, left, "the limit of the average is off the piecewise law by O(1/m)")
     verdict = _with_terms(subject, verdict, certificate, weighted=False)
-    return settled(
-        subject,
-        claim,
-        CHAIN,
+    return question.settled(
         verdict,
-        found=Fraction(0) if claim.corrects is None and remains else _order(_growth(left) < _SETTLED),
+        found=Fraction(0)
+        if question.claim.corrects is None and remains
+        else _order(_growth(left) < _SETTLED),
         certificate=certificate,
     )
 
 
-def check_weighted_average(subject: Subject, claim: Claim) -> Evidence:
+def check_weighted_average(question: Question) -> Evidence:
     """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau."""
+    subject = question.subject
     left = _left(Weighing.of(subject).zeta, weighted=True)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
@@ -171,7 +170,7 @@ def check_weighted_average(subject: Subject, claim: Claim) -> Evidence:
     verdict = _of_rate(True, left, "the limit of the weighted average is off int f pi_tau by O(1/m)")
     verdict = _with_terms(subject, verdict, certificate, weighted=True)
     order = _order(_growth(left) < _SETTLED)
-    return settled(subject, claim, WEIGHTED, verdict, found=order, certificate=certificate)
+    return question.settled(verdict, found=order, certificate=certificate)
 
 
 def _left(zeta: Fraction, *, weighted: bool) -> list[arb]:

@@ -11,8 +11,7 @@ import flint
 import numpy as np
 from flint import arb, arb_series
 
-from sgverify.checks.making import settled, unsettled
-from sgverify.checks.subject import Subject
+from sgverify.checks.question import Question
 from sgverify.checks.weighing import Weighing, text
 from sgverify.claims import Claim
 from sgverify.errors import SgverifyError
@@ -28,8 +27,6 @@ from sgverify.exact.partition.mean_field import (
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.weighting import log_psi
 
-REST = "fixed-point"
-STABILITY = "weight-stability"
 _SLACK = 1e-12
 """zeta and tau are floats in the run and decimals in the masses: half an ulp in an exponent, some 1e-15 in theta."""
 _LARGEST = 40
@@ -38,13 +35,14 @@ _POINTS = 40
 _EXACT_POINTS = 5
 
 
-def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
+def check_fixed_point(question: Question) -> Evidence:
     """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
+    subject = question.subject
     weighing = Weighing.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
-        return unsettled(subject, claim, REST, str(error))
+        return question.unsettled(str(error))
     with flint.ctx.workprec(BITS):
         field = mean_field(star, masses, weighing.zeta, weighing.rule)
         moving = [i for i, h in enumerate(field, 1) if not (h + arb(0, _SLACK)).contains(0)]
@@ -58,7 +56,7 @@ def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
         }
         if moving or bent:
             verdict = _judged(_wrong(moving, field, bent))
-        elif claim.id == "awsgld/lemma-5":
+        elif question.claim.id == "awsgld/lemma-5":
             verdict = _printed(weighing, certificate)
         else:
             name = "the recursion's" if weighing.cumulates else "the masses'"
@@ -67,27 +65,23 @@ def check_fixed_point(subject: Subject, claim: Claim) -> Evidence:
                 True,
                 f"the mean field of the rules that run vanishes at {name} theta*, of {len(star)} regions",
             )
-    return settled(
-        subject,
-        claim,
-        REST,
+    return question.settled(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         certificate=certificate,
     )
 
 
-def check_weight_stability(subject: Subject, claim: Claim) -> Evidence:
+def check_weight_stability(question: Question) -> Evidence:
     """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise."""
+    subject = question.subject
     weighing = Weighing.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
-        return unsettled(subject, claim, STABILITY, str(error))
+        return question.unsettled(str(error))
     if len(star) > _LARGEST:
-        return unsettled(
-            subject, claim, STABILITY, f"{len(star)} regions: more than {_LARGEST} take too long"
-        )
+        return question.unsettled(f"{len(star)} regions: more than {_LARGEST} take too long")
     certificate: dict[str, Any] = {}
     if weighing.zeta == 1:
         verdict = _straight(weighing, certificate)
@@ -103,11 +97,8 @@ def check_weight_stability(subject: Subject, claim: Claim) -> Evidence:
         certificate["below 0 for certain"] = stable
         certificate["largest eigenvalue of its symmetric part"] = symmetric
         certificate[f"of {_POINTS} increasing theta, <h, theta - theta*> > 0 at"] = _against(weighing)
-        verdict = _local(claim, (slowest, stable), symmetric, slack)
-    return settled(
-        subject,
-        claim,
-        STABILITY,
+        verdict = _local(question.claim, (slowest, stable), symmetric, slack)
+    return question.settled(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         certificate=certificate,

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.line_terms import LineTerms, Term, certified, with_terms
-from sgverify.checks.making import settled, unsettled
-from sgverify.checks.subject import Subject
+from sgverify.checks.question import Question
 from sgverify.checks.weighing import Weighing
-from sgverify.claims import Claim
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.partition.fixed_point import cumulated_weights
@@ -19,8 +17,6 @@ from sgverify.exact.partition.piecewise import PlaneEnergies
 from sgverify.exact.partition.two_regions import TwoRegions
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.weighting import omega_of
-
-CHECK = "weight-mse"
 
 LENGTHS = (32, 128, 512)
 STEPS = {"scale": 2.0, "offset": 8.0}
@@ -34,18 +30,19 @@ _GROWS = 1.5
 """m times an error of order 1/m, from m to 4 m: 1, and 2 for one of order m^(-1/2)."""
 
 
-def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
+def check_weight_mse(question: Question) -> Evidence:
     """E|theta_k - theta*|^2/omega_k for two regions with Markovian noise, against the limit of the linearised equation.
 
     The masses are those of the configuration's regions, gathered into a lower and an upper one; the regions follow a chain
     that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0. The shifts of the limit by eps and
     Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
     """
+    subject = question.subject
     weighing = Weighing.of(subject)
     try:
         masses = weighing.masses.values
     except SgverifyError as error:
-        return unsettled(subject, claim, CHECK, str(error))
+        return question.unsettled(str(error))
     cumulated = np.cumsum(masses)[:-1]
     lower = float(np.clip(cumulated[np.argmin(np.abs(cumulated - 0.5))], *_BALANCED))
     pair = (lower, 1 - lower)
@@ -80,10 +77,7 @@ def check_weight_mse(subject: Subject, claim: Claim) -> Evidence:
         found = {**terms.limits, "omega": _spread(terms), "1/m": _by_regions(weighing.zeta)}
         certificate["on the line"] = certified(terms, found)
         verdict = with_terms(verdict, found)
-    return settled(
-        subject,
-        claim,
-        CHECK,
+    return question.settled(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         found=Fraction(1) if off <= _MOST else None,

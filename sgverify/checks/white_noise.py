@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.making import make_evidence, unsettled
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import share_of
 from sgverify.checks.subject import Subject
 from sgverify.checks.transcripts import (
@@ -23,7 +23,6 @@ from sgverify.checks.transcripts import (
     sides,
     unit_of,
 )
-from sgverify.claims import Claim
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -45,8 +44,6 @@ from sgverify.samplers.noise import check_path
 from sgverify.samplers.transcript import first_mismatch, transcribe
 from sgverify.schemes.noise import NORMAL
 
-CHECK = "white-noise"
-
 LAGS = 8
 """Steps apart to which correlations are looked for."""
 
@@ -60,18 +57,19 @@ ROUNDINGS = 4
 """Of a draw over two fine steps: of each fine one to the dtype, of their sum, and of its quotient by sqrt(2)."""
 
 
-def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
+def check_white_noise(question: Question) -> Evidence:
     """Every step is the definition's on its draws, bit for bit; the draws repeat nowhere, have their law, are uncorrelated.
 
     Correlations between the draws of a step, its coordinates, and steps up to eight apart; of values and of sizes; with
     the minibatches of the same step; of independent step sizes, and of those that share a Brownian path.
     """
+    subject = question.subject
     if not subject.scheme.draws:
-        return unsettled(subject, claim, CHECK, "a step draws no noise", "not-applicable")
+        return question.unsettled("a step draws no noise", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
-        return unsettled(subject, claim, CHECK, reason, method="monte-carlo")
+        return question.unsettled(reason, method="monte-carlo")
     batch = runs.batches[0]
     mismatch = first_mismatch(batch, subject.scheme, subject.target, runs.settings)
     certificate: dict[str, Any] = {
@@ -82,7 +80,7 @@ def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
     certificate["steps_are_the_definition_s_on_their_draws"] = mismatch is None
     if mismatch is not None:
         reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
-        return _evidence(subject, claim, "violates", reason, certificate)
+        return _evidence(question, "violates", reason, certificate)
     coupled = coupled_runs(subject, runs)
     every = [runs] if coupled is None else [runs, coupled]
     share = share_of(subject).point_null / sum(len(some.batches[0].rows) for some in every) / _TESTS
@@ -94,14 +92,14 @@ def check_white_noise(subject: Subject, claim: Claim) -> Evidence:
             wrong = wrong or _wrong_row(subject, some, row, share, certificate)
     certificate["coupled"] = coupled is not None
     if wrong:
-        return _evidence(subject, claim, "violates", wrong, certificate)
+        return _evidence(question, "violates", wrong, certificate)
     reason = (
         f"each of {batch.length} steps of {len(batch.rows)} step sizes is the definition's on its draws, bit for bit, and the "
         "draws repeat nowhere, have their law and are uncorrelated over steps, half steps and coordinates"
     )
     if coupled is not None:
         reason += ", also where two step sizes share one Brownian path"
-    return _evidence(subject, claim, "conforms", reason, certificate)
+    return _evidence(question, "conforms", reason, certificate)
 
 
 def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate: dict[str, Any]) -> str:
@@ -251,13 +249,9 @@ def _distinct(values: np.ndarray) -> list[int]:
     return sorted(seen.values())
 
 
-def _evidence(
-    subject: Subject, claim: Claim, verdict: str, reason: str, certificate: dict[str, Any]
-) -> Evidence:
+def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
     judgement = Judgement(verdict, False, reason)
-    return make_evidence(
-        subject, claim, CHECK, method="monte-carlo", judgement=judgement, certificate=certificate
-    )
+    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)
 
 
 def coupled_runs(subject: Subject, runs: Runs) -> Runs | None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from itertools import permutations
 
 from sgverify.checks.conjugate_words import OWN_GRADIENT, classes_of
-from sgverify.checks.facts import facts_of
-from sgverify.checks.making import make_evidence, unsettled
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
+from sgverify.checks.question import Question
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.series import local_order
@@ -21,14 +17,14 @@ DIMENSION = 1
 """One dimension tells words apart: operators that differ there differ in every dimension."""
 
 
-def check_order_equivalence(subject: Subject, claim: Claim) -> Evidence:
+def check_order_equivalence(question: Question) -> Evidence:
     """All symmetric words have one local order, chen2015 section 4."""
-    return _check(subject, claim, "order-equivalence")
+    return _check(question, of_errors=False)
 
 
-def check_constant_equivalence(subject: Subject, claim: Claim) -> Evidence:
+def check_constant_equivalence(question: Question) -> Evidence:
     """All symmetric words have one leading error, as "equivalent" in chen2015 section 4 would have it."""
-    return _check(subject, claim, "constant-equivalence")
+    return _check(question, of_errors=True)
 
 
 def symmetric_words(alphabet: Alphabet) -> list[Scheme]:
@@ -37,13 +33,12 @@ def symmetric_words(alphabet: Alphabet) -> list[Scheme]:
     return sorted(words, key=lambda scheme: scheme.name)
 
 
-def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
+def _check(question: Question, *, of_errors: bool) -> Evidence:
+    subject = question.subject
     word = subject.scheme.word
     if word is None:
-        return unsettled(
-            subject, claim, quantity, f"{subject.reference} is not a splitting word", "not-applicable"
-        )
-    prediction = claim.predict(quantity, facts_of(subject, "fixed", None))
+        return question.unsettled(f"{subject.reference} is not a splitting word", "not-applicable")
+    prediction = question.prediction
     try:
         mine = local_order(subject.scheme, DIMENSION)
         others = {
@@ -52,7 +47,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
             if scheme.word
         }
     except NotExpandableError as error:
-        return unsettled(subject, claim, quantity, f"a word has no power series: it uses {error}")
+        return question.unsettled(f"a word has no power series: it uses {error}")
     given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
     conjugate = {"full gradients": classes_of(given)} | {
         name: classes_of(given, kind)
@@ -64,14 +59,14 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
         text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()
     }
     own = mine.given_minibatch.text if mine.given_minibatch else "0"
-    if quantity == "order-equivalence":
-        different = sorted(text for text, order in orders.items() if order != mine.order)
-        found: Fraction = min((*orders.values(), mine.order))
-        says = f"order {mine.order}"
-    else:
+    if of_errors:
         different = sorted(text for text, defect in defects.items() if defect != own)
         found = mine.order if different else mine.order + 1
         says = "one leading error"
+    else:
+        different = sorted(text for text, order in orders.items() if order != mine.order)
+        found = min((*orders.values(), mine.order))
+        says = f"order {mine.order}"
     if different:
         judgement = Judgement(
             "violates",
@@ -84,10 +79,7 @@ def _check(subject: Subject, claim: Claim, quantity: str) -> Evidence:
     judgement = replace(
         judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
     )
-    return make_evidence(
-        subject,
-        claim,
-        quantity,
+    return question.evidence(
         method="proof",
         judgement=judgement,
         prediction=prediction,

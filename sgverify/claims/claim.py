@@ -11,55 +11,6 @@ from typing import Any, Literal
 from sgverify.claims.expression import Expression
 from sgverify.claims.predicate import FACTS, Predicate, shown
 
-Quantity = Literal[
-    "local-order",
-    "invariant-order",
-    "stationary-bias",
-    "covariance",
-    "wasserstein-2",
-    "bias",
-    "gradient-bias",
-    "mse",
-    "consistency",
-    "order-equivalence",
-    "constant-equivalence",
-    "mean-flow",
-    "agreement",
-    "gradient-mean",
-    "stationarity",
-    "pure-step",
-    "settings",
-    "switches",
-    "white-noise",
-    "independent-chains",
-    "dtype",
-    "averaging",
-    "moments",
-    "one-step-law",
-    "swap-balance",
-    "exchange-run",
-    "adaptation",
-    "fixed-point",
-    "weight-stability",
-    "piecewise-law",
-    "energy-noise",
-    "weight-mse",
-    "chain-average",
-    "weighted-average",
-    "energy-variance",
-    "best-coefficient",
-    "swap-rate",
-    "swap-bound",
-    "exchange-rate",
-    "exchange-bound",
-    "poisson-bound",
-    "step-conditions",
-    "bounded-derivatives",
-    "backward-equation",
-    "lipschitz-gradient",
-    "dissipativity",
-    "noise-growth",
-]
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]
 
@@ -85,7 +36,7 @@ class PredictionRule:
     predicted; a fact that is not known makes no prediction sharp.
     """
 
-    quantity: Quantity
+    quantity: str
     exponent: Expression
     kind: Kind = "upper"
     alpha: Expression | None = None

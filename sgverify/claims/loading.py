@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, get_args
 
-from sgverify.claims.claim import Claim, Kind, PredictionRule, Quantity, Schedule, Source
+from sgverify.claims.claim import Claim, Kind, PredictionRule, Schedule, Source
 from sgverify.claims.expression import Expression
 from sgverify.claims.predicate import Predicate
 from sgverify.errors import DefinitionError, UnknownNameError
@@ -132,7 +132,7 @@ def _rule(table: Any, where: str) -> PredictionRule:
     if any("alpha" in expression.names for expression in optional.values()):
         raise DefinitionError(f"{where}: alpha and log_alpha are expressions in K alone.")
     return PredictionRule(
-        quantity=_one_of(table["quantity"], get_args(Quantity), f"{where}, quantity"),
+        quantity=table["quantity"],
         exponent=exponent,
         kind=_one_of(table.get("kind", "upper"), get_args(Kind), f"{where}, kind"),
         alpha=alpha,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.gradients import ESTIMATORS, GradientEstimator
 from sgverify.targets.registry import DEFAULT_TARGET, constant_types
 from sgverify.values import (
@@ -217,6 +218,12 @@ class Configuration(_Table):
     def start_of(self, replica: int = 0) -> float:
         """`start` of one replica, the coldest by default; without replicas all chains have one."""
         return self.start[replica] if isinstance(self.start, list) else self.start
+
+    def on_schedule(self, kind: str) -> Configuration:
+        """The same with the kind of schedule chosen; keys that only other kinds read are left open."""
+        given = self.schedule.model_dump(exclude_unset=True)
+        kept = {key: value for key, value in given.items() if kind in SCHEDULE_KINDS.get(key, (kind,))}
+        return self.model_copy(update={"schedule": ScheduleTable(**{**kept, "kind": kind})})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON-ready form without the keys that were left open."""

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sgverify.checks import schedule_steps
-from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.questions import make_subject, refuse_stray_tables
 from sgverify.checks.subject import Subject
-from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.unused import refuse_unused
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data, tell_step
@@ -103,7 +101,7 @@ class Sampling:
         subject = make_subject(scheme, configuration)
         refuse_stray_tables(subject)
         refuse_unused(subject, "sample")
-        if isinstance(subject, TorchSubject):
+        if subject.black_box:
             raise UserError(
                 f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "
                 "a scheme, whose definition the sampler can run; call your own code for its draws"
@@ -117,7 +115,7 @@ class Sampling:
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
         subject.validate()
-        runs = subject.composite if isinstance(subject, CompositeSubject) else subject.scheme
+        runs = subject.composite or subject.scheme
         ensemble = Ensemble(runs, subject.target, [row_of(subject)], Settings.of(configuration))
         steps = kept_steps(ensemble)
         check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
@@ -158,7 +156,7 @@ class Sampling:
         found = self.step_bias
         if found is None or not found.matters:
             return None
-        alone = isinstance(self.subject, CompositeSubject)
+        alone = self.subject.composite is not None
         return found.warning(default=self._default_step, alone=alone)
 
     @property

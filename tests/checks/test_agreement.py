@@ -14,6 +14,7 @@ from sgverify import scheme, sqrt
 from sgverify.checks import average_law, verify
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.exact.formula import plant
 from sgverify.rates import Nulls
@@ -64,7 +65,12 @@ def test_the_law_over_cycles_is_not_that_of_a_fixed_step() -> None:
     bug = mutants()["cyclical-restarted-every-step"]
     settings = {"schedule": {**CYCLES, "scale": 0.02}, "start": 8.0}
     with planted(replace(bug, settings=settings)) as subject:
-        assert agreement.check_agreement(subject, find_claim("sgverify/agreement")).verdict == "violates"
+        assert (
+            agreement.check_agreement(
+                Question(subject, find_claim("sgverify/agreement"), "agreement")
+            ).verdict
+            == "violates"
+        )
 
 
 @pytest.mark.parametrize(

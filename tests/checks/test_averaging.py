@@ -12,6 +12,7 @@ from sgverify.checks import Subject
 from sgverify.checks.averaging import Rule, average, check_averaging
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -24,7 +25,11 @@ PLANE = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}
 
 def ask(scheme: str, **settings: Any) -> Evidence:
     return check_averaging(
-        Subject(find_scheme(scheme), load_configuration({"seed": 1, **settings}), scheme), CLAIM
+        Question(
+            Subject(find_scheme(scheme), load_configuration({"seed": 1, **settings}), scheme),
+            CLAIM,
+            "averaging",
+        )
     )
 
 
@@ -64,7 +69,7 @@ def test_every_bug_of_the_averages_is_asked_for_here() -> None:
 @pytest.mark.parametrize(("name", "told"), SLIPS.items(), ids=SLIPS)
 def test_a_planted_slip_is_refuted_and_named(name: str, told: str) -> None:
     with planted(mutants()[name]) as subject:
-        evidence = check_averaging(subject, CLAIM)
+        evidence = check_averaging(Question(subject, CLAIM, "averaging"))
     assert evidence.verdict == "violates" and told in evidence.reason, evidence.reason
 
 

@@ -9,7 +9,8 @@ import torch
 
 from sgverify import torch_step
 from sgverify.checks.batches import SIZES, judge_batches
-from sgverify.checks.pure_step import check_pure_step
+from sgverify.checks.pure_step import check_torch_code
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -104,7 +105,9 @@ def subject_of(function, dynamics=langevin, **options):
 
 
 def judged(function, dynamics=langevin):
-    return check_pure_step(subject_of(function, dynamics), find_claim("sgverify/pure-step"))
+    return check_torch_code(
+        Question(subject_of(function, dynamics), find_claim("sgverify/pure-step"), "pure-step")
+    )
 
 
 @pytest.mark.parametrize(

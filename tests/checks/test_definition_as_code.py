@@ -9,6 +9,7 @@ from sgverify.checks.black_box_order import as_torch_step, as_torch_subject, mea
 from sgverify.checks.judging import run_check
 from sgverify.checks.mutants.correct import aboba_in_memory, sgld_three_point
 from sgverify.checks.quadrature_order import measure_order
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence
@@ -21,7 +22,7 @@ SGNHT = find_scheme("sgnht-euler")
 
 def judged(scheme: Scheme) -> Evidence:
     subject = Subject(scheme, Configuration(), scheme.name)
-    return run_check(subject, find_claim("sgverify/stated-order"), "local-order")
+    return run_check(Question(subject, find_claim("sgverify/stated-order"), "local-order"))
 
 
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba", "sgnht-euler"])

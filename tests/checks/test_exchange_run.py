@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sgverify.checks import make_subject, verify
 from sgverify.checks.exchange_run import check_exchange_run
 from sgverify.checks.minibatch_streams import BITS, bits_of, chains_needed
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers import assembly
@@ -31,7 +32,7 @@ def test_no_alarm_on_a_correct_run_under_any_configuration(data: st.DataObject) 
     drawn = data.draw(configurations(scheme=composite.scheme, dtypes=("float64", "float32")))
     table = data.draw(exchanges()).model_dump(exclude_unset=True)
     subject = make_subject(composite, load_configuration(drawn, exchange=table))
-    found = check_exchange_run(subject, CARD)
+    found = check_exchange_run(Question(subject, CARD, "exchange-run"))
     assert found.verdict == "conforms", found.reason
 
 
@@ -45,7 +46,9 @@ def test_any_scheme_and_gradient_may_be_run(scheme: str, kind: str) -> None:
         "exchange": {"ladder": [1, 2, 3, 5, 8, 13, 21], "intensity": 0.5, "momentum": "kept"},
         "temperature": 0.6,
     }
-    found = check_exchange_run(make_subject(mine, load_configuration(**given)), CARD)
+    found = check_exchange_run(
+        Question(make_subject(mine, load_configuration(**given)), CARD, "exchange-run")
+    )
     assert found.verdict == "conforms", found.reason
 
 
@@ -61,10 +64,10 @@ def test_replicas_that_start_elsewhere_than_they_are_told_are_seen(
     start: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = make_subject("vr-resgld", load_configuration(start=start, gradient={"kind": "iid"}))
-    assert check_exchange_run(subject, CARD).verdict == "conforms"
+    assert check_exchange_run(Question(subject, CARD, "exchange-run")).verdict == "conforms"
     wrong = [[2.0], [2.0]] if isinstance(start, list) else [[2.0], [-2.0]]
     monkeypatch.setattr(assembly, "starts_of", lambda start, rows, around: np.array(wrong))
-    found = check_exchange_run(subject, CARD)
+    found = check_exchange_run(Question(subject, CARD, "exchange-run"))
     assert found.verdict == "violates" and "replica 1 starts at" in found.reason
 
 

@@ -137,7 +137,7 @@ def test_two_dimensions() -> None:
 
 def test_facts_are_computed() -> None:
     def facts(scheme: object = "sghmc-aboba", **keys: object) -> dict:
-        return facts_of(make_subject(scheme, load_configuration({**SMALL, **keys})), "fixed", None)
+        return facts_of(make_subject(scheme, load_configuration({**SMALL, **keys})))
 
     assert facts()["gradient.unbiased"] is True
     assert facts(gradient={"kind": "additive"})["gradient.unbiased"] is True

@@ -15,6 +15,7 @@ from sgverify.checks.gradient_mean import check_gradient_mean
 from sgverify.checks.index_stream import _divergence
 from sgverify.checks.mutants.planting import planted, right
 from sgverify.checks.mutants.registry import find_mutant, mutants
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.claims import find_claim
@@ -39,7 +40,7 @@ FAMILY = [
 
 
 def evidence_of(subject: Subject) -> Evidence:
-    return check_gradient_mean(subject, find_claim("sgverify/gradient-mean"))
+    return check_gradient_mean(Question(subject, find_claim("sgverify/gradient-mean"), "gradient-mean"))
 
 
 def subject_of(name: str, *settings: str) -> Subject:

@@ -12,6 +12,7 @@ from sgverify.checks import Subject
 from sgverify.checks.moments import LENGTH, _exact_momentum, _identities, check_moments
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import find_mutant
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -31,7 +32,7 @@ def subject_of(found: Any, **settings: Any) -> Subject:
 
 
 def ask(found: Any, **settings: Any) -> Evidence:
-    return check_moments(subject_of(found, **settings), CLAIM)
+    return check_moments(Question(subject_of(found, **settings), CLAIM, "moments"))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_a_state_without_momentum_is_not_asked() -> None:
 def test_a_momentum_at_the_wrong_temperature_is_refuted_also_where_the_configured_one_hides_it() -> None:
     mutant = find_mutant("momentum-drawn-at-temperature-one")
     with planted(mutant) as subject:
-        assert "at T=0.5 has E p_i^2 = " in check_moments(subject, CLAIM).reason
+        assert "at T=0.5 has E p_i^2 = " in check_moments(Question(subject, CLAIM, "moments")).reason
         for temperature in (1.0, 1 / 3, 3**-0.5):
             evidence = ask("sghmc-aboba", temperature=temperature)
             assert evidence.verdict == "violates" and "not T" in evidence.reason
@@ -67,7 +68,7 @@ def test_a_momentum_at_the_wrong_temperature_is_refuted_also_where_the_configure
 
 def test_a_thermostat_that_is_told_another_dimension_is_refuted() -> None:
     with planted(find_mutant("thermostat-told-dimension-one")) as subject:
-        evidence = check_moments(subject, CLAIM)
+        evidence = check_moments(Question(subject, CLAIM, "moments"))
     assert evidence.verdict == "violates" and "xi does not move by its drift" in evidence.reason
 
 

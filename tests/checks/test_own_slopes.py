@@ -10,6 +10,7 @@ import pytest
 from sgverify.checks.gradient_mean import check_gradient_mean
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import find_mutant
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.claims import find_claim
@@ -78,7 +79,7 @@ def subject_of(file: Path, name: str, *settings: str) -> Subject:
 
 
 def evidence_of(subject: Subject) -> Evidence:
-    return check_gradient_mean(subject, find_claim("sgverify/gradient-mean"))
+    return check_gradient_mean(Question(subject, find_claim("sgverify/gradient-mean"), "gradient-mean"))
 
 
 @pytest.mark.parametrize(

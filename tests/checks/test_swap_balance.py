@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sgverify.checks import make_subject, verify
 from sgverify.checks.mutants import find_mutant
 from sgverify.checks.mutants.planting import planted
+from sgverify.checks.question import Question
 from sgverify.checks.swap_balance import check_swap_balance, imbalances
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -35,7 +36,9 @@ NOISY: dict[str, Any] = {"gradient": {"kind": "iid", "batch": 2}, "target": {"si
 
 
 def judged(name: str, **settings: Any) -> Any:
-    return check_swap_balance(make_subject(name, load_configuration(**settings)), find_claim(CARD))
+    return check_swap_balance(
+        Question(make_subject(name, load_configuration(**settings)), find_claim(CARD), "swap-balance")
+    )
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
@@ -50,7 +53,9 @@ def test_no_alarm_on_a_correct_composite_under_any_configuration(data: st.DataOb
     drawn = data.draw(configurations(scheme=composite.scheme, dtypes=("float64", "float32")))
     table = data.draw(exchanges()).model_dump(exclude_unset=True)
     configuration = load_configuration(drawn, exchange=table)
-    found = check_swap_balance(make_subject(composite, configuration), find_claim(CARD))
+    found = check_swap_balance(
+        Question(make_subject(composite, configuration), find_claim(CARD), "swap-balance")
+    )
     assert found.verdict == "conforms", found.reason
 
 
@@ -60,7 +65,11 @@ def test_momenta_and_thermostats_keep_their_laws(scheme: str, momentum: str) -> 
     mine = ReplicaExchange("mine", find_scheme(scheme))
     table = {"ladder": [1, 3], "momentum": momentum, "intensity": 0.5}
     found = check_swap_balance(
-        make_subject(mine, load_configuration(**NOISY, exchange=table, friction=3.0)), find_claim(CARD)
+        Question(
+            make_subject(mine, load_configuration(**NOISY, exchange=table, friction=3.0)),
+            find_claim(CARD),
+            "swap-balance",
+        )
     )
     assert found.verdict == "conforms", found.reason
 
@@ -111,7 +120,7 @@ def test_a_planted_bug_is_refuted_by_its_own_reason(name: str) -> None:
         "swap-uniform-once": "two steps decide",
     }
     with planted(find_mutant(name)) as subject:
-        found = check_swap_balance(subject, find_claim(CARD))
+        found = check_swap_balance(Question(subject, find_claim(CARD), "swap-balance"))
     assert found.verdict == "violates" and reasons[name] in found.reason
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sgverify.checks import rate, verify
 from sgverify.checks import stationary_bias as check
+from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
 from sgverify.exact.transfer import LeadingBias, Term
@@ -127,8 +128,8 @@ def test_what_the_grids_do_not_reach_is_refused_by_name(
 def test_samples_stay_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
-    def recorded(subject: Any, claim: Any, name: str, why: str = "") -> Evidence:
-        seen.append((name, why))
+    def recorded(question: Question, why: str = "") -> Evidence:
+        seen.append((question.quantity, why))
         return replace(exact, method="monte-carlo")
 
     exact = asked("sgld-euler", "quartic", sweep={"steps": [0.01]})

@@ -51,9 +51,9 @@ def test_a_theorem_that_falls_for_all_is_not_held_against_a_scheme_whose_correct
     """Few samples may refute the printed h^2 long before they show the h that holds in its place."""
     plain = judging.run_check
 
-    def run(subject, claim, quantity, **options):
-        found = plain(subject, claim, quantity, **options)
-        return replace(found, verdict=corrected) if claim.id.startswith("corrected/") else found
+    def run(question, **options):
+        found = plain(question, **options)
+        return replace(found, verdict=corrected) if question.claim.id.startswith("corrected/") else found
 
     monkeypatch.setattr(judging, "run_check", run)
     found = verify(find_scheme("sghmc-aboba"), checks=["stationary-bias"], **NOISY)

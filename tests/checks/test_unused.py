@@ -117,10 +117,10 @@ def test_the_questions_ask() -> None:
 
 
 def test_a_schedule_that_a_claim_brings_leaves_keys_of_others_out() -> None:
-    subject = make_subject("sghmc-aboba", load_configuration(schedule={"alpha": 0.3, "step": 0.1}))
-    fixed = subject.with_schedule("fixed").configuration.schedule
+    given = load_configuration(schedule={"alpha": 0.3, "step": 0.1})
+    fixed = given.on_schedule("fixed").schedule
     assert fixed.model_dump(exclude_unset=True) == {"kind": "fixed", "step": 0.1}
-    falling = subject.with_schedule("horizon").configuration.schedule
+    falling = given.on_schedule("horizon").schedule
     assert falling.model_dump(exclude_unset=True) == {"kind": "horizon", "alpha": 0.3, "step": 0.1}
 
 

@@ -18,6 +18,7 @@ from sgverify.checks import Subject
 from sgverify.checks.all_chains import minibatch_bits
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
+from sgverify.checks.question import Question
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.transcripts import numbered
 from sgverify.claims import find_claim
@@ -56,7 +57,7 @@ def ask(quantity: str, found: Any = "sghmc-obabo", **settings: Any) -> Evidence:
     found = find_scheme(found) if isinstance(found, str) else found
     tree = {"temperature": 0.5, "friction": 3.0, "seed": 1, "target": PLANE, **settings}
     subject = Subject(found, load_configuration(tree), found.name)
-    return CHECKS[quantity].function(subject, find_claim(f"sgverify/{quantity}"))
+    return CHECKS[quantity].function(Question(subject, find_claim(f"sgverify/{quantity}"), quantity))
 
 
 CORRECT: list[tuple[Any, dict[str, Any]]] = [
@@ -161,7 +162,7 @@ BUGS = {
 @pytest.mark.parametrize(("name", "quantity", "told"), [(n, *b) for n, b in BUGS.items()], ids=BUGS)
 def test_each_bug_is_refuted_by_its_check(name: str, quantity: str, told: str) -> None:
     with planted(mutants()[name]) as subject:
-        evidence = CHECKS[quantity].function(subject, find_claim(f"sgverify/{quantity}"))
+        evidence = CHECKS[quantity].function(Question(subject, find_claim(f"sgverify/{quantity}"), quantity))
     assert evidence.verdict == "violates" and told in evidence.reason, evidence.reason
 
 
@@ -176,7 +177,7 @@ def test_each_bug_is_refuted_by_its_check(name: str, quantity: str, told: str) -
 )
 def test_reused_noise_leaves_chains_independent_and_shared_noise_is_white(name: str, quantity: str) -> None:
     with planted(mutants()[name]) as subject:
-        evidence = CHECKS[quantity].function(subject, find_claim(f"sgverify/{quantity}"))
+        evidence = CHECKS[quantity].function(Question(subject, find_claim(f"sgverify/{quantity}"), quantity))
     assert evidence.verdict == "conforms", evidence.reason
 
 

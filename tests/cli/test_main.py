@@ -206,6 +206,6 @@ def test_interrupted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgverify.checks.judging.judge_pair", pressed)
+    monkeypatch.setattr("sgverify.checks.judging.judge_question", pressed)
     answer = call("verify", "sghmc-aboba")
     assert (answer.code, answer.out, answer.err.strip()) == (130, "", "interrupted")

@@ -9,6 +9,7 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.checks.judging import judge_pair, run_check
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -130,7 +131,7 @@ def test_claims_about_ergodic_chains_do_not_speak_of_those_that_escape() -> None
         for quantity in claim.quantities:
             (evidence,) = judge_pair(subject, claim, quantity)
             assert evidence.verdict == "not-applicable" and "transient" in evidence.reason
-    asked = run_check(subject, find_claim("chen2015/theorem-3"), "mse", ask=False)
+    asked = run_check(Question(subject, find_claim("chen2015/theorem-3"), "mse"), ask=False)
     assert asked.verdict == "not-applicable" and "transient" in asked.reason
 
 

@@ -11,6 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.checks import Subject
 from sgverify.checks.judging import run_check
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.evidence import Evidence
@@ -87,4 +88,4 @@ def subjects(references: Sequence[str] = POOL, **options: Any) -> SearchStrategy
 def judged(subject: Subject, claim: str, quantity: str) -> Evidence:
     """The evidence of one check, with the command that replays it on show should the example fail."""
     note_replay(subject.reference, subject.configuration, claim)
-    return run_check(subject, find_claim(claim), quantity)
+    return run_check(Question(subject, find_claim(claim), quantity))

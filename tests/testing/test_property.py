@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sgverify.checks import Subject
 from sgverify.checks.judging import run_check
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.cli import main
 from sgverify.configuration import Configuration, load_configuration, settings_of
@@ -266,7 +267,7 @@ def test_a_hypothesis_test_of_ones_own_notes_its_command(folder: Path) -> None:
     def mine(configuration: Configuration) -> None:
         note_replay("mine.py:warm", configuration, claim.id)
         one_step = load_configuration(configuration, sweep={"steps": [2.0**-20]})
-        found = run_check(subject_under(base, one_step), claim, "stationary-bias")
+        found = run_check(Question(subject_under(base, one_step), claim, "stationary-bias"))
         assert found.verdict == "conforms"
 
     with pytest.raises(AssertionError) as caught:

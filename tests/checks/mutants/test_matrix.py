@@ -8,9 +8,8 @@ import pytest
 
 from sgverify.checks.mutants import Mutant, find_mutant, matrix, registry
 from sgverify.checks.mutants.matrix import Correct, chosen, groups, joined, judge_group, judge_one
+from sgverify.checks.question import Question
 from sgverify.checks.registry import CHECKS, Check
-from sgverify.checks.subject import Subject
-from sgverify.claims import Claim
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Evidence
 from sgverify.evidence.kill_matrix import JudgedMutant
@@ -75,7 +74,7 @@ def test_a_check_that_crashes_kills_nothing_and_is_shown(monkeypatch: pytest.Mon
     assert any("ZeroDivisionError: planted" in trial.reason for trial in found.trials)
 
 
-def crash(subject: Subject, claim: Claim) -> Evidence:
+def crash(question: Question) -> Evidence:
     raise ZeroDivisionError("planted")
 
 

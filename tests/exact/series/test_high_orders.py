@@ -9,6 +9,7 @@ import pytest
 from sgverify import Alphabet, dynamics, scheme, sqrt
 from sgverify.checks import Subject
 from sgverify.checks.judging import run_check
+from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
 from sgverify.exact.bch import bch
@@ -109,11 +110,11 @@ def test_a_claim_beyond_what_was_examined_is_not_settled() -> None:
         return theta + sqrt(2 * T * h) * noise()
 
     subject = Subject(brownian, Configuration(), "brownian")
-    evidence = run_check(subject, find_claim("sgverify/stated-order"), "local-order")
+    evidence = run_check(Question(subject, find_claim("sgverify/stated-order"), "local-order"))
     assert evidence.verdict == "inconclusive"
     assert f"powers beyond h^{HIGHEST_CLAIM + 1} were not examined" in evidence.reason
     fitting = Subject(brownian.named("brownian", order=6), Configuration(proof_dim=3), "brownian")
-    evidence = run_check(fitting, find_claim("sgverify/stated-order"), "local-order")
+    evidence = run_check(Question(fitting, find_claim("sgverify/stated-order"), "local-order"))
     assert (evidence.verdict, evidence.sharp) == ("conforms", False)
     assert "at least 6" in evidence.reason
     assert evidence.certificate["proved_in_dimension"] == 3

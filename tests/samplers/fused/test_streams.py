@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from sgverify.checks.independent_chains import check_independent_chains
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.checks.white_noise import check_white_noise
 from sgverify.claims.loading import find_claim
@@ -105,7 +106,12 @@ def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.M
     monkeypatch.setattr(variates, "normals", lambda *given: normals_in_c(library, *given))
     monkeypatch.setattr(minibatches, "indices", lambda *given: indices_in_c(library, *given))
     subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
-    found = check_independent_chains(subject, find_claim("sgverify/independent-chains"))
+    found = check_independent_chains(
+        Question(subject, find_claim("sgverify/independent-chains"), "independent-chains")
+    )
     assert found.verdict == verdict, found.reason
     if not was:
-        assert check_white_noise(subject, find_claim("sgverify/white-noise")).verdict == "conforms"
+        assert (
+            check_white_noise(Question(subject, find_claim("sgverify/white-noise"), "white-noise")).verdict
+            == "conforms"
+        )

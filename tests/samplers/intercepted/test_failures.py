@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
-from sgverify.checks.pure_step import check_pure_step
+from sgverify.checks.pure_step import check_torch_code
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -67,9 +68,8 @@ def test_an_optimizer_made_for_another_dimension_is_named_with_the_way_out():
 def test_an_optimizer_that_the_first_call_made_makes_the_step_depend_on_that_call():
     step = optimizer(lazily=True)
     boxed(step, 2).run(position(2), torch.zeros(2, dtype=torch.float64), 0.1)
-    found = check_pure_step(
-        make_subject(torch_step(langevin)(step), load_configuration(SMALL)), find_claim("sgverify/pure-step")
-    )
+    subject = make_subject(torch_step(langevin)(step), load_configuration(SMALL))
+    found = check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
     assert found.verdict == "violates"
     assert "depends on which call came first" in found.reason and "since an earlier call" in found.reason
 

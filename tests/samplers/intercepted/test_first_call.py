@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.pure_step import check_pure_step
+from sgverify.checks.pure_step import check_torch_code
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -69,7 +70,7 @@ SOURCE = torch.Generator().manual_seed(3)
 
 def judged(function):
     subject = make_subject(torch_step(langevin)(function), load_configuration(SMALL))
-    return check_pure_step(subject, find_claim("sgverify/pure-step"))
+    return check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.pure_step import check_pure_step
+from sgverify.checks.pure_step import check_torch_code
+from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -109,7 +110,7 @@ BUGS = {
 
 def asked(step, **options):
     subject = make_subject(step, load_configuration(SMALL, **options))
-    return check_pure_step(subject, find_claim("sgverify/pure-step"))
+    return check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
 
 
 def judged(function, dynamics=langevin, **options):
