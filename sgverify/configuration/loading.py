@@ -13,9 +13,10 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from sgverify.configuration.model import Configuration
+from sgverify.configuration.model import Configuration, TargetTable
 from sgverify.errors import ConfigurationError, UnknownNameError
 from sgverify.targets.files import content_hash
+from sgverify.targets.registry import is_own
 
 ALIASES = {
     "h": "schedule.step",
@@ -232,6 +233,8 @@ def _given(tree: Any, path: list[str]) -> Any:
 def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str) -> None:
     for key, value in tree.items():
         field = model.model_fields.get(key)
+        if field is None and model is TargetTable and is_own(tree.get("name")):
+            continue
         if field is None:
             everywhere = known_keys(Configuration)
             same_end = [name for name in everywhere if name.endswith("." + key)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.gradients import ESTIMATORS, GradientEstimator
-from sgverify.targets.registry import DEFAULT_TARGET, constant_types
+from sgverify.targets.registry import DEFAULT_TARGET, constant_types, is_own
 from sgverify.values import (
     MOST_STEPS,
     Chance,
@@ -38,6 +38,8 @@ class _Target(_Table):
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
     """
 
+    model_config = ConfigDict(extra="allow", frozen=True)
+
     name: str = DEFAULT_TARGET
     dim: Count | None = None
     size: Count | None = None
@@ -47,6 +49,13 @@ class _Target(_Table):
     columns: list[str | int] | None = None
     key: str | None = None
     sha256: str | None = None
+
+    @model_validator(mode="after")
+    def _refuse_extra(self) -> Self:
+        """Constants that no target of the catalogue declares are those of a user's own, which alone knows them."""
+        if self.model_extra and not is_own(self.name):
+            raise ValueError(f"no {', '.join(self.model_extra)} beside name={self.name!r}")
+        return self
 
 
 class _Gradient(_Table):

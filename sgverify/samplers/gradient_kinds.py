@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 from sgverify.errors import ConfigurationError
@@ -21,7 +20,7 @@ from sgverify.samplers.biased import felt_potential
 from sgverify.samplers.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator, SnapshotEstimator
-from sgverify.samplers.minibatches import Minibatches, check_minibatches, source_of
+from sgverify.samplers.minibatches import check_minibatches, source_of
 from sgverify.samplers.philox import Stream
 
 
@@ -35,22 +34,25 @@ class Place:
     minibatches: int
     evaluations: int
 
-    @property
-    def size(self) -> int:
-        """N."""
-        assert self.potential.target.size is not None
-        return self.potential.target.size
+    def on_minibatches(self, estimator: type[MinibatchEstimator], **more: Any) -> Estimator:
+        """An estimator with minibatches as its declaration has them drawn."""
+        choice, size = self.choice, self.potential.target.size
+        assert size is not None
+        source = source_of(choice.estimator, self.stream(choice.kind), size, choice.batch)
+        return estimator(self.potential, source, batch=choice.batch, per_step=self.minibatches, **more)
 
-    @property
-    def source(self) -> Minibatches:
-        """The minibatches, as the declared estimator draws them."""
-        estimator = self.choice.estimator
-        return source_of(estimator, self.stream(estimator.name), self.size, self.choice.batch)
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The size of a minibatch and the number of them in a step, by the names of the classes."""
-        return {"batch": self.choice.batch, "per_step": self.minibatches}
+RUNNING: dict[type[GradientEstimator], Callable[[Place], Estimator]] = {
+    FullGradient: lambda at: Estimator(at.potential),
+    AdditiveNoise: lambda at: AdditiveEstimator(
+        at.potential, at.stream(at.choice.kind), covariance=at.choice.covariance, per_step=at.evaluations
+    ),
+    MinibatchGradient: lambda at: at.on_minibatches(MinibatchEstimator),
+    SnapshotGradient: lambda at: at.on_minibatches(SnapshotEstimator, refresh=_refresh(at)),
+    TableGradient: lambda at: at.on_minibatches(TableEstimator),
+    CentredGradient: lambda at: at.on_minibatches(CentredEstimator),
+}
+"""How the estimators of each family run."""
 
 
 def make_estimator(
@@ -65,53 +67,16 @@ def make_estimator(
     potential = felt_potential(potential, choice)
     if estimator.draws_data:
         check_minibatches(choice.kind, potential.target, choice.batch)
-    return running(estimator, Place(choice, potential, stream, minibatches, evaluations))
+    return RUNNING[type(estimator)](Place(choice, potential, stream, minibatches, evaluations))
 
 
-@singledispatch
-def running(estimator: GradientEstimator, place: Place) -> Estimator:
-    """The estimator on tensors; every family registers its own."""
-    raise NotImplementedError(f"{type(estimator).__name__} registers no way to run it")
-
-
-@running.register
-def _(estimator: FullGradient, place: Place) -> Estimator:
-    return Estimator(place.potential)
-
-
-@running.register
-def _(estimator: AdditiveNoise, place: Place) -> Estimator:
-    stream, covariance = place.stream(estimator.name), place.choice.covariance
-    return AdditiveEstimator(place.potential, stream, covariance=covariance, per_step=place.evaluations)
-
-
-@running.register
-def _(estimator: MinibatchGradient, place: Place) -> Estimator:
-    return MinibatchEstimator(place.potential, place.source, **place.sizes)
-
-
-@running.register
-def _(estimator: SnapshotGradient, place: Place) -> Estimator:
-    refresh = _refresh(place.choice, place.size)
-    return SnapshotEstimator(place.potential, place.source, **place.sizes, refresh=refresh)
-
-
-@running.register
-def _(estimator: TableGradient, place: Place) -> Estimator:
-    return TableEstimator(place.potential, place.source, **place.sizes)
-
-
-@running.register
-def _(estimator: CentredGradient, place: Place) -> Estimator:
-    return CentredEstimator(place.potential, place.source, **place.sizes)
-
-
-def _refresh(choice: Any, size: int) -> int:
+def _refresh(at: Place) -> int:
     """The steps from snapshot to snapshot."""
-    if choice.refresh is None:
-        return -(-size // int(choice.batch))
-    if isinstance(choice.refresh, bool) or not isinstance(choice.refresh, int) or choice.refresh < 1:
+    refresh = at.choice.refresh
+    if refresh is None:
+        return -(-(at.potential.target.size or 0) // int(at.choice.batch))
+    if isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1:
         raise ConfigurationError(
-            f"gradient.refresh={choice.refresh!r}: expected a positive whole number of steps from snapshot to snapshot"
+            f"gradient.refresh={refresh!r}: expected a positive whole number of steps from snapshot to snapshot"
         )
-    return choice.refresh
+    return refresh

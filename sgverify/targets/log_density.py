@@ -14,7 +14,7 @@ from sgverify.schemes.references import Wanted, load_object
 from sgverify.targets.constants import is_list, read_number, read_whole, shown
 from sgverify.targets.files import FILE_KEYS
 from sgverify.targets.observable import parse_observable
-from sgverify.targets.own_data import count_arguments, read_arrays, read_configured
+from sgverify.targets.own_data import constants_of, count_arguments, read_arrays, read_configured
 from sgverify.targets.own_function import OwnFunction, OwnPotential
 from sgverify.targets.target import Target
 
@@ -51,6 +51,28 @@ class LogDensity:
     def wanting(self) -> bool:
         """Whether it has a likelihood, and no data yet."""
         return self.likelihood is not None and self.data is None
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants of its functions, by the configuration keys that set them."""
+        return {**self.density.constants, **(self.likelihood.constants if self.likelihood else {})}
+
+    def with_constants(self, given: Mapping[str, Any]) -> LogDensity:
+        """With other values of some constants; averages are stated for the values in the code, and are left out.
+
+        Raises `ConfigurationError` for what is no number.
+        """
+        read = {name: float(read_number(f"target.{name}", value)) for name, value in given.items()}
+        if all(self.constants[name] == value for name, value in read.items()):
+            return self
+
+        def told(own: OwnFunction) -> OwnFunction:
+            return replace(
+                own, constants={name: read.get(name, value) for name, value in own.constants.items()}
+            )
+
+        likelihood = None if self.likelihood is None else told(self.likelihood)
+        return replace(self, density=told(self.density), likelihood=likelihood, averages={})
 
     def with_data(self, given: dict[str, Any]) -> LogDensity:
         """With the data of `target.data` or `target.file`. Raises `ConfigurationError`."""
@@ -99,7 +121,8 @@ def log_density(
     of the two is found out on a few points, and `batched` says so otherwise; of one theta it is run by `torch.func.vmap`.
     `averages` states E phi under p^(1/T), by test function, where you know it: {"theta[0]**2": 1.3}; in one dimension what
     is not stated is computed. `location` and `spread`, a number or one for each coordinate, state mean and standard
-    deviations; chains start from them. What is not stated is looked for from 0. Raises `DefinitionError` and
+    deviations; chains start from them. What is not stated is looked for from 0. Keyword-only parameters with a number as
+    default are constants: `--set target.freedom=7` sets that of `def student(theta, *, freedom=4.0)`. Raises `DefinitionError` and
     `ConfigurationError` for what cannot be.
 
         @sgverify.log_density(dim=2, averages={"theta[0]": 0.0})
@@ -140,10 +163,14 @@ def log_density(
                     f"log_density: {function.__name__} takes {count} arguments; expected theta alone, or log_prior=... for the "
                     "likelihood of one datum; give a log_prior"
                 )
-            own = OwnFunction(function, "log density", function.__name__, dim, None, batched)
+            own = OwnFunction(
+                function, "log density", function.__name__, dim, None, batched, constants_of(function)
+            )
             return LogDensity(own, None, None, stated, centre, widths)
         _check_function(log_prior)
-        prior = OwnFunction(log_prior, "log prior", log_prior.__name__, dim, None, batched)
+        prior = OwnFunction(
+            log_prior, "log prior", log_prior.__name__, dim, None, batched, constants_of(log_prior)
+        )
         rows, layout = (None, None) if data is None else read_arrays(data)
         found, wanted = count_arguments(function), None if layout is None else 1 + len(layout.shapes)
         if found < 2 or (wanted is not None and found != wanted):
@@ -151,7 +178,9 @@ def log_density(
                 f"log_density: {function.__name__} takes {found} arguments; expected theta and "
                 f"{'one datum' if wanted is None else f'{wanted - 1}, one for each array of data'}; mend its signature"
             )
-        likelihood = OwnFunction(function, "log likelihood", function.__name__, dim, layout, batched)
+        likelihood = OwnFunction(
+            function, "log likelihood", function.__name__, dim, layout, batched, constants_of(function)
+        )
         return LogDensity(prior, likelihood, rows, stated, centre, widths)
 
     return define

@@ -101,6 +101,17 @@ def count_arguments(function: Callable[..., Any]) -> int:
     return len(found)
 
 
+def constants_of(function: Callable[..., Any]) -> dict[str, float]:
+    """The constants that a function declares, with their values where none is given: its keyword-only numbers."""
+    parameters = inspect.signature(function).parameters.values()
+    found = {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
 def _array(item: Any) -> np.ndarray:
     if hasattr(item, "detach"):
         item = item.detach().cpu()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
@@ -20,7 +20,7 @@ class OwnFunction:
     """log p(theta), or log p(x | theta) of one datum where `layout` says what a datum is, up to a constant.
 
     `batched`: whether it takes any number of leading axes, shape (*chains, d) -> (*chains), or one theta alone; None where
-    that is to be found out.
+    that is to be found out. `constants`: what its keyword-only parameters are given.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -29,11 +29,12 @@ class OwnFunction:
     dim: int
     layout: DatumLayout | None = None
     batched: bool | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, theta: Any, *data: Any) -> Any:
         """The value of the function; what it raises is raised as a `UserError` that names file and line."""
         try:
-            return self.function(theta, *data)
+            return self.function(theta, *data, **self.constants)
         except (UserError, KeyboardInterrupt):
             raise
         except Exception as error:

@@ -65,6 +65,11 @@ def constant_types() -> dict[str, Any]:
     return found
 
 
+def is_own(name: Any) -> bool:
+    """Whether a target is a user's own, in a module or a file: it declares its constants itself."""
+    return ":" in str(name)
+
+
 def build_target(configuration: Any) -> Target:
     """The target that a configuration's `[target]` table describes; a key that is None was not given.
 
@@ -72,7 +77,7 @@ def build_target(configuration: Any) -> Target:
     Raises `UnknownNameError` for the name and `ConfigurationError` for every other mistake.
     """
     given = _given(configuration)
-    if ":" in str(given.get("name", "")):
+    if is_own(given.get("name", "")):
         return _load(given)
     kind = _find_kind(given.get("name", DEFAULT_TARGET))
     _refuse_foreign_keys(kind, given)
@@ -108,13 +113,18 @@ def _load(given: dict[str, Any]) -> Target:
     if isinstance(found, Target):
         return _made(found, given)
     density = found
-    keys = (*OWN_KEYS, *DATA_KEYS) if density.wanting else OWN_KEYS
+    keys = (*OWN_KEYS, *(DATA_KEYS if density.wanting else ()), *density.constants)
     for key, value in given.items():
-        if key not in keys:
+        if key not in keys and key in _known_keys():
             raise ConfigurationError(
                 f"target.{key}={shown(value)} does not belong to target.name={name!r}, a log density of your own; expected "
                 f"keys among {', '.join(keys)}; leave it out, or write it into the density"
             )
+        if key not in keys:
+            raise UnknownNameError(
+                "configuration key", f"target.{key}", [f"target.{known}" for known in keys]
+            )
+    density = density.with_constants({key: given[key] for key in density.constants if key in given})
     if density.wanting and ("data" in given or "file" in given):
         density = density.with_data(given)
     if given.get("dim", density.dim) != density.dim:
@@ -137,9 +147,14 @@ def _made(target: Target, given: dict[str, Any]) -> Target:
 
 
 def _given(configuration: Any) -> dict[str, Any]:
-    keys = dict.fromkeys(key for kind in TARGETS.values() for key in kind.keys)
-    found = {key: getattr(configuration, key, None) for key in keys}
+    found = {key: getattr(configuration, key, None) for key in _known_keys()}
+    found.update(getattr(configuration, "model_extra", None) or {})
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _known_keys() -> dict[str, None]:
+    """The keys of all targets of the catalogue, in their order."""
+    return dict.fromkeys(key for kind in TARGETS.values() for key in kind.keys)
 
 
 def _find_kind(name: Any) -> TargetKind:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 import sgverify
 from sgverify.checks.subject import Subject
-from sgverify.configuration import load_configuration, settings_of
+from sgverify.configuration import TargetTable, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
 from sgverify.exact.reference import Reference, reference_average
 from sgverify.samplers.differentiation import Potential
@@ -92,6 +93,10 @@ TEXT = """
     @sgverify.log_density()
     def flat(theta):
         return 0*theta[..., 0]
+
+    @sgverify.log_density(averages={"theta**2": 2.0})
+    def student(theta, *, freedom=4.0, name="t"):
+        return -(freedom + 1)/2*torch.log1p(theta[..., 0]**2/freedom)
 
     plain = lambda theta: theta
 """
@@ -256,6 +261,40 @@ def test_keys_that_it_does_not_take_are_named(file: Path, keys: dict[str, Any], 
 def test_what_is_stated_wrongly_is_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         sgverify.log_density(**keys)
+
+
+def test_keyword_only_numbers_are_constants_that_the_configuration_sets(file: Path) -> None:
+    """Student's t has the variance nu/(nu - 2)."""
+    settings = [f"target.name={file}:student", "target.freedom=7"]
+    configuration = load_configuration(settings=settings)
+    assert settings_of(configuration) == settings
+    assert load_configuration(configuration.as_dict()) == configuration
+    # What is stated is stated of the constants in the code, here of 4 degrees of freedom.
+    assert build(file, "student", freedom=4).averages == {"theta**2": 2.0}
+    asked = Subject(find_scheme("sgld-euler"), configuration, "sgld-euler")
+    assert asked.target.averages == {}
+    assert abs(float(asked.reference_average) - 1.4) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("freedm", 7, "unknown configuration key 'target.freedm'; did you mean 'target.freedom'"),
+        ("name_of", 7, "unknown configuration key 'target.name_of'"),
+        ("freedom", "many", "target.freedom='many': expected a number"),
+        ("freedom", float("nan"), "target.freedom=nan: expected a finite number"),
+    ],
+)
+def test_wrong_constants_are_named(file: Path, key: str, value: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        build_target(load_configuration({"target": {"name": f"{file}:student", key: value}}).target)
+
+
+def test_a_target_of_the_catalogue_has_no_constants_but_those_it_declares() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown configuration key 'target.freedom'"):
+        load_configuration({"target": {"name": "quartic", "freedom": 7}})
+    with pytest.raises(ValidationError, match="no freedom beside name='quartic'"):
+        TargetTable(name="quartic", freedom=7)
 
 
 def test_missing_files_and_modules_are_named(tmp_path: Path) -> None:
