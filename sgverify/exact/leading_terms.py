@@ -21,7 +21,7 @@ from sgverify.errors import NotAffineError, NotExpandableError
 from sgverify.exact.affine.field import BALLS, FLOATS, Field, Scalar
 from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme
-from sgverify.schemes.binding import Carrier, bind
+from sgverify.schemes.binding import Carrier, bind, parameters_of
 from sgverify.schemes.constants import counted
 from sgverify.schemes.noise import NoiseLaw
 from sgverify.schemes.slope import FullSlope
@@ -225,11 +225,8 @@ class _Run:
             return Vector([self._scalar(np.float64(value)) for _ in range(self._dim)])
 
         s = self._setting
-        known = {"T": s.temperature, "D": s.friction}
         carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
-        bound = bind(
-            self._scheme, carrier, {name: known[name] for name in self._scheme.parameters}, dim=self._dim
-        )
+        bound = bind(self._scheme, carrier, parameters_of(s), dim=self._dim)
         slope = _Slope(s.curvature)
         with np.errstate(all="ignore"):
             start = bound.start(self._state, h=step, grad=slope, draw=draw)

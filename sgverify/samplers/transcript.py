@@ -20,7 +20,7 @@ from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.watching import Watch
 from sgverify.schemes import Scheme
-from sgverify.schemes.binding import in_order
+from sgverify.schemes.binding import in_order, parameters_of
 from sgverify.targets import Target
 
 BLOCK = 7
@@ -111,8 +111,7 @@ def first_mismatch(
     """
     ensemble = Ensemble(scheme, target, transcript.rows, settings, tape=False)
     clock, dtype = Clock(), ensemble.dtype
-    known = {"D": settings.friction, "T": settings.temperature}
-    bound = bind_numbers(scheme, known, target.dim, clock, settings.metric)
+    bound = bind_numbers(scheme, parameters_of(settings), target.dim, clock, settings.metric)
     before = [torch.from_numpy(transcript.states[name]).to(dtype) for name in scheme.state]
     drawn = torch.from_numpy(transcript.draws).to(dtype)
     with one_thread(), torch.no_grad():

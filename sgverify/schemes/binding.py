@@ -101,6 +101,11 @@ def bind(
     return Bound(definition, carrier, {**given, "dim": dim, "metric": metric})
 
 
+def parameters_of(settings: Any) -> dict[str, Any]:
+    """T and D, the parameters of a dynamics, of whatever has a temperature and a friction."""
+    return {"T": settings.temperature, "D": settings.friction}
+
+
 def in_order(draws: Iterable[Any]) -> Draw:
     """Draws that are known beforehand, one after the other, whatever law is asked for."""
     left = iter(draws)

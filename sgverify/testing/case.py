@@ -15,7 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
-from sgverify.schemes.binding import Carrier, bind
+from sgverify.schemes.binding import Carrier, bind, parameters_of
 from sgverify.schemes.slope import Slope
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
@@ -53,9 +53,8 @@ class Case:
 
     @property
     def parameters(self) -> dict[str, Fraction]:
-        """h and the parameters that the scheme asks for, as exact numbers."""
-        known = {"D": self.friction, "T": self.temperature}
-        return {name: Fraction(exact(known[name])) for name in self.scheme.parameters}  # type: ignore[arg-type]
+        """T and D as exact numbers."""
+        return {name: Fraction(exact(value)) for name, value in parameters_of(self).items()}  # type: ignore[arg-type]
 
     def minibatch_noise(self, number: int) -> list[Fraction]:
         """The gradient estimate on a minibatch less the full gradient, exactly; it does not depend on theta."""

@@ -20,6 +20,7 @@ from sgverify.exact.affine.gradient_noise import GradientNoise
 from sgverify.exact.chain import AffineChain, Problem, ProblemAt, Quadratic
 from sgverify.exact.tensor import push
 from sgverify.schemes import Scheme, exact
+from sgverify.schemes.binding import parameters_of
 from sgverify.targets import Observable, Target
 
 StepSize = Callable[[], arb]
@@ -53,7 +54,7 @@ class Model:
     @property
     def parameters(self) -> dict[str, Fraction]:
         """The dynamics' parameters by the names that definitions use."""
-        return {"T": self.temperature, "D": self.friction}
+        return parameters_of(self)
 
     @property
     def size(self) -> int:

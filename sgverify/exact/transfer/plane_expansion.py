@@ -26,6 +26,7 @@ from sgverify.exact.series.transition import transition_of
 from sgverify.exact.transfer.plane_poisson import PoissonPlane
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
+from sgverify.schemes.binding import parameters_of
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -215,7 +216,7 @@ def _meaning(position: int, ring: Ring, plane: PoissonPlane) -> Any:
         family, _, (order,) = ring.jets[position]
         if family == "U":
             return plane.potential[order]
-    return _constant(position, ring, {"D": plane.friction, "T": plane.temperature})
+    return _constant(position, ring, parameters_of(plane))
 
 
 def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:

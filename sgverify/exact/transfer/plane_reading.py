@@ -14,7 +14,7 @@ from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
-from sgverify.schemes.binding import Carrier, Draw, bind
+from sgverify.schemes.binding import Carrier, Draw, bind, parameters_of
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.slope import FullSlope
@@ -59,7 +59,7 @@ class PlaneReading:
         return [self._move(letter.flow, t=time) for letter, time in flows]
 
     def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:
-        bound = bind(self.scheme, ON_PLANE, {"D": self.friction, "T": self.temperature}, dim=1)
+        bound = bind(self.scheme, ON_PLANE, parameters_of(self), dim=1)
 
         def move(theta: np.ndarray, p: np.ndarray) -> Images:
             with np.errstate(over="ignore", invalid="ignore"):

@@ -11,7 +11,7 @@ from sgverify.samplers.binding import bind_numbers
 from sgverify.samplers.constants import Clock
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator, MinibatchEstimator
-from sgverify.schemes.binding import in_order
+from sgverify.schemes.binding import in_order, parameters_of
 from sgverify.testing.case import Case
 
 
@@ -19,7 +19,7 @@ def torch_step(
     case: Case, *, dtype: torch.dtype = torch.float64, hoist: bool = True
 ) -> dict[str, Sequence[float]]:
     """The state after the step, as floats; `hoist=False` visits the data by autograd at every gradient."""
-    bound = bind_numbers(case.scheme, {"D": case.friction, "T": case.temperature}, case.target.dim, Clock())
+    bound = bind_numbers(case.scheme, parameters_of(case), case.target.dim, Clock())
     estimator = _estimator(case, Potential(case.target, dtype=dtype, device="cpu", hoist=hoist), dtype)
     with torch.no_grad():
         values = bound.step(
