@@ -21,6 +21,7 @@ from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.minibatches import Minibatches
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.variates import normals
+from sgverify.schemes.slope import Slope
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Estimator:
 
     def of_step(self, step: int) -> Gradient:
         """The ingredient `grad` of one step of the block."""
-        return Gradient(_Asked(self, step))
+        return Gradient(self, step)
 
 
 class MinibatchEstimator(Estimator):
@@ -247,55 +248,26 @@ class AdditiveEstimator(Estimator):
         return self.potential.full(theta) + self._drawn[step * self._per_step + evaluation].to(theta.dtype)
 
 
-class Gradient:
-    """The ingredient `grad` of one step: call it for the gradient on its minibatch, `fresh()` for another one."""
-
-    __slots__ = ("_asked", "_minibatch")
-
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        self._minibatch = -1
-
-    def __call__(self, theta: Chains) -> Chains:
-        """The gradient estimate at theta. Shape (S, C, d) -> (S, C, d)."""
-        asked, minibatch = self._asked, self._number()
-        asked.evaluations += 1
-        value = asked.estimator.evaluate(theta.tensor, asked.step, minibatch, asked.evaluations - 1)
-        return Chains(value)
-
-    def prior(self, theta: Chains) -> Chains:
-        """The prior's part of the gradient. Shape (S, C, d) -> (S, C, d)."""
-        return Chains(self._asked.estimator.prior(theta.tensor))
-
-    def likelihood(self, theta: Chains) -> Chains:
-        """The rest of the gradient estimate: the likelihood's, with all noise. Shape (S, C, d) -> (S, C, d)."""
-        return self(theta) - self.prior(theta)
-
-    def hessian(self, theta: Chains, vector: Chains) -> Chains:
-        """The Hessian on the minibatch, times a vector. Shapes (S, C, d), (S, C, d) -> (S, C, d)."""
-        place, along = torch.broadcast_tensors(theta.tensor, vector.tensor)
-        return Chains(self._asked.estimator.hessian(place, along, self._asked.step, self._number()))
-
-    def _number(self) -> int:
-        # Numbered when first asked, so that a minibatch that is named and never used is not drawn.
-        if self._minibatch < 0:
-            self._minibatch = self._asked.minibatches
-            self._asked.minibatches += 1
-        return self._minibatch
-
-    def fresh(self) -> Gradient:
-        """The gradient on another minibatch of the same step."""
-        return Gradient(self._asked)
-
-
-class _Asked:
-    """How many minibatches and evaluations a step has asked for so far."""
-
-    __slots__ = ("estimator", "evaluations", "minibatches", "step")
+class Gradient(Slope):
+    """The ingredient `grad` of one step of the block: the estimator on values (S, C, d)."""
 
     def __init__(self, estimator: Estimator, step: int) -> None:
-        self.estimator, self.step = estimator, step
-        self.minibatches = self.evaluations = 0
+        super().__init__()
+        self._estimator, self._step = estimator, step
+
+    def evaluate(self, place: Chains, minibatch: int) -> Chains:
+        """See `Slope.evaluate`."""
+        evaluation = self.asked.evaluations - 1
+        return Chains(self._estimator.evaluate(place.tensor, self._step, minibatch, evaluation))
+
+    def prior(self, place: Chains) -> Chains:
+        """See `Slope.prior`."""
+        return Chains(self._estimator.prior(place.tensor))
+
+    def hessian(self, place: Chains, vector: Chains) -> Chains:
+        """See `Slope.hessian`."""
+        at, along = torch.broadcast_tensors(place.tensor, vector.tensor)
+        return Chains(self._estimator.hessian(at, along, self._step, self.minibatch()))
 
 
 def _root(covariance: Any, dim: int) -> np.ndarray:
