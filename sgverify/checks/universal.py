@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.noise_defect import noise_defect
+from sgverify.exact.series.noise_terms import noise_defect
 
 
 def universal_defect(subject: Subject) -> bool:

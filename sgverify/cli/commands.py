@@ -6,16 +6,20 @@ of the command that needs it: `--help`, `--version`, a wrong call and `list` do 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
-from sgverify.cli.minimising import show_minimal
-from sgverify.cli.plotting import check_plot, plot
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
+
+if TYPE_CHECKING:
+    from sgverify.checks import Subject
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
 SET = click.option(
@@ -243,3 +247,44 @@ def _ids(text: str | None) -> list[str]:
             f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
         )
     return ids
+
+
+def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
+    """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
+    from sgverify.configuration import tree_of
+    from sgverify.testing.minimising import minimise_violation, violation
+
+    first = violation(evidence)
+    if first is None:
+        click.echo("nothing to minimise: nothing violates", err=True)
+        return
+    found = minimise_violation(subject, first)
+    if not found.judgements and not tree_of(found.configuration):
+        click.echo(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
+        return
+    click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)
+
+
+def check_plot(path: str | None) -> None:
+    """Meet a picture that cannot be written before the work is done; raises `ConfigurationError`."""
+    if path is None:
+        return
+    from sgverify.report.rate_plot import check_plot_path
+
+    check_plot_path(path)
+    output.check_writable(path, "--plot")
+
+
+def plot(evidence: Sequence[Evidence], path: str | None) -> None:
+    """Draw one rate of the evidence, what violates before the rest, and say on stderr which."""
+    if path is None:
+        return
+    from sgverify.report.rate_plot import has_rate, write_rate
+
+    ranked = sorted(evidence, key=lambda item: (item.verdict != "violates", item.refuted))
+    drawn = next(filter(has_rate, ranked), None)
+    if drawn is None:
+        click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
+        return
+    write_rate(drawn, path)
+    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.verdict}: {path}", err=True)

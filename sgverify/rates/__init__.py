@@ -1,25 +1,25 @@
 """From expansions, or from sampled points, to an exponent and a verdict."""
 
-from sgverify.rates.asymptotics import (
+from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
+from sgverify.rates.fit import Fit, fit_terms
+from sgverify.rates.length import decide_length_bias, decide_length_mse
+from sgverify.rates.level import Share, chance_of_any
+from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
+from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
+from sgverify.rates.regression import Regression, regress, regress_exact
+from sgverify.rates.sample import Sample
+from sgverify.rates.trial import Ratio, Term, fieller
+from sgverify.rates.verdict import (
+    Judgement,
     Rate,
     decreasing_bias,
     decreasing_mse,
     horizon_bias,
     horizon_mse,
+    judge_length_rate,
+    judge_step_rate,
     leading_power,
 )
-from sgverify.rates.decision import Decision, decide_order, decide_terms
-from sgverify.rates.fit import Fit, fit_terms
-from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.level import Share, chance_of_any
-from sgverify.rates.looks import decide_in_looks
-from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
-from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
-from sgverify.rates.regression import Regression, regress, regress_exact
-from sgverify.rates.sample import Sample
-from sgverify.rates.share import Ratio, fieller
-from sgverify.rates.trial import Term
-from sgverify.rates.verdict import Judgement, judge_length_rate, judge_step_rate
 
 __all__ = [
     "Decision",

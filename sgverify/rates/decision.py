@@ -7,8 +7,9 @@ logarithm: signs are kept, and a share has an exact confidence set where a slope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,35 @@ def _judge(trials: Sequence[Trial], margin: float) -> tuple[str, list[Trial]]:
     if all(trial.verdict(margin) == "conforms" for trial in trials):
         return "conforms", list(trials)
     return "inconclusive", list(trials)
+
+
+def decide_in_looks(
+    draw: Callable[[int], Sample],
+    looks: Sequence[int],
+    decide: Callable[[Sample, float], Decision],
+    *,
+    level: float,
+) -> Decision:
+    """Ask for looks[0] chains, then looks[1], ... until the verdict is not `inconclusive`.
+
+    `draw(chains)` returns a sample of that many chains in all, old ones kept or not; `decide(sample, level)` judges
+    it. Each look gets level / len(looks): by Bonferroni's inequality the chance of a false verdict at any of them is
+    below `level`, however the looks depend on one another.
+
+    Raises `UserError` unless the looks are growing numbers of chains.
+    """
+    if not looks or any(later <= earlier for earlier, later in itertools.pairwise(looks)):
+        raise UserError(f"looks={list(looks)}: expected growing numbers of chains, e.g. [256, 1024, 4096]")
+    for chains in looks:
+        decision = decide(draw(chains), level / len(looks))
+        if decision.verdict != "inconclusive":
+            break
+    return replace(
+        decision,
+        certificate={
+            **decision.certificate,
+            "looks": list(looks),
+            "last_look": chains,
+            "level_of_all_looks": level,
+        },
+    )

@@ -10,7 +10,7 @@ import torch
 from scipy import special, stats
 
 from sgverify import torch_step
-from sgverify.checks.expectation import OverDraws
+from sgverify.checks.step_rows import OverDraws
 from sgverify.exact.cubature import cubature
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError
 from sgverify.schemes import langevin

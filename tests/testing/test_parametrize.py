@@ -12,8 +12,7 @@ from sgverify import torch_step
 from sgverify.errors import UserError
 from sgverify.schemes import find_scheme, langevin
 from sgverify.testing import parametrize_with_checks
-from sgverify.testing.arguments import labels_of
-from sgverify.testing.parametrize import SchemeCheck, Suite
+from sgverify.testing.parametrize import SchemeCheck, Suite, labels_of
 
 
 @parametrize_with_checks([find_scheme("sghmc-baoab"), "sgld-euler"], config={"steps": 50, "chains": 32})

@@ -17,7 +17,7 @@ from sgverify.checks.questions import make_subject
 from sgverify.claims import Claim, claims
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
-from sgverify.exact.series.noise_defect import noise_defect
+from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes import kinetic
 
 SCHEME = "sghmc-aboba"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sgverify.checks.exact_rung import exact_answers
 from sgverify.checks.questions import make_subject
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.equal_cost_race import COST, GRADIENTS, Race, power
 from sgverify.checks.studies.equal_cost_search import LIMIT, Best, Runner
 from sgverify.checks.suites import SCHEMES
 from sgverify.configuration import load_configuration
@@ -22,6 +22,10 @@ FRICTION = max(settings.FRICTIONS)
 
 TIE = 1e-3
 """Schemes whose errors differ by less, relatively, win together."""
+
+COST = "gradients of single data"
+
+GRADIENTS = {"full": "full gradients", "iid": f"minibatches of {settings.BATCH}"}
 
 
 @dataclass(frozen=True)
@@ -274,3 +278,35 @@ def _result(ranking: Sequence[tuple[str, Best]]) -> tuple[str, float, float, str
     behind = ranking[len(tied) :]
     second = f"{behind[0][0]}: {behind[0][1].rmse / first.rmse:.3g}" if behind else ""
     return " = ".join(tied), first.rmse, first.step, second
+
+
+@dataclass(frozen=True)
+class Race:
+    """Every scheme at its best step size under one gradient estimator."""
+
+    kind: str
+    budgets: tuple[int, ...]
+    runners: dict[str, Runner]
+
+    @cached_property
+    def best(self) -> dict[str, list[Best | None]]:
+        """What each scheme reaches at each budget."""
+        return {name: runner.best(self.budgets) for name, runner in self.runners.items()}
+
+    def ranking(self, budget: int) -> list[tuple[str, Best]]:
+        """The schemes that can pay for a step, best first."""
+        place = self.budgets.index(budget)
+        found = [(name, best[place]) for name, best in self.best.items()]
+        paid = [(name, best) for name, best in found if best is not None]
+        return sorted(paid, key=lambda pair: pair[1].rmse)
+
+    @property
+    def middle(self) -> int:
+        """The budget at which errors are shown against the step size."""
+        return self.budgets[len(self.budgets) // 2]
+
+
+def power(budget: int) -> str:
+    """A budget as a reader writes it: 1e6."""
+    exponent = math.log10(budget)
+    return f"1e{exponent:.0f}" if exponent == round(exponent) else f"{budget:.3g}"

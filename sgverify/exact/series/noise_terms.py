@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sgverify.exact.series.averaging import Moments, average
-from sgverify.exact.series.local_order import expand_step
+from sgverify.exact.series.averaging import Moments, average, print_moments
+from sgverify.exact.series.local_order import defect_text, expand_step
+from sgverify.exact.series.operators import compose, difference, generator_of, ring_of
+from sgverify.exact.series.orders import Defect
 from sgverify.exact.series.printing import print_operator
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.symbols import Operator, operator_of
-from sgverify.schemes import Scheme
+from sgverify.schemes import Dynamics, Scheme
 
 _ALONE = re.compile(r"\[(-?)(\d+)(?:/(\d+))?\] ([^+]+)")
 
@@ -106,3 +108,28 @@ def _name(family: Sequence[tuple[int, ...]]) -> str:
         return "V" if order == 2 else f"E g^{order}"
     primes = Counter("g" + "'" * (index[0] - 1) for index in family)
     return f"E[{' '.join(name if times == 1 else f'({name})^{times}' for name, times in primes.items())}]"
+
+
+def noise_defect(dynamics: Dynamics, dim: int) -> Defect | None:
+    """(h^2/2) (E L_l^2 - L^2): what the average over minibatches of exp(h L_l) differs by from exp(h L).
+
+    If P_h = exp(h L_l) + O(h^3) given the minibatch, then its average has exactly this defect at h^2, whatever
+    the scheme: the step of chen2015 appendix D that replaces psi by L_l^(K-1) psi loses it.
+    """
+    ring = ring_of(
+        dynamics,
+        dim,
+        depth=4,
+        cap=5,
+    )
+    generator = generator_of(dynamics, ring)
+    squared = {a: c * ring.constant(Fraction(1, 2)) for a, c in compose(generator, generator, ring).items()}
+    parts = average(squared, ring)
+    plain = difference(parts.pop((), {}), squared, ring)
+    assert not plain, "the part without noise is L^2 itself"
+    texts = []
+    for moments, part in sorted(parts.items()):
+        reduced = difference(part, {}, ring)
+        if reduced:
+            texts.append(f"{print_moments(moments, dim)} * ( {defect_text(reduced, ring, Fraction(2))} )")
+    return Defect(Fraction(2), " + ".join(texts), noise_alone=True) if texts else None

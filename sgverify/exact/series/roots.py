@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.schemes import Surd
-from sgverify.schemes.algebraic import Algebraic, radical
-from sgverify.schemes.monomials import Generator, Monomial
+from sgverify.schemes.algebraic import Algebraic, Generator, Monomial, radical
 from sgverify.schemes.real_root import Root
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.whole_numbers import prime_powers

@@ -10,8 +10,7 @@ import numpy as np
 from sgverify.rates.calibration.counting import Verdict
 from sgverify.rates.calibration.noise import draw_chains
 from sgverify.rates.calibration.truths import Truth
-from sgverify.rates.decision import Decision, decide_order
-from sgverify.rates.looks import decide_in_looks
+from sgverify.rates.decision import Decision, decide_in_looks, decide_order
 from sgverify.rates.sample import Floats, Sample
 
 STEPS = 5

@@ -15,7 +15,7 @@ from sgverify.checks.question import Question
 from sgverify.checks.questions import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.samplers.intercepted.first_call import first_call
+from sgverify.samplers.intercepted.real_calls import first_call
 from sgverify.schemes import langevin
 
 SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
@@ -107,7 +107,7 @@ def test_a_cache_of_constants_is_let_pass():
 
 def test_a_copy_that_ends_or_hangs_is_not_waited_for_and_says_nothing(monkeypatch):
     here, ones = os.getpid(), (torch.ones(1),)
-    monkeypatch.setattr("sgverify.samplers.intercepted.first_call.PATIENCE", 0.2)
+    monkeypatch.setattr("sgverify.samplers.intercepted.real_calls.PATIENCE", 0.2)
 
     def ends():
         return ones if os.getpid() == here else os._exit(3)
