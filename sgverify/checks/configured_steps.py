@@ -74,7 +74,7 @@ def steps_of_runs(subject: Subject) -> list[float]:
 @remembered
 def turns_of(subject: Subject) -> list[float]:
     """The step sizes at which the definition turns into another function of h, at the configured parameters."""
-    given = {name: float(subject.model_parameters[name]) for name in subject.scheme.parameters}
+    given = {name: subject.configuration.parameters[name] for name in subject.scheme.parameters}
     try:
         return switches(subject.scheme, given, subject.target.dim)
     except ZeroDivisionError:

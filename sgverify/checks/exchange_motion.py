@@ -27,7 +27,7 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
             [drawn[k] for drawn in step.draws],
             h=float(h[k]),
             gradient=felt,
-            parameters={"T": float(T), "D": subject.configuration.friction},
+            parameters={**subject.configuration.parameters, "T": float(T)},
             dim=subject.target.dim,
             metric=subject.metric,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -41,25 +41,17 @@ def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int 
     return Slope(subject.target, dtype=dtype, minibatches=batches, choice=choice)
 
 
-def numbers_of(subject: Subject) -> dict[str, float]:
-    """T and D by the names that steps use."""
-    c = subject.configuration
-    known = {"T": c.temperature, "D": c.friction}
-    return {name: known[name] for name in subject.scheme.parameters}
-
-
 def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> BlackBox:
     """The torch step of a subject, bound to its target."""
-    assert isinstance(subject.scheme, TorchStep)
-    slope = slope_of(subject, dtype=dtype, seed=seed)
-    return BlackBox(subject.scheme, slope, subject.target.dim, numbers_of(subject), dtype)
+    step, slope = cast(TorchStep, subject.scheme), slope_of(subject, dtype=dtype, seed=seed)
+    return BlackBox(step, slope, subject.target.dim, _parameters(subject), dtype)
 
 
 def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> PlainStep:
     """The definition of a subject on tensors, bound to its target."""
     slope = slope_of(subject, dtype=dtype, seed=seed)
     return PlainStep(
-        subject.scheme, slope, subject.target.dim, numbers_of(subject), subject.configuration.metric
+        subject.scheme, slope, subject.target.dim, _parameters(subject), subject.configuration.metric
     )
 
 
@@ -68,7 +60,7 @@ def taker(
 ) -> tuple[Callable[..., Sequence[Tensor]], Callable[[Sequence[Tensor]], int]]:
     """`take(state, draws, h)`, and how many numbers a step draws from a state; minibatches by the configuration's seed."""
     seed = run_seed(subject, "minibatches")
-    if not isinstance(subject.scheme, TorchStep):
+    if not subject.black_box:
         plain = plain_step(subject, dtype=dtype, seed=seed)
         return plain.run, lambda state: plain.numbers
     box = black_box(subject, dtype=dtype, seed=seed)
@@ -89,8 +81,6 @@ def states_of(
     centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
     spread = torch.tensor(subject.target.spread_float64(c.temperature), dtype=torch.float64)
     dim = subject.target.dim
-    chains = isinstance(scheme, TorchStep) and scheme.chains
-    front = (1,) if chains else () if isinstance(scheme, TorchStep) else (1, 1)
     found = []
     for _ in range(count):
         values = []
@@ -98,12 +88,12 @@ def states_of(
             z = torch.randn(dim if shape == VECTOR else 1, generator=random, dtype=torch.float64)
             if shape != VECTOR:
                 value = c.friction * (1 + z / 4)
-                value = value.reshape(()) if isinstance(scheme, TorchStep) and not chains else value
+                value = value if subject.front else value.reshape(())
             elif name == "p":
                 value = c.temperature**0.5 * z
             else:
                 value = centre + spread * z
-            values.append(value.reshape((*front, *value.shape)).to(dtype))
+            values.append(value.reshape((*subject.front, *value.shape)).to(dtype))
         found.append(tuple(values))
     return found
 
@@ -113,13 +103,16 @@ def questions_of(
 ) -> list[Question]:
     """As many states, each with draws of its own; every other one at half the step size."""
     random = torch.Generator().manual_seed(run_seed(subject, "draws"))
-    chains = isinstance(subject.scheme, TorchStep) and subject.scheme.chains
-    front = (1,) if chains else () if isinstance(subject.scheme, TorchStep) else (1, 1)
     return [
         Question(
             state,
-            torch.randn((*front, numbers), generator=random, dtype=torch.float64),
+            torch.randn((*subject.front, numbers), generator=random, dtype=torch.float64),
             subject.step / (1 + k % 2),
         )
         for k, state in enumerate(states_of(subject, count, dtype=dtype))
     ]
+
+
+def _parameters(subject: Subject) -> dict[str, float]:
+    """Those of T and D that the step asks for."""
+    return {name: subject.configuration.parameters[name] for name in subject.scheme.parameters}

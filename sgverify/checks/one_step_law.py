@@ -180,7 +180,7 @@ def _definition(
             clip=c.gradient.clip,
             centre=subject.target.location_float64(1.0) if c.gradient.estimator.centred else None,
         ),
-        parameters={"T": c.temperature, "D": c.friction},
+        parameters=c.parameters,
         dim=subject.target.dim,
         metric=subject.metric,
         constants=constants,

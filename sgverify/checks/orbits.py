@@ -8,7 +8,6 @@ import numpy as np
 
 from sgverify.exact.escape import Move, Orbits, Origin, followed_orbits, step_of_many
 from sgverify.schemes.abstract_value import VECTOR
-from sgverify.schemes.torch_step import TorchStep
 
 if TYPE_CHECKING:
     from sgverify.checks.subject import Subject
@@ -23,7 +22,7 @@ def orbits_of(subject: Subject) -> Orbits | str:
     """What comes of starts far out in each state variable; or why none was followed. Raises what the step itself raises."""
     if subject.scheme.dynamics.positive:
         return "no start was followed: the chain lives on theta > 0 alone"
-    if isinstance(subject.scheme, TorchStep):
+    if subject.black_box:
         return "no start was followed: one step is torch code"
     if subject.affine:
         return AFFINE
@@ -53,7 +52,7 @@ def _origin(subject: Subject) -> Origin:
 
 
 def _step(subject: Subject) -> tuple[Move, Move]:
-    given = {name: float(value) for name, value in subject.model_parameters.items()}
+    given = subject.configuration.parameters
     known = {name: given[name] for name in subject.scheme.dynamics.parameters}
     clip = subject.configuration.gradient.clip
     return step_of_many(subject.scheme, subject.felt, known, subject.metric, subject.scale, clip)

@@ -25,7 +25,6 @@ from sgverify.samplers.intercepted.handed_on import loop_faults
 from sgverify.samplers.intercepted.purity import Purity, judge_purity
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise, left_behind, stale_noise
 from sgverify.samplers.run import Ensemble
-from sgverify.schemes.torch_step import TorchStep
 
 QUESTIONS = 3
 """States that are asked from; two chains that meet, and one more at the first one's step size."""
@@ -122,7 +121,7 @@ def _evidence(
 def functions_of(subject: Subject) -> list[Any]:
     """The user's code that a step runs: the function, or the letters of a word."""
     scheme = subject.scheme
-    if isinstance(scheme, TorchStep):
+    if subject.black_box:
         return [scheme.function]
     letters = (
         [] if scheme.word is None else [letter.function for letter in scheme.word.alphabet.letters.values()]
@@ -212,9 +211,7 @@ def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgem
 
 
 def noise_faults(subject: Subject) -> list[str]:
-    """What speaks against noise that is new at each step; empty for a definition."""
-    if not isinstance(subject.scheme, TorchStep):
-        return []
+    """What speaks against noise that is new at each step of torch code."""
     box = black_box(subject, seed=run_seed(subject, "minibatches"))
     state = states_of(subject, 1)[0]
     box.make_debut(state, subject.step)

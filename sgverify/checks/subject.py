@@ -74,6 +74,11 @@ class Subject:
         return None
 
     @property
+    def front(self) -> tuple[int, ...]:
+        """What stands before the coordinates of one state in the shapes that its step takes: rows and chains."""
+        return 1, 1
+
+    @property
     def parts(self) -> tuple[Subject, ...]:
         """The subjects that are judged with this one: itself, and of a composite its scheme too."""
         return (self,)
@@ -144,8 +149,7 @@ class Subject:
     @property
     def model_parameters(self) -> dict[str, Fraction]:
         """T and D by the names that definitions use, exactly."""
-        c = self.configuration
-        return {"T": _rational(c.temperature), "D": _rational(c.friction)}
+        return {name: _rational(value) for name, value in self.configuration.parameters.items()}
 
     @cached_property
     def metric(self) -> CoordinateMetric | MatrixMetric:
@@ -233,7 +237,7 @@ class Subject:
                 pass
         step = typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
         if self.felt.quadratic and self.scheme.longest > 1 and "scalar" not in self.scheme.shapes.values():
-            given = {name: float(value) for name, value in self.model.parameters.items()}
+            given = self.configuration.parameters
             return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
         return step
 

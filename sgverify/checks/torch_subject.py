@@ -29,6 +29,11 @@ class TorchSubject(Subject):
 
     black_box: ClassVar[bool] = True
 
+    @property
+    def front(self) -> tuple[int, ...]:
+        """Chains, where the code takes many at once."""
+        return (1,) if self.scheme.chains else ()
+
     @cached_property
     def order(self) -> NotExpandableError:
         """There is no power series of torch code."""

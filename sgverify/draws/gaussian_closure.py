@@ -239,7 +239,7 @@ class GaussianClosure:
 
     def _read(self, step: float) -> Step:
         c = self.subject.configuration
-        given = {"T": exact(c.temperature), "D": exact(c.friction), "h": exact(step)}
+        given = {**self.subject.model_parameters, "h": exact(step)}
         wanted = {"h", *self.subject.scheme.parameters}
         return read_affine(
             self.subject.scheme,

@@ -11,7 +11,6 @@ from typing import Protocol
 import flint
 import numpy as np
 
-from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
 from sgverify.draws.gaussian_closure import GaussianClosure
@@ -168,7 +167,7 @@ def _ways(subject: Subject) -> Iterator[_Widths]:
 
 def _plain(subject: Subject) -> bool:
     """Whether chains move as the scheme alone does at the configured temperature, but for swaps."""
-    if not isinstance(subject, CompositeSubject):
+    if subject.composite is None:
         return True
     if not isinstance(subject.composite, ReplicaExchange):
         return False
