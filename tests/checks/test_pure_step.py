@@ -17,7 +17,7 @@ from sgverify.checks.pure_step import pauses, runs_apart
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.gradients import SnapshotEstimator
-from sgverify.schemes import NAMED, kinetic, langevin, thermostat
+from sgverify.schemes import kinetic, langevin, thermostat
 
 COUNTED = [0]
 RANDOM = np.random.default_rng(1)
@@ -136,7 +136,6 @@ def test_a_pure_step_passes_whatever_it_is_written_as():
 @pytest.mark.parametrize("reference", ["sgld-euler", "sghmc-aboba", "sgnht-aboba"])
 @pytest.mark.parametrize("gradient", [{"kind": "full"}, IID])
 def test_the_catalogue_is_pure(reference, gradient):
-    assert reference in NAMED or reference.startswith("sgnht")
     (found,) = verify(reference, SMALL, checks=["pure-step"], gradient=gradient)
     assert found.verdict == "conforms"
 

@@ -183,7 +183,7 @@ def nose_aboba(case: Case) -> list[Any]:
 
 def agree(name: str, step: Callable[[Case], list[Any]], dim: int) -> bool:
     """Whether both find nothing below h^3 and the same at h^3."""
-    thermostat = name.startswith("sgnht")
+    thermostat = "xi" in find_scheme(name).state
     case = Case(dim, seed=7 + dim)
     *below, leading = case.defect(step, thermostat)
     found = local_order(find_scheme(name), dim)
