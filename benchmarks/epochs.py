@@ -50,7 +50,7 @@ def _subject(kind: str, size: int) -> Subject:
 def _by_exchangeability(subject: Subject) -> list[float]:
     answers = EpochAnswers(subject.model)
     step = fixed_step(STEP)
-    return [answers.stationary_bias_at(step, k).value for k in range(1, answers.steps + 1)]
+    return [answers.stationary_bias(step, k).value for k in range(1, answers.steps + 1)]
 
 
 def _by_orders(subject: Subject, backward: bool) -> list[float]:

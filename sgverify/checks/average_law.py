@@ -17,7 +17,7 @@ from sgverify.checks.exact_rung import NoExactRung, exact_answers
 from sgverify.checks.schedule_steps import cycles_of, steps_over_cycles
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers, QuadraticAnswers
+from sgverify.exact.answers import Answers
 from sgverify.exact.ball import Certified, PrecisionLostError
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.plane_transient import PlaneTransient
@@ -134,7 +134,7 @@ def _affine(subject: Subject) -> AverageLaw:
         return _affine_law(subject, subject.scale, length, *_over_cycles(subject, answers, length))
     subject.check_stable([step], "schedule.step")
     bias, variance = answers.bias(fixed_step(step), length), None
-    if subject.model.size <= LARGEST and answers.has_mean_square_error:
+    if subject.model.size <= LARGEST and not answers.why_not("mean square error"):
         try:
             variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
         except PrecisionLostError:
@@ -168,10 +168,9 @@ def _affine_law(
 
 def _over_cycles(subject: Subject, answers: Answers, length: int) -> tuple[Certified, tuple[float, float]]:
     """sum h_l phi(X_l) / sum h_l over the sampling stages, by the engine of steps that change."""
-    if answers.why_no_decreasing_steps or not isinstance(answers, QuadraticAnswers):
-        raise NoExactRung(
-            f"no exact law of an average over cycles of steps: {answers.why_no_decreasing_steps}"
-        )
+    why = answers.why_not("weighted average")
+    if why:
+        raise NoExactRung(f"no exact law of an average over cycles of steps: {why}")
     subject.check_stable([subject.scale], "schedule.scale")
     steps, weights = steps_over_cycles(subject, length)
     bias = answers.weighted_bias(steps, weights)
@@ -188,7 +187,7 @@ def is_normal(subject: Subject) -> bool:
     if subject.configuration.gradient.estimator.draws_data:
         return False
     with flint.ctx.workprec(64):
-        return all(law.normal for law, _ in subject.model.sources(fixed_step(subject.step)())[1])
+        return all(law.normal for law, _ in subject.model.parts(fixed_step(subject.step)()).draws)
 
 
 def largest_kurtosis(degree: int) -> float:

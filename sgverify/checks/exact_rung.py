@@ -7,8 +7,7 @@ from typing import Any
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
-from sgverify.exact.answers import Answers, EpochAnswers, PeriodAnswers, answers_for, unreached
-from sgverify.exact.closure import ClosureAnswers
+from sgverify.exact.answers import Answers, answers_for, unreached
 
 
 class NoExactRung(Exception):
@@ -30,16 +29,16 @@ def exact_answers(subject: Subject) -> Answers:
     return answers_for(subject.model)
 
 
-def expansion_certificate(answers: Answers | ClosureAnswers) -> dict[str, Any]:
+def expansion_certificate(answers: Answers) -> dict[str, Any]:
     """The coefficients behind an exact verdict, as text."""
     bias = answers.expansion
     certificate: dict[str, Any] = {
         "stationary_bias": {f"h^{j}": text for j, text in enumerate(bias.texts)},
         "zeros_are": "proved in rational arithmetic" if bias.exact else "balls that contain 0",
-        "posterior_average": answers.truth if isinstance(answers, ClosureAnswers) else answers.model.truth,
+        "posterior_average": answers.truth,
     }
-    if isinstance(answers, EpochAnswers | PeriodAnswers):
-        ends = answers.expansion_at_epoch_ends
+    if answers.steps is not None:
+        ends = answers.expansion_at(answers.steps)
         certificate["steps_per_epoch"] = answers.steps
         certificate["stationary_bias_at_epoch_ends"] = {f"h^{j}": text for j, text in enumerate(ends.texts)}
     return certificate

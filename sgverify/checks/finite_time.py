@@ -25,8 +25,7 @@ from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.answers import Answers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.ball import Certified
-from sgverify.exact.closure import ClosureAnswers
-from sgverify.exact.mirrored_mse import MOST_BLOCKS
+from sgverify.exact.varying import power_steps
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 
 LENGTHS = [10**k for k in range(2, 11)]
@@ -62,8 +61,9 @@ def _check(question: Question) -> Evidence:
     prediction = question.prediction
     try:
         answers = answers_with_closure(subject, quantity)
-        if quantity != "bias" and not answers.has_mean_square_error:
-            raise NoExactRung(f"no exact mean square error: {_why_no_mse(subject)}")
+        why = None if quantity == "bias" else answers.why_not("mean square error")
+        if why:
+            raise NoExactRung(f"no exact mean square error: {why}")
         points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
     except NoExactRung as reason:
@@ -111,9 +111,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return sampled(question, f"{why}; {reason}")
 
 
-def _rate(
-    subject: Subject, answers: Answers | ClosureAnswers, quantity: str, schedule: str, alpha: Fraction
-) -> Rate:
+def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
     if subject.observable.degree == 0:
         return Rate(None)
     bias = answers.expansion.values
@@ -143,33 +141,12 @@ def _rate(
     )
 
 
-def _why_no_mse(subject: Subject) -> str:
-    if subject.noise.refresh is not None and subject.noise.multiplicative:
-        return "it is not reached where the noise depends on a snapshot"
-    if subject.noise.multiplicative:
-        if subject.noise.exchangeable:
-            return "under reshuffling it is not reached where the minibatch changes the Hessian"
-        return "one step multiplies too many Hessians of minibatches for their joint moments to be computed"
-    if subject.noise.symmetric:
-        return (
-            "where every minibatch comes back in a backward sweep it is reached in one dimension, with at most one variable "
-            f"more than theta and p, one minibatch in a step and at most {MOST_BLOCKS} in a sweep"
-        )
-    if subject.noise.exchangeable:
-        return "under reshuffling it is reached in one dimension, with at most one variable more than theta and p"
-    return (
-        f"the chain has {subject.model.size} coordinates, more than the exact rung's mean square errors reach"
-    )
-
-
 def _points(
-    subject: Subject, answers: Answers | ClosureAnswers, quantity: str, schedule: str, alpha: Fraction
+    subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction
 ) -> Sequence[Point]:
     """The exact values behind the rate; for consistency those of the bias."""
     lengths = subject.configuration.sweep.lengths
     if schedule == "power":
-        if isinstance(answers, ClosureAnswers):
-            return []
         return power_points(subject, answers, quantity, alpha, lengths)
     lengths = lengths or LENGTHS
     if schedule == "fixed":
@@ -183,11 +160,7 @@ def _points(
             sorted(set(steps), reverse=True),
             "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha",
         )
-    values = (
-        answers.bias
-        if isinstance(answers, ClosureAnswers) or quantity != "mse"
-        else answers.mean_square_error
-    )
+    values = answers.mean_square_error if quantity == "mse" else answers.bias
     points = []
     for step, size, length in zip(steps, sizes, lengths, strict=True):
         found = as_run(partial(_of_length, values, length), step, size)
@@ -201,7 +174,7 @@ def _of_length(values: Callable[[StepSize, int], Certified], length: int, size: 
 
 def _certificate(
     subject: Subject,
-    answers: Answers | ClosureAnswers,
+    answers: Answers,
     schedule: str,
     alpha: Fraction,
     found: Rate,
@@ -215,8 +188,9 @@ def _certificate(
         "alpha": alpha,
         "scale": subject.step if schedule == "fixed" else subject.scale,
     }
-    if schedule == "power" and answers.why_no_decreasing_steps:
-        certificate["no_points"] = answers.why_no_decreasing_steps
+    why_no_points = answers.why_not("weighted average")
+    if schedule == "power" and why_no_points:
+        certificate["no_points"] = why_no_points
     certificate["transient"] = {f"h^{j - 1}/L": text for j, text in enumerate(answers.transient.texts)}
     if not unbiased(subject):
         certificate["gradient_bias"] = mean_error(subject)
@@ -240,7 +214,7 @@ def power_points(
     They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
     Claims that ask the same question share the values.
     """
-    if answers.why_no_decreasing_steps:
+    if answers.why_not("weighted average"):
         return []
     lengths = lengths or DECREASING_LENGTHS
     if max(lengths) > LONGEST:
@@ -254,7 +228,7 @@ def power_points(
 @remembered
 def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
     answers = exact_answers(subject)
-    values = answers.decreasing_mean_square_error if squared else answers.decreasing_bias
-    found = values(subject.scale, float(alpha), length)
+    values = answers.weighted_mean_square_error if squared else answers.weighted_bias
+    found = values(power_steps(subject.scale, float(alpha), length))
     step = subject.scale * float(length) ** -float(alpha)
     return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)

@@ -18,7 +18,7 @@ from sgverify.exact.closure.moments import Monomial
 from sgverify.schemes import exact
 
 
-def answers_with_closure(subject: Subject, quantity: str) -> Answers | ClosureAnswers:
+def answers_with_closure(subject: Subject, quantity: str) -> Answers:
     """The exact answers, else for a bias those of closed moments; raises `NoExactRung` with the reasons of both."""
     try:
         return exact_answers(subject)
@@ -42,9 +42,9 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)
 
 
-def closure_certificate(answers: Answers | ClosureAnswers) -> dict[str, Any]:
+def closure_certificate(answers: Answers) -> dict[str, Any]:
     """The moments that close."""
-    return {"closed_moments": answers.moments.texts()} if isinstance(answers, ClosureAnswers) else {}
+    return {"closed_moments": answers.closed.texts()} if isinstance(answers, ClosureAnswers) else {}
 
 
 class _Start:

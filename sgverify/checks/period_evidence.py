@@ -18,14 +18,7 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.gradient_noise import GradientNoise, gradient_noise
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import (
-    Answers,
-    EpochAnswers,
-    PeriodAnswers,
-    SnapshotAnswers,
-    answers_for,
-    unreached,
-)
+from sgverify.exact.answers import Answers, MomentAnswers, answers_for, unreached
 from sgverify.exact.ball import PrecisionLostError
 from sgverify.rates import leading_power
 
@@ -45,7 +38,7 @@ def shown_positions(steps: int) -> list[int]:
 
 def period_certificate(subject: Subject, answers: Answers, steps: Sequence[float]) -> dict[str, Any]:
     """The bias by position, as expansions and at the largest and smallest of `steps`, and the crossover."""
-    if not isinstance(answers, EpochAnswers | PeriodAnswers):
+    if answers.steps is None:
         return {}
     positions = shown_positions(answers.steps)
     certificate: dict[str, Any] = {
@@ -62,14 +55,14 @@ def period_certificate(subject: Subject, answers: Answers, steps: Sequence[float
     return certificate if crossover is None else {**certificate, "crossover": crossover}
 
 
-def _value(answers: EpochAnswers | PeriodAnswers, step: float, position: int) -> dict[str, float]:
-    bias = answers.stationary_bias_at(fixed_step(step), position)
+def _value(answers: Answers, step: float, position: int) -> dict[str, float]:
+    bias = answers.stationary_bias(fixed_step(step), position)
     return {"value": bias.value, "error_bound": bias.error_bound}
 
 
-def _crossover(subject: Subject, answers: EpochAnswers | PeriodAnswers) -> dict[str, Any] | None:
+def _crossover(subject: Subject, answers: Answers) -> dict[str, Any] | None:
     """Where the share of the noise passes from h to h^q; None where fresh minibatches have no share in h."""
-    quiet = answers_for(replace(answers.model, noise=GradientNoise("full")))
+    quiet = answers_for(replace(subject.model, noise=GradientNoise("full")))
     fresh = _first_order_of_fresh(subject, answers)
     if fresh is None:
         return None
@@ -88,19 +81,20 @@ def _crossover(subject: Subject, answers: EpochAnswers | PeriodAnswers) -> dict[
         }
     return {
         "step": step,
-        "steps_per_period_times_step": answers.steps * step,
+        "steps_per_period_times_step": (answers.steps or 1) * step,
         "share_of_the_noise_above": f"{first:.6g} h",
         "share_of_the_noise_below": f"{shares[order]:.6g} h^{order}",
         "local_exponents": _exponents(answers, quiet, [step * 4.0**k for k in AROUND]),
     }
 
 
-def _first_order_of_fresh(subject: Subject, answers: EpochAnswers | PeriodAnswers) -> float | None:
+def _first_order_of_fresh(subject: Subject, answers: Answers) -> float | None:
     """b_1 of the bias with fresh minibatches, None where it is not reached; with a snapshot, where that is old."""
-    if isinstance(answers, SnapshotAnswers):
+    if subject.noise.refresh is not None:
+        assert isinstance(answers, MomentAnswers)
         return answers.first_order_of_old_snapshots
     table = subject.configuration.gradient.model_copy(update={"kind": "without-replacement"})
-    model = replace(answers.model, noise=gradient_noise(table, subject.felt))
+    model = replace(subject.model, noise=gradient_noise(table, subject.felt))
     return None if unreached(model) else answers_for(model).expansion.values[1]
 
 

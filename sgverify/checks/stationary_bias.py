@@ -21,7 +21,6 @@ from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import Answers
 from sgverify.exact.as_run import as_run
-from sgverify.exact.closure import ClosureAnswers
 from sgverify.exact.posterior import posterior_formula
 from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
@@ -72,10 +71,8 @@ def _settled(question: Question) -> Evidence:
         return question.unsettled(
             f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
         )
-    if isinstance(answers, ClosureAnswers):
-        certificate.update(closure_certificate(answers))
-    else:
-        certificate.update(period_certificate(subject, answers, steps))
+    certificate.update(closure_certificate(answers))
+    certificate.update(period_certificate(subject, answers, steps))
     certificate.update(noise_certificate(subject))
     if subject.target.dim == 1 and subject.target.quadratic:
         formula = posterior_formula(subject.target.name, subject.observable)
@@ -114,7 +111,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return sampled(question, f"{why}; {reason}")
 
 
-def stationary_rate(answers: Answers | ClosureAnswers, points: list[Point]) -> Rate | None:
+def stationary_rate(answers: Answers, points: list[Point]) -> Rate | None:
     """The leading power of the stationary bias; an exact zero needs the points to vanish too."""
     bias = answers.expansion
     q = leading_power(bias.values, [value == 0 for value in bias.values])
@@ -123,13 +120,13 @@ def stationary_rate(answers: Answers | ClosureAnswers, points: list[Point]) -> R
     return Rate(None) if all(point.value == 0 for point in points) else None
 
 
-def _point(answers: Answers | ClosureAnswers, step: float) -> Point:
+def _point(answers: Answers, step: float) -> Point:
     bias = as_run(answers.stationary_bias, step)
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 
 def _from_vanishing_steps(
-    question: Question, answers: Answers | ClosureAnswers, points: list[Point], why: str
+    question: Question, answers: Answers, points: list[Point], why: str
 ) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
     subject = question.subject

@@ -22,7 +22,7 @@ from sgverify.exact.affine.stability import (
     stability_limit,
     stability_of,
 )
-from sgverify.exact.multiplicative.stability import FOURTH, SECOND, MomentStability
+from sgverify.exact.recursion.stability import FOURTH, SECOND, MomentStability
 from sgverify.schemes import Scheme, exact
 
 LOST = 2.0**-40

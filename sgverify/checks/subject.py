@@ -22,11 +22,11 @@ from sgverify.errors import (
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
-from sgverify.exact.answers import LARGEST_MULTIPLICATIVE, LARGEST_WITH_SNAPSHOT
 from sgverify.exact.escape import Orbits
-from sgverify.exact.multiplicative.snapshot_stability import SnapshotStability
-from sgverify.exact.multiplicative.stability import SECOND, MomentStability
 from sgverify.exact.posterior import posterior_average
+from sgverify.exact.recursion.hessians import FreshHessians
+from sgverify.exact.recursion.snapshots import Snapshots
+from sgverify.exact.recursion.stability import SECOND, MomentStability
 from sgverify.exact.reference import Reference, reference_average
 from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved, prove_order
@@ -204,18 +204,10 @@ class Subject:
     def _moments(self) -> MomentStability | None:
         """The stability of second and fourth moments, where minibatches move the Hessian and it can be computed."""
         noise = self.noise
-        if noise.minibatch is None or self.model.size > LARGEST_MULTIPLICATIVE:
+        if noise.minibatch is None:
             return None
-        found: MomentStability
-        if noise.refresh is None:
-            independent = not noise.exchangeable
-            found = MomentStability(self.model.scheme, self.model.parameters, noise.minibatch, independent)
-        else:
-            if self.model.size + 2 * self.target.dim > LARGEST_WITH_SNAPSHOT:
-                return None
-            found = SnapshotStability(
-                self.read_scheme, self.model.parameters, noise.minibatch, refresh=noise.refresh
-            )
+        kind = FreshHessians if noise.refresh is None else Snapshots
+        found = MomentStability(kind(self.model), not noise.exchangeable)
         try:
             return found if found.reaches(SECOND) else None
         except NotAffineError:

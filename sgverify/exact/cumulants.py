@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from flint import arb
+
 MultiIndex = tuple[int, ...]
 
 
@@ -20,6 +22,29 @@ def multi_indices(dim: int, lowest: int, highest: int) -> list[MultiIndex]:
         for order in range(lowest, highest + 1)
         for slots in itertools.combinations_with_replacement(range(dim), order)
     ]
+
+
+def unit(size: int, *places: int) -> MultiIndex:
+    """The multi-index of the product of the variables at these places."""
+    return tuple(places.count(k) for k in range(size))
+
+
+def product(left: Mapping[MultiIndex, Any], right: Mapping[MultiIndex, Any]) -> dict[MultiIndex, Any]:
+    """The product of two polynomials, given by their coefficients."""
+    total: dict[MultiIndex, Any] = {}
+    for (a, x), (b, y) in itertools.product(left.items(), right.items()):
+        key = tuple(i + j for i, j in zip(a, b, strict=True))
+        total[key] = total[key] + x * y if key in total else x * y
+    return total
+
+
+def gaussian_moments(mean: Any, spread: Any | None, degree: int) -> list[Any]:
+    """E x^a of degree 0 to `degree` in balls, for N(mean, spread), a point where the covariance is None."""
+    n = mean.nrows()
+    cumulants = {unit(n, i): mean[i, 0] for i in range(n)}
+    if spread is not None:
+        cumulants |= {unit(n, i, j): spread[i, j] for i in range(n) for j in range(i, n)}
+    return list(moments_from_cumulants(cumulants, n, degree, one=arb(1)).values())
 
 
 def moments_from_cumulants(

@@ -26,6 +26,11 @@ from sgverify.exact.continuous import Matrix, require_decay, transposed
 from sgverify.exact.lyapunov_series import lyapunov_series
 from sgverify.exact.two_scales import TwoScaleExpansion, TwoScaleSeries
 
+ORDERS = 5
+"""Coefficients of the expansion at h = 0 that are computed: b_0, ..., b_4."""
+
+EXPANSION_BITS = 256
+
 Number = fmpq | arb
 
 
@@ -113,14 +118,7 @@ class SteadyExpansion:
     @cached_property
     def mean(self) -> list[Matrix]:
         """m_0, m_1, ...: n x 1."""
-        inverse = self.series.map[0].inv()
-        found: list[Matrix] = []
-        for k in range(self.series.orders):
-            right = self.series.shift[k]
-            for i in range(1, k + 1):
-                right = right + self.series.map[i] * found[k - i]
-            found.append(inverse * right * -1)
-        return found
+        return steady_means(self.series.map, self.series.shift)
 
     @cached_property
     def covariance(self) -> list[Matrix]:
@@ -143,20 +141,28 @@ class SteadyExpansion:
     @cached_property
     def poisson_linear(self) -> list[Matrix]:
         """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
-        maps = transposed(self.series.map)
-        inverse = maps[0].inv()
-        found: list[Matrix] = []
-        for k, right in enumerate(self.slope):
-            for i in range(1, k + 1):
-                right = right + maps[i] * found[k - i]
-            found.append(inverse * right * -1)
-        return found
+        return steady_means(transposed(self.series.map), self.slope)
 
     @cached_property
     def poisson_quadratic(self) -> list[Matrix]:
         """E_k with E = (1/h) sum_k E_k h^k solving E - M^T E M = A."""
         form = self.observable.quadratic
         return lyapunov_series(transposed(self.series.map), [form] + [form * 0] * (self.series.orders - 1))
+
+
+def steady_means(maps: Sequence[Matrix], shifts: Sequence[Matrix]) -> list[Matrix]:
+    """m_0, m_1, ... with (I - M) m = c, from the coefficients of h^1, h^2, ... of M = I + O(h) and c.
+
+    Raises `NotExpandableError` where the mean does not decay.
+    """
+    require_decay(maps[0])
+    inverse = maps[0].inv()
+    found: list[Matrix] = []
+    for k, right in enumerate(shifts):
+        for i in range(1, k + 1):
+            right = right + maps[i] * found[k - i]
+        found.append(inverse * right * -1)
+    return found
 
 
 def steady_expansion(

@@ -15,22 +15,10 @@ from flint import arb, fmpq, fmpq_mat
 
 from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.answers import (
-    EpochAnswers,
-    MultiplicativeAnswers,
-    PeriodAnswers,
-    QuadraticAnswers,
-    answers_for,
-    unreached,
-)
-from sgverify.exact.answers.coefficients import EXPANSION_BITS
+from sgverify.exact.answers import Answers, answers_for, unreached
 from sgverify.exact.ball import Certified, refine
-from sgverify.exact.chain import Quadratic
-from sgverify.exact.ergodic import stationary_law
-from sgverify.exact.expansion import SteadyExpansion, steady_expansion
+from sgverify.exact.expansion import EXPANSION_BITS
 from sgverify.exact.moments import Distance, Moments
-from sgverify.exact.reshuffle import EpochLaw
-from sgverify.exact.two_scales import TwoScaleExpansion
 from sgverify.targets import Observable
 
 JOINT = "joint"
@@ -67,8 +55,7 @@ class InvariantLaw:
     @property
     def steps(self) -> int | None:
         """The steps of a period, where the law depends on the position in it; None where it does not."""
-        answers = self._answers
-        return answers.steps if isinstance(answers, EpochAnswers | PeriodAnswers) else None
+        return self._answers.steps
 
     def at_position(self, position: int) -> InvariantLaw:
         """The law so many steps into the period."""
@@ -114,22 +101,7 @@ class InvariantLaw:
 
     def at(self, step: StepSize) -> Moments:
         """The moments at this step size, as balls at the working precision."""
-        answers = self._answers
-        if isinstance(answers, PeriodAnswers):
-            found = answers.moments(step, self.position)
-        elif isinstance(answers, MultiplicativeAnswers):
-            found = answers.moments(step)
-        elif isinstance(answers, EpochAnswers):
-            epoch = answers.problem_at(step)(flint.ctx.prec)
-            law = EpochLaw.of(epoch)
-            covariance = (
-                law.average_covariance() if self.position is None else law.covariance_at(self.position)
-            )
-            found = Moments(law.law.mean, covariance)
-        else:
-            steady = stationary_law(self._model.chain(step()))
-            found = Moments(steady.mean, steady.covariance)
-        return found.of(self.coordinates[self.whole])
+        return self._answers.moments(step, self.position).of(self.coordinates[self.whole])
 
     def distance(self, distance: Distance, step: StepSize, part: str) -> Certified:
         """A distance between the law of `part` at this step size and the true one."""
@@ -141,7 +113,7 @@ class InvariantLaw:
         """Coefficients of h^0, h^1, ... of the moments less the true ones; fractions, or balls."""
         with flint.ctx.workprec(EXPANSION_BITS):
             places = self.coordinates[self.whole]
-            found = [moments.of(places) for moments in self._series]
+            found = [moments.of(places) for moments in self._answers.moment_series(self.position)]
             exact = all(isinstance(part, fmpq_mat) for f in found for part in (f.mean, f.covariance))
             if not exact:
                 found = [moments.in_balls for moments in found]
@@ -167,24 +139,6 @@ class InvariantLaw:
                 return LeadingError(order, float(found.mid()), exact)
         return LeadingError(None, None, exact)
 
-    @property
-    def _series(self) -> list[Moments]:
-        """Coefficients of h^0, h^1, ... of the moments of the whole chain."""
-        answers = self._answers
-        if isinstance(answers, PeriodAnswers):
-            return answers.moment_series_at(self.position)
-        if isinstance(answers, MultiplicativeAnswers):
-            return answers.moment_series
-        size = self.model.size
-        nothing = Quadratic(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))
-        if isinstance(answers, EpochAnswers):
-            steady: SteadyExpansion | TwoScaleExpansion = SteadyExpansion.of(
-                answers.series, nothing, answers.covariance_series(self.position)
-            )
-        else:
-            steady = steady_expansion(answers.series, nothing)
-        return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
-
     @cached_property
     def _model(self) -> Model:
         # The law knows nothing of the test function, which may be out of an engine's reach.
@@ -192,10 +146,8 @@ class InvariantLaw:
         return replace(self.model, observable=nothing, truth=Fraction(0))
 
     @cached_property
-    def _answers(self) -> QuadraticAnswers | MultiplicativeAnswers:
-        answers = answers_for(self._model)
-        assert isinstance(answers, QuadraticAnswers | MultiplicativeAnswers)
-        return answers
+    def _answers(self) -> Answers:
+        return answers_for(self._model)
 
 
 def _may_vanish(value: fmpq | arb) -> bool:

@@ -219,7 +219,7 @@ def test_the_states_alone_give_the_draws_back() -> None:
     written = transcribe(subject.scheme, subject.target, fixed([step], [40]), settings)
     assert first_mismatch(written, subject.scheme, subject.target, settings) is None
     chain = subject.model.chain(fixed_step(step)())
-    _, drawn = subject.model.sources(number(step))
+    drawn = subject.model.parts(number(step)).draws
     noise = np.hstack([floats(block) for _, block in drawn])
     states = np.concatenate([written.states[name][:, 0] for name in ("theta", "p")], axis=-1)
     left = states[1:] - states[:-1] @ floats(chain.map).T - floats(chain.shift)[:, 0]

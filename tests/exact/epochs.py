@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,8 +11,6 @@ from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.ball import number
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
-from sgverify.exact.epoch_mse import BlockProblem
-from sgverify.exact.lifted import PolynomialProblem
 from sgverify.exact.minibatch import block_covariances
 from sgverify.exact.mirrored import mirrored_noise
 from sgverify.exact.reshuffle import EpochProblem, epoch_noise
@@ -60,57 +56,6 @@ class PlainEpochs:
                 found.append(value - self.target)
         return found[:length]
 
-    def mean_square(self, length: int) -> Fraction:
-        """E ((1/L) sum phi(X_l) - target)^2: a mixture over the permutations of every epoch of Gaussian paths."""
-        n = len(self.start)
-        epochs = -(-length // self.steps)
-        cov, factors = self.start_covariance, []
-        for _ in range(length):
-            cov = self.map @ cov @ self.map.T + self.drawn
-            factors.append(cov)
-        spread = np.full((n * length, n * length), Fraction(0), dtype=object)
-        for j, block in enumerate(factors):
-            for i in range(j, length):
-                spread[i * n : (i + 1) * n, j * n : (j + 1) * n] = block
-                spread[j * n : (j + 1) * n, i * n : (i + 1) * n] = block.T
-                block = self.map @ block
-        bent = (
-            np.kron(
-                np.array([[Fraction(i == j) for i in range(length)] for j in range(length)]), self.quadratic
-            )
-            @ spread
-        )
-        fixed = np.trace(bent), 2 * np.trace(bent @ bent)
-        orders = Counter(tuple(tuple(kick) for kick in noise) for noise in self.noises)
-        total = Fraction(0)
-        for path in itertools.product(orders.items(), repeat=epochs):
-            weight = math.prod(Fraction(times, len(self.noises)) for _, times in path)
-            kicks = [np.array(kick) for noise, _ in path for kick in noise][:length]
-            mean, value, slopes = self.start, length * (self.constant - self.target), []
-            for kick in kicks:
-                mean = self.map @ mean + self.shift + kick
-                value += self.linear @ mean + mean @ self.quadratic @ mean
-                slopes.append(self.linear + 2 * self.quadratic @ mean)
-            slope = np.concatenate(slopes)
-            total += weight * ((value + fixed[0]) ** 2 + slope @ spread @ slope + fixed[1])
-        return total / length**2
-
-    def blocks_at(self, bits: int) -> BlockProblem:
-        n = len(self.start)
-        plain = PolynomialProblem(
-            *(balls(rational(m)) for m in (self.map, self.shift)),
-            {key: number(self.drawn[at]) for key, at in _pairs(n).items()},
-            balls(rational(self.start)),
-            balls(rational(self.start_covariance)),
-            {
-                (0,) * n: number(self.constant),
-                **{tuple(int(k == i) for k in range(n)): number(self.linear[i]) for i in range(n)},
-                **{key: number(self.quadratic[at] * (1 + (at[0] != at[1]))) for key, at in _pairs(n).items()},
-            },
-            number(self.target),
-        )
-        return BlockProblem(plain, [balls(rational(b)) for b in self.injections], self.steps)
-
     def _moved(self, mean: np.ndarray, second: np.ndarray, kick: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         step = self.shift + kick
         moved = self.map @ mean
@@ -151,11 +96,6 @@ class PlainEpochs:
         if self.backward:
             mirrored = balls(mirrored_noise([rational(b) for b in self.injections], own, other))
         return EpochProblem(Problem(chain, phi, number(self.target)), balls(across), self.steps, mirrored)
-
-
-def _pairs(size: int) -> dict[tuple[int, ...], tuple[int, int]]:
-    pairs = itertools.combinations_with_replacement(range(size), 2)
-    return {tuple((k == i) + (k == j) for k in range(size)): (i, j) for i, j in pairs}
 
 
 def rational(values: np.ndarray) -> fmpq_mat:

@@ -12,7 +12,7 @@ import pytest
 from sgverify.checks import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import PolynomialAnswers, answers_for
+from sgverify.exact.answers import MomentAnswers, answers_for
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin, scheme, sqrt
 from tests.exact.multiplicative.enumeration import averages
@@ -128,7 +128,7 @@ def test_a_forgotten_cumulant_is_caught(place: int, order: int, monkeypatch: pyt
 def test_the_expansion_at_zero_is_that_of_the_stationary_bias(found: Scheme) -> None:
     """phi_h - phi_bar less b_0 + ... + b_m h^m is O(h^(m+1)): it falls by 2^(m+1) where h is halved."""
     answers = answers_for(subject_of(found, LINE, {"kind": "full"}, "theta**4").model)
-    assert isinstance(answers, PolynomialAnswers)
+    assert isinstance(answers, MomentAnswers)
     known = [float(c) for c in answers.expansion.values[:3]]
 
     def left(h: Fraction) -> float:

@@ -46,8 +46,8 @@ def test_weighted_averages_are_those_of_all_paths(subject: Subject, steps: int, 
     steps, scale = min(steps, longest(subject, MOST_PATHS)), subject.scale
     sizes = [Fraction(float(h)) for h in power_steps(scale, alpha, steps)]
     due = enumerate_paths(subject, sizes, sizes)
-    bias = answers.decreasing_bias(scale, alpha, steps)
-    square = answers.decreasing_mean_square_error(scale, alpha, steps)
+    bias = answers.weighted_bias(power_steps(scale, alpha, steps))
+    square = answers.weighted_mean_square_error(power_steps(scale, alpha, steps))
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
     assert abs(square.value - due.mean_square) <= square.error_bound + due.mean_square_error
 

@@ -18,6 +18,7 @@ from sgverify.exact import ball
 from sgverify.exact.affine.model import Model, fixed_step, horizon_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.ball import Certified
+from sgverify.exact.varying import power_steps
 from sgverify.samplers import Averages, Row, Settings, sample
 
 BEYOND = 1e3
@@ -96,7 +97,7 @@ class Experiment:
         try:
             # Moments that overflow are what "diverged" means here, so numpy need not warn of them.
             with np.errstate(over="ignore", invalid="ignore"):
-                found = self.answers.decreasing_error(quantity, float(scale), float(alpha), length)
+                found = self.answers.weighted_error(quantity, power_steps(float(scale), float(alpha), length))
         except InstabilityError:
             return None
         return found if abs(found) <= BEYOND else None

@@ -6,13 +6,13 @@ A normal draw has none beyond the second; neither has the three-point one to ord
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact import ball
+from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.tensor import push
 from sgverify.schemes import NoiseLaw
 
@@ -37,13 +37,18 @@ def drawn_tensor(drawn: Drawn, order: int) -> arb_mat | None:
     return total
 
 
-def drawn_cumulants(drawn: Drawn, highest: int) -> dict[tuple[int, ...], arb]:
-    """Joint cumulants of orders 3 to `highest` of sum_k B_k z_k in one dimension, by multi-index; zeros left out."""
-    found: dict[tuple[int, ...], arb] = {}
-    for law, block in drawn:
-        for powers in orders_between(block.nrows(), 3, highest):
-            cumulant = law.cumulant(sum(powers))
-            if cumulant:
+def joint_cumulants(
+    sources: Iterable[tuple[Callable[[int], Any], arb_mat]], highest: int
+) -> dict[MultiIndex, arb]:
+    """Joint cumulants of orders 2 to `highest` of sum_k B_k z_k for independent numbers z_k, by multi-index; no zeros.
+
+    A source is a function that says the cumulant of z_k of each order, and B_k (n x 1).
+    """
+    found: dict[MultiIndex, arb] = {}
+    for cumulant_of, block in sources:
+        for order in range(2, highest + 1):
+            cumulant = cumulant_of(order)
+            for powers in multi_indices(block.nrows(), order, order) if cumulant else ():
                 term = ball.number(cumulant)
                 for i, times in enumerate(powers):
                     # A power of a ball around 0 has no bounds in flint; products of it do.
@@ -51,11 +56,6 @@ def drawn_cumulants(drawn: Drawn, highest: int) -> dict[tuple[int, ...], arb]:
                         term *= block[i, 0]
                 found[powers] = found.get(powers, arb(0)) + term
     return found
-
-
-def orders_between(size: int, lowest: int, highest: int) -> list[tuple[int, ...]]:
-    """The multi-indices of `size` entries with a sum from `lowest` to `highest`."""
-    return [powers for powers in product(range(highest + 1), repeat=size) if lowest <= sum(powers) <= highest]
 
 
 def normal_through(laws: Iterable[NoiseLaw], order: int) -> bool:

@@ -79,6 +79,10 @@ class GradientNoise:
         """Whether every step has gradient noise of its own, independent of the other steps'."""
         return (self.covariance is not None or not self.known) and not self.exchangeable
 
+    def scalar_cumulant(self, order: int) -> fmpq:
+        """The cumulant of this order in one dimension."""
+        return self.scalar_cumulants.get(order, fmpq(0))
+
 
 def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
     """The noise that `table` asks for on `target`.

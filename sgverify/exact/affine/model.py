@@ -13,7 +13,7 @@ from flint import arb, arb_mat
 from sgverify.errors import NotAffineError
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Base, read_affine, read_start
+from sgverify.exact.affine.carrier import Base, Step, read_affine, read_start
 from sgverify.exact.affine.drawn_noise import Drawn, added, drawn_tensor
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise
@@ -29,6 +29,28 @@ StepSize = Callable[[], arb]
 
 LARGEST_FOURTH = 10
 """The largest number of coordinates for which cumulants of orders three and four are kept: only the MSE asks for them."""
+
+
+@dataclass(frozen=True)
+class StepParts:
+    """X' = map X + shift + sum_k B_k z_k + sum_a G_a g_a, in balls at the working precision.
+
+    `draws` are the laws of the z_k with their blocks B_k; `injections` the blocks G_a of the minibatches' noises g_a, in
+    order of use. Blocks are n x d.
+    """
+
+    map: arb_mat
+    shift: arb_mat
+    injections: list[arb_mat]
+    draws: Drawn
+
+    @property
+    def drawn_covariance(self) -> arb_mat:
+        """The covariance of what the draws add."""
+        total = arb_mat(self.map.nrows(), self.map.nrows())
+        for _, b in self.draws:
+            total = total + b * b.transpose()
+        return total
 
 
 @dataclass(frozen=True)
@@ -74,62 +96,46 @@ class Model:
             raise NotAffineError(
                 "the minibatches have Hessians of their own, so one step has no single matrix"
             )
-        read = read_affine(
-            self.scheme,
-            {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}},
-            each_evaluation=self.noise.each_evaluation,
+        parts = self.parts(step)
+        covariance = parts.drawn_covariance
+        third = fourth = None
+        if self.size <= LARGEST_FOURTH:
+            third, fourth = drawn_tensor(parts.draws, 3), drawn_tensor(parts.draws, 4)
+        if self.noise.covariance is not None and not self.noise.exchangeable:
+            v = arb_mat(self.noise.covariance)
+            for b in parts.injections:
+                covariance = covariance + b * v * b.transpose()
+            if self.size <= LARGEST_FOURTH:
+                own = self._pushed(parts.injections)
+                third, fourth = added(third, own[0]), added(fourth, own[1])
+        mean, spread = self.start_law(step)
+        return AffineChain(parts.map, parts.shift, covariance, mean, spread, third, fourth)
+
+    def parts(self, step: arb) -> StepParts:
+        """One step without the law of its minibatches' noises."""
+        given = {"h": step, **{name: ball.number(value) for name, value in self._given.items()}}
+        return self._matrices(
+            read_affine(
+                self.scheme,
+                {name: Scalar(BALLS, value) for name, value in given.items()},
+                each_evaluation=self.noise.each_evaluation,
+            )
         )
-        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
+
+    def _matrices(self, read: Step) -> StepParts:
+        powers = powers_of(ball.matrix(self.target.precision), ball.identity(self.target.dim), longest(read))
         names = list(self.scheme.state)
 
         def part(*columns: Base) -> arb_mat:
             return stacked(read, names, columns, powers, _as_ball, arb_mat)
 
-        shift = part(("mean", 0)) * self._mean + part(("ones", 0)) * ball.column([1] * self.target.dim)
-        injections = [part(("gradient", k)) for k in range(read.gradients)]
-        draws = [(law, part(("noise", k))) for k, law in enumerate(read.laws)]
-        covariance = arb_mat(self.size, self.size)
-        for _, b in draws:
-            covariance = covariance + b * b.transpose()
-        third = fourth = None
-        if self.size <= LARGEST_FOURTH:
-            third, fourth = drawn_tensor(draws, 3), drawn_tensor(draws, 4)
-        if self.noise.covariance is not None and not self.noise.exchangeable:
-            v = arb_mat(self.noise.covariance)
-            for b in injections:
-                covariance = covariance + b * v * b.transpose()
-            if self.size <= LARGEST_FOURTH:
-                own = self._pushed(injections)
-                third, fourth = added(third, own[0]), added(fourth, own[1])
-        mean, spread = self.start_law(step)
-        return AffineChain(
-            part(*(("state", name) for name in names)), shift, covariance, mean, spread, third, fourth
+        centre, ones = ball.column(self.target.mean), ball.column([1] * self.target.dim)
+        return StepParts(
+            map=part(*(("state", name) for name in names)),
+            shift=part(("mean", 0)) * centre + part(("ones", 0)) * ones,
+            injections=[part(("gradient", k)) for k in range(read.gradients)],
+            draws=[(law, part(("noise", k))) for k, law in enumerate(read.laws)],
         )
-
-    def injections(self, step: arb) -> tuple[list[arb_mat], arb_mat]:
-        """The blocks B_g of the minibatch noises in order of use, and the covariance of the drawn noise."""
-        columns, drawn = self.sources(step)
-        covariance = arb_mat(self.size, self.size)
-        for _, b in drawn:
-            covariance = covariance + b * b.transpose()
-        return columns, covariance
-
-    def sources(self, step: arb) -> tuple[list[arb_mat], Drawn]:
-        """The blocks B_g of the minibatch noises in order of use, and those of the draws with their laws."""
-        read = read_affine(
-            self.scheme,
-            {"h": Scalar(BALLS, step), **{k: Scalar(BALLS, ball.number(v)) for k, v in self._given.items()}},
-        )
-        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
-        names = list(self.scheme.state)
-        columns = [
-            stacked(read, names, [("gradient", k)], powers, _as_ball, arb_mat) for k in range(read.gradients)
-        ]
-        drawn = [
-            (law, stacked(read, names, [("noise", k)], powers, _as_ball, arb_mat))
-            for k, law in enumerate(read.laws)
-        ]
-        return columns, drawn
 
     def start_law(self, step: arb | None = None) -> tuple[arb_mat, arb_mat | None]:
         """Mean and covariance (None for a point) of X_0, as balls; `step` is h, which a memory may start from."""
@@ -167,20 +173,9 @@ class Model:
         given = {name: Scalar(BALLS, ball.number(value)) for name, value in self.parameters.items()}
         if step is not None:
             given["h"] = Scalar(BALLS, step)
-        read = read_start(self.scheme, given)
-        powers = powers_of(self._precision_balls, ball.identity(self.target.dim), longest(read))
-        names = list(self.scheme.state)
-
-        def part(*columns: Base) -> arb_mat:
-            return stacked(read, names, columns, powers, _as_ball, arb_mat)
-
-        image = part(*(("state", name) for name in names))
-        shift = part(("mean", 0)) * self._mean + part(("ones", 0)) * ball.column([1] * self.target.dim)
-        covariance = image * spread * image.transpose()
-        for k in range(read.draws):
-            drawn = part(("noise", k))
-            covariance = covariance + drawn * drawn.transpose()
-        return image * mean + shift, covariance
+        begun = self._matrices(read_start(self.scheme, given))
+        covariance = begun.map * spread * begun.map.transpose() + begun.drawn_covariance
+        return begun.map * mean + begun.shift, covariance
 
     def _pushed(self, injections: list[arb_mat]) -> tuple[arb_mat | None, arb_mat | None]:
         third = fourth = None
@@ -202,14 +197,6 @@ class Model:
     @cached_property
     def _given(self) -> dict[str, Fraction]:
         return {name: self.parameters[name] for name in self.scheme.parameters}
-
-    @property
-    def _precision_balls(self) -> arb_mat:
-        return ball.matrix(self.target.precision)
-
-    @property
-    def _mean(self) -> arb_mat:
-        return ball.column(self.target.mean)
 
 
 def fixed_step(value: float | Fraction) -> StepSize:

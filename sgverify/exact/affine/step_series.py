@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,6 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Base, Step, read_affine
 from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
-from sgverify.exact.affine.drawn_noise import normal_through, orders_between
 from sgverify.exact.affine.matrices import (
     alike,
     minus_identity,
@@ -25,6 +25,7 @@ from sgverify.exact.affine.matrices import (
     total,
 )
 from sgverify.exact.affine.model import Model
+from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import AffineSeries
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import Series
@@ -148,21 +149,22 @@ class StepSeries:
                             entries[r * dim + i][c * dim + k] = found[i, k]
         return rational_or_balls(entries)
 
-    def drawn_cumulants(self, degree: int) -> dict[tuple[int, ...], list[Any]]:
-        """Joint cumulants of the draws of orders 3 to `degree` in one dimension: coefficients of h^1, h^2, ...
+    def cumulants(self, degree: int) -> dict[MultiIndex, list[Any]]:
+        """Joint cumulants of the noise of orders 3 to `degree` in one dimension: coefficients of h^1, h^2, ...
 
-        By multi-index over the coordinates; normal draws have none. Orders 2 and below are in `affine`.
+        By multi-index over the coordinates; zeros are left out. Orders 2 and below are in `affine`.
         """
-        found: dict[tuple[int, ...], list[Any]] = {}
+        found: dict[MultiIndex, list[Any]] = {}
         precision = self.model.target.precision[0][0]
-        for k, law in enumerate(self._step.laws):
-            if normal_through([law], degree):
-                continue
-            rows = [self._step.rows[name].get(("noise", k), ()) for name in self._names]
-            zero = constant(self._ring, 0)
+        zero = constant(self._ring, 0)
+        for base, cumulant_of in self._sources:
+            rows = [self._step.rows[name].get(base, ()) for name in self._names]
             block = [sum((c * precision**i for i, c in enumerate(row)), zero) for row in rows]
-            for powers in orders_between(self.model.size, 3, degree):
-                cumulant = constant(self._ring, law.cumulant(sum(powers)))
+            for powers in multi_indices(self.model.size, 3, degree):
+                factor = cumulant_of(sum(powers))
+                if not factor:
+                    continue
+                cumulant = constant(self._ring, Fraction(int(factor.numerator), int(factor.denominator)))
                 for entry, times in zip(block, powers, strict=True):
                     cumulant = cumulant * entry**times
                 terms = [coefficient(self._ring, cumulant, power) for power in range(2 * self.orders + 1)]
@@ -172,6 +174,17 @@ class StepSeries:
                     )
                 before = found.get(powers, [fmpq(0)] * self.orders)
                 found[powers] = [a + b for a, b in zip(before, terms[2::2], strict=True)]
+        return found
+
+    @property
+    def _sources(self) -> list[tuple[Base, Callable[[int], Any]]]:
+        """The independent noises of a step and their cumulants by order."""
+        noise = self.model.noise
+        found: list[tuple[Base, Callable[[int], Any]]] = [
+            (("noise", k), law.cumulant) for k, law in enumerate(self._step.laws)
+        ]
+        if noise.noisy:
+            found += [(("gradient", k), noise.scalar_cumulant) for k in range(self._step.gradients)]
         return found
 
     @staticmethod

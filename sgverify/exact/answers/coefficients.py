@@ -10,11 +10,6 @@ from flint import arb, fmpq
 from sgverify.exact import ball
 from sgverify.exact.expansion import Expansion
 
-ORDERS = 5
-"""Coefficients of the expansion at h = 0 that are computed: b_0, ..., b_4."""
-
-EXPANSION_BITS = 256
-
 
 @dataclass(frozen=True)
 class Coefficients:

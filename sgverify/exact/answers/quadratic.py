@@ -18,17 +18,27 @@ from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.affine.two_scale_step import two_scale_series
 from sgverify.exact.affine.varying_model import varying_problem
-from sgverify.exact.answers.coefficients import EXPANSION_BITS, ORDERS, Coefficients, to_float
+from sgverify.exact.answers.coefficients import Coefficients, to_float
+from sgverify.exact.answers.questions import Answers, Question
 from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array
 from sgverify.exact.chain import Quadratic
-from sgverify.exact.ergodic import ergodic_bias, stationary_bias
-from sgverify.exact.expansion import AffineSeries, asymptotic_variance, expand, expand_transient
+from sgverify.exact.ergodic import ergodic_bias, stationary_bias, stationary_law
+from sgverify.exact.expansion import (
+    EXPANSION_BITS,
+    ORDERS,
+    AffineSeries,
+    SteadyExpansion,
+    asymptotic_variance,
+    expand_bias,
+    expand_decay,
+    steady_expansion,
+)
+from sgverify.exact.moments import Moments
 from sgverify.exact.mse import mean_square_error
-from sgverify.exact.two_scales import TwoScaleSeries
+from sgverify.exact.two_scales import TwoScaleExpansion, TwoScaleSeries
 from sgverify.exact.varying import (
     VaryingProblem,
-    power_steps,
     varying_bias,
     varying_error,
     varying_mean_square_error,
@@ -42,60 +52,68 @@ LARGEST_MEAN_SQUARE = 10
 
 
 @dataclass(frozen=True)
-class QuadraticAnswers:
-    """Exact answers for test functions of degree <= 2 and gradient noise independent from step to step."""
+class QuadraticAnswers(Answers):
+    """Test functions of degree <= 2 and gradient noise that is added, independent from step to step: X -> M X M^T + Q."""
 
     model: Model
+    steps = None
 
     @property
-    def has_mean_square_error(self) -> bool:
-        """Whether the mean square error is reached too."""
-        return self.model.size <= LARGEST_MEAN_SQUARE
+    def truth(self) -> Fraction:  # type: ignore[override]
+        """See `Answers`."""
+        return self.model.truth
 
-    def stationary_bias(self, step: StepSize) -> Certified:
-        """phi_h - phi_bar at this step size."""
-        return stationary_bias(self.model.problem_at(step))
-
-    def bias(self, step: StepSize, length: int) -> Certified:
-        """E phi_hat - phi_bar for the average over `length` steps."""
-        return ergodic_bias(self.model.problem_at(step), length)
-
-    def mean_square_error(self, step: StepSize, length: int) -> Certified:
-        """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
-        return mean_square_error(self.model.problem_at(step), length)
-
-    @property
-    def why_no_decreasing_steps(self) -> str | None:
-        """Why sums over a decreasing schedule are not computed; None where they are."""
-        if self.model.size > LARGEST_VARYING:
-            return f"the chain has {self.model.size} coordinates, more than the {LARGEST_VARYING} of a decreasing schedule"
-        if "h" in start_ingredients(self.model.scheme):
-            return f"the memory of `{self.model.scheme.name}` starts from `h`"
-        for law in self.model.scheme.laws:
+    def why_not(self, question: Question) -> str | None:
+        """See `Answers`."""
+        size, scheme = self.model.size, self.model.scheme
+        if question == "mean square error" and size > LARGEST_MEAN_SQUARE:
+            return f"the chain has {size} coordinates, more than the exact rung's mean square errors reach"
+        if question != "weighted average":
+            return None
+        if size > LARGEST_VARYING:
+            return (
+                f"the chain has {size} coordinates, more than the {LARGEST_VARYING} of a decreasing schedule"
+            )
+        if "h" in start_ingredients(scheme):
+            return f"the memory of `{scheme.name}` starts from `h`"
+        for law in scheme.laws:
             if not normal_through([law], 4):
                 return f"sums over a decreasing schedule take draws with a normal fourth moment, and noise.{law}() has none"
         return None
 
-    def decreasing_bias(self, scale: float, alpha: float, length: int) -> Certified:
-        """E phi_tilde - phi_bar for the weighted average at h_l = scale l^-alpha."""
-        return self.weighted_bias(power_steps(scale, alpha, length))
+    def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
+        """See `Answers`."""
+        return stationary_bias(self.model.problem_at(step))
 
-    def decreasing_mean_square_error(self, scale: float, alpha: float, length: int) -> Certified:
-        """E (phi_tilde - phi_bar)^2 for the weighted average at h_l = scale l^-alpha."""
-        return self.weighted_mean_square_error(power_steps(scale, alpha, length))
+    def bias(self, step: StepSize, length: int) -> Certified:
+        """See `Answers`."""
+        return ergodic_bias(self.model.problem_at(step), length)
 
-    def decreasing_error(self, quantity: str, scale: float, alpha: float, length: int) -> float:
-        """The same bias, or with the quantity "mse" the mean square error, without a bound on its rounding."""
-        steps = power_steps(scale, alpha, length)
-        return varying_error(self._varying, steps, square=quantity == "mse")
+    def mean_square_error(self, step: StepSize, length: int) -> Certified:
+        """See `Answers`."""
+        return mean_square_error(self.model.problem_at(step), length)
 
     def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
-        """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
+        """See `Answers`."""
         return varying_bias(self._varying, steps, weights=weights)
 
     def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
-        """E (phi_tilde - phi_bar)^2 for the same average."""
+        """See `Answers`."""
         return varying_mean_square_error(self._varying, steps, weights=weights)
+
+    def weighted_error(self, quantity: str, steps: Array) -> float:
+        """The same bias, or with the quantity "mse" the mean square error, without a bound on its rounding."""
+        return varying_error(self._varying, steps, square=quantity == "mse")
+
+    def moments(self, step: StepSize, position: int | None = None) -> Moments:
+        """See `Answers`."""
+        law = stationary_law(self.model.chain(step()))
+        return Moments(law.mean, law.covariance)
+
+    def moment_series(self, position: int | None = None) -> list[Moments]:
+        """See `Answers`."""
+        steady = self._steady(position, nothing(self.model.size))
+        return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
 
     @cached_property
     def _step_series(self) -> StepSeries:
@@ -114,22 +132,34 @@ class QuadraticAnswers:
             )
 
     @cached_property
-    def expansion(self) -> Coefficients:
-        """b_0, b_1, ...: the stationary bias in powers of h."""
+    def expansion(self) -> Coefficients:  # type: ignore[override]
+        """See `Answers`."""
+        return self.expansion_at(None)
+
+    def expansion_at(self, position: int | None) -> Coefficients:
+        """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            return Coefficients.of(expand(self.series, self.exact_observable, to_fmpq(self.model.truth)))
+            return Coefficients.of(
+                expand_bias(self._steady(position, self.exact_observable), to_fmpq(self.truth))
+            )
 
     @cached_property
-    def transient(self) -> Coefficients:
-        """tau_0, tau_1, ...: h times the sum of all transient biases, in powers of h."""
+    def transient(self) -> Coefficients:  # type: ignore[override]
+        """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             # A memory may start from h: the series knows its start itself.
             mean, spread = (None, None) if self.model.scheme.memory else self.model.start_law()
-            return Coefficients.of(expand_transient(self.series, self.exact_observable, mean, spread))
+            return Coefficients.of(
+                expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
+            )
+
+    def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion | TwoScaleExpansion:
+        """The law as a series in h, and the Poisson equation of phi."""
+        return steady_expansion(self.series, phi)
 
     @cached_property
-    def variance(self) -> float | None:
-        """sigma_0^2: the asymptotic variance of the time average, L h Var(phi_hat) as h -> 0."""
+    def variance(self) -> float | None:  # type: ignore[override]
+        """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             return to_float(asymptotic_variance(self.series, self.exact_observable))
 
@@ -142,3 +172,8 @@ class QuadraticAnswers:
         rows: list[Sequence[Any]] = [[to_fmpq(v) for v in (*row, *([Fraction(0)] * pad))] for row in a]
         rows += [[fmpq(0)] * self.model.size for _ in range(pad)]
         return Quadratic(to_fmpq(c), linear, fmpq_mat(rows))
+
+
+def nothing(size: int) -> Quadratic:
+    """The test function 0 of so many coordinates."""
+    return Quadratic(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))

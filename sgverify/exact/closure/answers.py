@@ -12,12 +12,13 @@ import flint
 from flint import arb, arb_mat
 
 from sgverify.errors import MomentsDivergeError, NotExpandableError
-from sgverify.exact.answers.coefficients import ORDERS, Coefficients
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.answers.coefficients import Coefficients
+from sgverify.exact.answers.questions import Answers, Question
 from sgverify.exact.ball import Certified, identity, number, refine
 from sgverify.exact.closure.moments import ClosedMoments, Monomial
+from sgverify.exact.expansion import ORDERS
 from sgverify.exact.reference import Reference
-
-StepSize = Callable[[], arb]
 
 _TINY = 60
 """Leading coefficients at h = 0 are read off at h = 2^-60 and 2^-61, where the next term is 1e-18 of them."""
@@ -26,42 +27,51 @@ _SQUARINGS = 80
 
 
 @dataclass(frozen=True, eq=False)
-class ClosureAnswers:
+class ClosureAnswers(Answers):
     """The exact bias of a chain whose moments close; `start` gives E m(X_0) as a ball at the working precision."""
 
-    moments: ClosedMoments
+    closed: ClosedMoments
     start: Callable[[Monomial], arb]
     reference: Reference
 
-    has_mean_square_error = False
-    why_no_decreasing_steps = "sums over a decreasing schedule are not computed from closed moments"
-    variance = None
+    steps = None
+    variance = None  # type: ignore[assignment]
 
     @property
-    def truth(self) -> Fraction | float:
+    def truth(self) -> Fraction | float:  # type: ignore[override]
         """The average under exp(-U/T)."""
         return self.reference.value
+
+    def why_not(self, question: Question) -> str | None:
+        """See `Answers`."""
+        if question == "weighted average":
+            return "sums over a decreasing schedule are not computed from closed moments"
+        return "it is not computed from closed moments"
 
     def bias(self, step: StepSize, length: int) -> Certified:
         """E phi_hat - phi_bar for the average over l = 1..L: (1/L) c . sum_l A^l m_0 - phi_bar."""
         return refine(lambda bits: self._bias(step(), length))
 
-    def stationary_bias(self, step: StepSize) -> Certified:
+    def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
         """phi_h - phi_bar. Raises `MomentsDivergeError` where the moments do not converge."""
         return refine(lambda bits: self._limits(step())[0] - self._truth())
 
     @cached_property
-    def expansion(self) -> Coefficients:
+    def expansion(self) -> Coefficients:  # type: ignore[override]
         """The leading term of the stationary bias in h."""
         return self._leading(lambda h: self._limits(h)[0] - self._truth())
 
+    def expansion_at(self, position: int | None) -> Coefficients:
+        """See `Answers`."""
+        return self.expansion
+
     @cached_property
-    def transient(self) -> Coefficients:
+    def transient(self) -> Coefficients:  # type: ignore[override]
         """The leading term of h sum_l (E phi(X_l) - phi_h)."""
         return self._leading(lambda h: h * self._limits(h)[1])
 
     def _bias(self, step: arb, length: int) -> arb:
-        a = self.moments.matrix(step)
+        a = self.closed.matrix(step)
         n = a.nrows()
         # (u, s) -> (A u, s + A u), whose power holds the powers of A and their sum.
         joined = arb_mat(2 * n, 2 * n)
@@ -69,12 +79,12 @@ class ClosureAnswers:
             joined[n + i, n + i] = 1
             for j in range(n):
                 joined[i, j] = joined[n + i, j] = a[i, j]
-        first = arb_mat(2 * n, 1, [*(self.start(m) for m in self.moments.monomials), *[0] * n])
+        first = arb_mat(2 * n, 1, [*(self.start(m) for m in self.closed.monomials), *[0] * n])
         last = joined**length * first
         total = sum(
             (
-                number(c) * last[n + self.moments.monomials.index(m), 0]
-                for m, c in self.moments.observable.items()
+                number(c) * last[n + self.closed.monomials.index(m), 0]
+                for m, c in self.closed.observable.items()
             ),
             arb(0),
         )
@@ -82,9 +92,9 @@ class ClosureAnswers:
 
     def _limits(self, step: arb) -> tuple[arb, arb]:
         """phi_h, and sum_(l >= 1) (E phi(X_l) - phi_h)."""
-        monomials = self.moments.monomials[:-1]
+        monomials = self.closed.monomials[:-1]
         n = len(monomials)
-        whole = self.moments.matrix(step)
+        whole = self.closed.matrix(step)
         a = arb_mat(n, n, [whole[i, j] for i in range(n) for j in range(n)])
         _check_contraction(a)
         shift = arb_mat(n, 1, [whole[i, n] for i in range(n)])
@@ -92,8 +102,8 @@ class ClosureAnswers:
         law = resolvent.solve(shift)
         start = arb_mat(n, 1, [self.start(m) for m in monomials])
         excess = resolvent.solve(a * (start - law))
-        weights = [number(self.moments.observable.get(m, Fraction(0))) for m in monomials]
-        constant = number(self.moments.observable.get(self.moments.monomials[-1], Fraction(0)))
+        weights = [number(self.closed.observable.get(m, Fraction(0))) for m in monomials]
+        constant = number(self.closed.observable.get(self.closed.monomials[-1], Fraction(0)))
         return (
             sum((w * law[i, 0] for i, w in enumerate(weights)), constant),
             sum((w * excess[i, 0] for i, w in enumerate(weights)), arb(0)),

@@ -18,7 +18,8 @@ from sgverify.exact.affine.constants import coefficient
 from sgverify.exact.affine.field import BALLS
 from sgverify.exact.affine.matrices import alike, minus_identity, nonzero, rational_or_balls
 from sgverify.exact.cumulants import MultiIndex, multi_indices
-from sgverify.exact.expansion import AffineSeries
+from sgverify.exact.expansion import ORDERS
+from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.multiplicative.averages import Averages, Product, letters
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.multiplicative.words import WordStep
@@ -66,18 +67,18 @@ def leading_blocks(averages: Averages, step: WordStep, degree: int, count: int) 
     return np.moveaxis(blocks, -1, 0)
 
 
-def transition_series(
-    averages: Averages, step: WordStep, degree: int, ring: Ring, orders: int
-) -> AffineSeries:
-    """The chain of the moments of degree 1 to `degree` as a power series in h, in fractions where they are.
+def transition_series(averages: Averages, step: WordStep, degree: int, ring: Ring) -> MatrixSeries:
+    """T as a power series in h, in fractions where they are.
 
     `step` was read in series of `ring`. Raises `NotExpandableError` where the step does not tend to the identity
     or has odd powers of sqrt(h).
     """
     columns = multi_indices(averages.size, 0, degree)
     place = {key: k for k, key in enumerate(columns)}
-    powers = range(2 * orders + 1)
-    tables: list[list[list[Any]]] = [[] for _ in powers]
+    powers = range(2 * ORDERS + 1)
+    tables: list[list[list[Any]]] = [
+        [[int(power == j == 0) for j in range(len(columns))]] for power in powers
+    ]
     for image in _images(averages, step, degree, lambda value: value):
         rows: list[list[Any]] = [[0] * len(columns) for _ in powers]
         for product, factor in image.items():
@@ -89,21 +90,13 @@ def transition_series(
                         rows[power][place[key]] += weight * value
         for table, row in zip(tables, rows, strict=True):
             table.append(row)
-    maps, shifts = [], []
-    for power, table in enumerate(tables):
-        matrix, shift = rational_or_balls([r[1:] for r in table]), rational_or_balls([r[:1] for r in table])
-        if power == 0:
-            if nonzero(minus_identity(matrix)) or nonzero(shift):
-                raise NotExpandableError("the step does not tend to the identity as h -> 0")
-        elif power % 2:
-            if nonzero(matrix) or nonzero(shift):
-                raise NotExpandableError(f"the step has the power s^{power} of s = sqrt(h)")
-        else:
-            maps.append(matrix)
-            shifts.append(shift)
-    maps, shifts = alike(maps), alike(shifts)
-    size = len(columns) - 1
-    return AffineSeries(maps, shifts, [type(maps[0])(size, size)] * orders)
+    terms = [rational_or_balls(table) for table in tables]
+    if nonzero(minus_identity(terms[0])):
+        raise NotExpandableError("the step does not tend to the identity as h -> 0")
+    for power in powers[1::2]:
+        if nonzero(terms[power]):
+            raise NotExpandableError(f"the step has the power s^{power} of s = sqrt(h)")
+    return MatrixSeries(alike(terms[::2]))
 
 
 def is_reached(law: MinibatchLaw, step: WordStep, degree: int) -> bool:

@@ -152,7 +152,7 @@ def test_blocks_against_running_the_step(item) -> None:
     model = model_of(item, temperature=T, friction=D, target=gaussian(PRECISION, MEAN))
     with flint.ctx.workprec(192):
         chain = model.chain(fixed_step(H)())
-        columns, _ = model.injections(fixed_step(H)())
+        columns = model.parts(fixed_step(H)()).injections
         m, c, injected = floats(chain.map), floats(chain.shift)[:, 0], [floats(b) for b in columns]
     assert len(injected) == item.minibatches
     given = {

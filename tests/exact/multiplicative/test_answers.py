@@ -13,7 +13,7 @@ from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import MultiplicativeAnswers, QuadraticAnswers, answers_for
+from sgverify.exact.answers import MomentAnswers, QuadraticAnswers, answers_for
 from tests.exact.multiplicative.enumeration import averages
 from tests.exact.multiplicative.models import FRICTION, TEMPERATURE, draw, find, regression, subject
 
@@ -85,7 +85,7 @@ def test_bias_and_mean_square_error_equal_those_of_every_sequence(
 ) -> None:
     found = case(name, dim, size, kind)
     answers = answers_for(found.model)
-    assert isinstance(answers, MultiplicativeAnswers)
+    assert isinstance(answers, MomentAnswers)
     mean, square = brute_force(found, kind, length, degree=4)
     truth = float(found.truth)
     bias = answers.bias(fixed_step(STEP), length)

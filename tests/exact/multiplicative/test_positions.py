@@ -14,7 +14,7 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers, EpochAnswers, MultiplicativeEpochAnswers, answers_for
+from sgverify.exact.answers import Answers, EpochAnswers, MomentAnswers, answers_for
 from sgverify.exact.invariant import InvariantLaw
 from tests.exact.multiplicative.models import draw, subject, table
 from tests.exact.multiplicative.test_epochs import run
@@ -46,8 +46,8 @@ CASES = [
     ("sgld-euler", common(4), 1, EpochAnswers),
     ("sghmc-aboba", common(4), 1, EpochAnswers),
     ("sghmc-aboba", common(4), 2, EpochAnswers),
-    ("sgld-euler", draw(4, 1, seed=7), 1, MultiplicativeEpochAnswers),
-    ("sghmc-baoab", draw(4, 1, seed=7), 1, MultiplicativeEpochAnswers),
+    ("sgld-euler", draw(4, 1, seed=7), 1, MomentAnswers),
+    ("sghmc-baoab", draw(4, 1, seed=7), 1, MomentAnswers),
 ]
 
 
@@ -56,7 +56,7 @@ def positions(kind: str, name: str, data: Any, batch: int) -> tuple[Answers, lis
     found = of(name, data, kind, batch, "theta**2")
     answers = answers_for(found.model)
     start = np.array([float(v.mid()) for v in found.model.start_law()[0].entries()])
-    assert isinstance(answers, EpochAnswers | MultiplicativeEpochAnswers)
+    assert isinstance(answers, EpochAnswers | MomentAnswers)
     length = SETTLED - SETTLED % answers.steps
     seconds = run(name, data, batch, STEP, start, length, backward=kind == "symmetric")[-answers.steps :]
     return answers, [second[0, 0] - float(found.truth) for second in seconds], seconds
@@ -73,7 +73,7 @@ def test_every_position_has_the_law_of_every_order_of_the_data(
     assert len(set(np.round(expected, 12))) == len(expected)
     law = InvariantLaw(answers.model)
     for k, (value, second) in enumerate(zip(expected, seconds, strict=True), 1):
-        found = answers.stationary_bias_at(fixed_step(STEP), k)
+        found = answers.stationary_bias(fixed_step(STEP), k)
         assert found.value == pytest.approx(value, rel=1e-8)
         with flint.ctx.workprec(200):
             moments = law.at_position(k).at(fixed_step(STEP))
@@ -82,7 +82,7 @@ def test_every_position_has_the_law_of_every_order_of_the_data(
         covariance = np.array([[float(moments.covariance[i, j].mid()) for j in range(n)] for i in range(n)])
         assert covariance + np.outer(means, means) == pytest.approx(second, rel=1e-8, abs=1e-12)
     # A law one position early or late is another one.
-    assert answers.stationary_bias_at(fixed_step(STEP), 1).value != pytest.approx(expected[1], rel=1e-6)
+    assert answers.stationary_bias(fixed_step(STEP), 1).value != pytest.approx(expected[1], rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
@@ -96,15 +96,15 @@ def test_the_expansion_at_a_position_is_that_of_its_bias(
         rest = []
         for h in (2.0**-9, 2.0**-10):
             partial = sum(b * h**j for j, b in enumerate(answers.expansion_at(k).values))
-            rest.append(answers.stationary_bias_at(fixed_step(h), k).value - partial)
+            rest.append(answers.stationary_bias(fixed_step(h), k).value - partial)
         assert rest[0] / rest[1] == pytest.approx(32, rel=0.2)
-    assert answers.expansion_at(answers.steps).texts == answers.expansion_at_epoch_ends.texts
+    assert answers.expansion_at(answers.steps).texts == answers.expansion_at(None).texts
     mean = np.mean([answers.expansion_at(k).values for k in range(1, answers.steps + 1)], axis=0)
     assert mean == pytest.approx(answers.expansion.values, rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    "read", [lambda a: a.expansion_at, lambda a: lambda k: a.stationary_bias_at(fixed_step(STEP), k)]
+    "read", [lambda a: a.expansion_at, lambda a: lambda k: a.stationary_bias(fixed_step(STEP), k)]
 )
 @pytest.mark.parametrize("position", [0, 5, True])
 def test_a_position_that_the_epoch_does_not_have_is_refused(

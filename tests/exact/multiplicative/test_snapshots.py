@@ -11,7 +11,8 @@ import pytest
 import sgverify
 from sgverify.errors import UserError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import SnapshotAnswers, answers_for, snapshots, unreached
+from sgverify.exact.answers import MomentAnswers, answers_for, unreached
+from sgverify.exact.recursion import snapshots
 from tests.exact.multiplicative.models import FRICTION, TEMPERATURE, draw, find, regression, subject
 
 CASES = [
@@ -121,7 +122,7 @@ def test_every_position_has_the_law_of_every_sequence_of_minibatches(
     phi, place = ("theta**2", (0, 0)) if dim == 1 else ("theta[0]*theta[1]", (0, 1))
     found = asked(name, data, batch, refresh, phi)
     answers = answers_for(found.model)
-    assert isinstance(answers, SnapshotAnswers) and answers.steps == refresh
+    assert answers.steps == refresh
     start = np.array([float(v.mid()) for v in found.model.start_law()[0].entries()])
     paths = periods(find(name), regression(data), batch, refresh, STEP)
     values = [m[place] - float(found.truth) for m in second_moments(paths, start, PERIODS)]
@@ -130,7 +131,7 @@ def test_every_position_has_the_law_of_every_sequence_of_minibatches(
         assert answers.bias(fixed_step(STEP), length).value == pytest.approx(expected, rel=1e-9)
     for k in range(refresh):
         expected = values[k - refresh]
-        assert answers.stationary_bias_at(fixed_step(STEP), k + 1).value == pytest.approx(expected, rel=1e-7)
+        assert answers.stationary_bias(fixed_step(STEP), k + 1).value == pytest.approx(expected, rel=1e-7)
     mean = float(np.mean(values[-refresh:]))
     assert answers.stationary_bias(fixed_step(STEP)).value == pytest.approx(mean, rel=1e-7)
     moments = answers.moments(fixed_step(STEP))
@@ -160,7 +161,7 @@ def test_the_expansion_is_that_of_the_stationary_bias(name: str) -> None:
         for h in (2.0**-9, 2.0**-10):
             partial = sum(b * h**j for j, b in enumerate(coefficients.values))
             step = fixed_step(h)
-            bias = answers.stationary_bias(step) if k is None else answers.stationary_bias_at(step, k)
+            bias = answers.stationary_bias(step) if k is None else answers.stationary_bias(step, k)
             rest.append(bias.value - partial)
         assert rest[0] / rest[1] == pytest.approx(32, rel=0.15)
 
@@ -171,7 +172,7 @@ def test_old_snapshots_leave_the_bias_of_first_order(name: str) -> None:
     data = draw(4, 1, seed=7)
     answers = answers_for(asked(name, data, 1, 10**8).model)
     quiet = answers_for(subject(name, data, "full", 1, "theta**2").model)
-    assert isinstance(answers, SnapshotAnswers)
+    assert isinstance(answers, MomentAnswers)
     first = answers.first_order_of_old_snapshots
     for h in (2.0**-16, 2.0**-18):
         share = answers.stationary_bias(fixed_step(h)).value - quiet.stationary_bias(fixed_step(h)).value

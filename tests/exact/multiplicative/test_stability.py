@@ -12,7 +12,8 @@ from sgverify import rate, verify
 from sgverify.errors import InstabilityError, MomentsDivergeError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.multiplicative.stability import FOURTH, SECOND, MomentStability
+from sgverify.exact.recursion.hessians import FreshHessians
+from sgverify.exact.recursion.stability import FOURTH, SECOND, MomentStability
 from tests.exact.multiplicative.models import FRICTION, TEMPERATURE, draw, find, subject, table
 from tests.exact.multiplicative.test_laws import matrices
 
@@ -20,7 +21,7 @@ from tests.exact.multiplicative.test_laws import matrices
 def stability(name: str, data: Any, kind: str = "iid") -> MomentStability:
     found = subject(name, data, kind, 2, "1")
     assert found.noise.minibatch is not None
-    return MomentStability(found.scheme, found.model.parameters, found.noise.minibatch)
+    return MomentStability(FreshHessians(found.model))
 
 
 @pytest.mark.parametrize("degree", [SECOND, FOURTH])

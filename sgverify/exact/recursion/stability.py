@@ -9,25 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import flint
 import numpy as np
-from flint import arb_mat
 
 from sgverify.errors import InstabilityError
-from sgverify.exact import ball
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import BITS, NEAR
 from sgverify.exact.ball import PrecisionLostError
-from sgverify.exact.lyapunov import Contraction
-from sgverify.exact.multiplicative.averages import Averages
-from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.transition import is_reached, leading_blocks, transition
-from sgverify.exact.multiplicative.words import WordStep, read_words
-from sgverify.schemes import Scheme, exact
+from sgverify.exact.recursion.hessians import FreshHessians
+from sgverify.exact.recursion.running_sum import RunningSum
 
 SECOND, FOURTH = 2, 4
 """Degrees: of the moments that the law of the chain needs, and of those that mean square errors need."""
@@ -43,34 +35,29 @@ BISECTIONS = 60
 
 @dataclass(frozen=True, eq=False)
 class MomentStability:
-    """Stability of the moments of one step of `scheme` with minibatches of this law, by degree.
+    """Stability of the moments over a period of minibatches that move the Hessian, by degree.
 
     Where the steps are not `independent` (reshuffled minibatches) this is that of steps that are, and a guide only.
     """
 
-    scheme: Scheme
-    parameters: dict[str, Fraction]
-    law: MinibatchLaw
+    randomness: FreshHessians
     independent: bool = True
 
     @property
     def stretch(self) -> str:
         """What is asked to contract, in words."""
-        return "one step"
+        return self.randomness.stretch
 
     def reaches(self, degree: int) -> bool:
         """Whether the operators on this degree can be built."""
-        return is_reached(self.law, self._read, degree)
+        return self.randomness.reaches(degree)
 
     def radii(self, steps: Any, degree: int) -> Any:
         """The spectral radius of E M_B^(x degree) at each step size: float64, shape (steps,)."""
-        h = np.asarray(steps, dtype=np.float64)
-        given = {name: Scalar(FLOATS, np.full_like(h, float(v))) for name, v in self._given.items()}
         with np.errstate(all="ignore"):
-            read = read_words(self.scheme, {"h": Scalar(FLOATS, h), **given})
-            blocks = leading_blocks(self._averages, read, degree, h.size)
+            blocks = self.randomness.leading_blocks(steps, degree)
         finite = np.isfinite(blocks).all(axis=(-1, -2))
-        found = np.full(h.size, np.inf)
+        found = np.full(len(blocks), np.inf)
         found[finite] = np.abs(np.linalg.eigvals(blocks[finite])).max(axis=-1)
         return found
 
@@ -97,31 +84,13 @@ class MomentStability:
         (radius,) = self.radii([step], degree)
         if abs(radius - 1) > NEAR:
             return bool(radius < 1)
+        asked = RunningSum(self.randomness.model.size, degree)
         for bits in BITS:
             with flint.ctx.workprec(bits):
+                period = self.randomness.period(fixed_step(step), asked)
                 try:
-                    Contraction.of(self._block(step, degree))
+                    asked.require_contraction(period.after(period.steps))
                 except (InstabilityError, PrecisionLostError):
                     continue
                 return True
         return False
-
-    def _block(self, step: float, degree: int) -> arb_mat:
-        given = {"h": exact(step), **self._given}
-        read = read_words(self.scheme, {k: Scalar(BALLS, ball.number(v)) for k, v in given.items()})
-        rows = transition(self._averages, read, degree).tolist()
-        size = len(rows)
-        first = math.comb(self._averages.size + degree - 1, degree - 1)
-        return arb_mat([row[first:size] for row in rows[first:]])
-
-    @cached_property
-    def _given(self) -> dict[str, Fraction]:
-        return {name: self.parameters[name] for name in self.scheme.parameters}
-
-    @cached_property
-    def _averages(self) -> Averages:
-        return Averages.of(self.law, self.scheme.state, self._read)
-
-    @cached_property
-    def _read(self) -> WordStep:
-        return read_words(self.scheme, dict.fromkeys(("h", *self.scheme.parameters), 1))

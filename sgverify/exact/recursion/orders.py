@@ -10,11 +10,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from flint import fmpq
+from flint import arb_mat, fmpq, fmpq_mat
 
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.ball import identity
+from sgverify.exact.matrix_series import MatrixSeries
+from sgverify.exact.multiplicative.averages import Averages
 from sgverify.exact.multiplicative.letters import MinibatchLaw
+from sgverify.exact.recursion.hessians import WHERE, FreshHessians
+from sgverify.exact.recursion.period import ListedPeriod
+from sgverify.exact.recursion.running_sum import RunningSum
 
 MOST_PRODUCTS = 6000
 """Products of operators that an enumeration may take."""
@@ -26,6 +35,55 @@ MOST_BLOCKS = 300
 
 MOST_DATA = 32
 """Data beyond which nothing is counted: blocks of one datum alone have too many sets by then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orders(FreshHessians):
+    """The blocks of a permutation; a period is an epoch, or a sweep forward and backward; one step uses one minibatch."""
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch; twice as many where every sweep forward is followed by one backward."""
+        return self.model.noise.sweeps * self.model.noise.blocks
+
+    def period(self, step: StepSize, asked: RunningSum) -> ListedPeriod:
+        """See `Randomness`."""
+        operators = {bits: self.one_step(step, asked, found) for bits, found in self._blocks.items()}
+        return self._listed(operators, identity(next(iter(operators.values())).nrows()))
+
+    def period_series(self, degree: int) -> ListedPeriod:
+        """See `Randomness`."""
+        series = {bits: self.one_step_series(degree, found) for bits, found in self._blocks.items()}
+        if not all(isinstance(found.terms[0], fmpq_mat) for found in series.values()):
+            series = {bits: MatrixSeries([arb_mat(t) for t in found.terms]) for bits, found in series.items()}
+        first = next(iter(series.values()))
+        return self._listed(series, MatrixSeries([first.terms[0], *(t * 0 for t in first.terms[1:])]))
+
+    def why_no_square(self, degree: int) -> str | None:
+        """See `Randomness`."""
+        return f"under reshuffling it is not reached {WHERE}"
+
+    def _unbuilt(self, degree: int) -> str | None:
+        why = super()._unbuilt(degree)
+        if why is not None:
+            return why
+        used, size, batch = self.model.scheme.minibatches, len(self.law.vectors), self.law.batch
+        if used > 1:
+            return f"one step uses {used} minibatches; {WHERE} the blocks of a permutation are reached for one in a step"
+        if not is_enumerable(size, batch):
+            return (
+                f"{size} data in blocks of {batch} have too many orders to enumerate; {WHERE} the blocks of a permutation are "
+                f"reached up to {MOST_BLOCKS} different blocks and {MOST_PRODUCTS} products of them, as for 10 data in blocks of 2"
+            )
+        return None
+
+    def _listed(self, operators: dict[int, Any], unit: Any) -> ListedPeriod:
+        averages = sweep_averages if self.model.noise.symmetric else position_averages
+        return ListedPeriod(averages(operators, len(self.law.vectors), unit))
+
+    @cached_property
+    def _blocks(self) -> dict[int, Averages]:
+        return {bits: self.averages_of(law) for bits, law in block_laws(self.law).items()}
 
 
 def is_enumerable(size: int, batch: int) -> bool:

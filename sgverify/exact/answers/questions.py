@@ -1,0 +1,103 @@
+"""What an exact engine is asked about a chain, a test function and its true average; and how it says that it does not know."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Literal, NoReturn
+
+from sgverify.errors import ConfigurationError, SgverifyError
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.answers.coefficients import Coefficients
+from sgverify.exact.ball import Certified
+from sgverify.exact.block_recursion import Array
+from sgverify.exact.moments import Moments
+
+Question = Literal["mean square error", "weighted average", "moments"]
+"""What some engines do not answer; bias, stationary bias and expansion are answered by all."""
+
+
+class NotComputedError(SgverifyError):
+    """A question that an engine does not answer; `Answers.why_not` gives its words before it is asked."""
+
+
+class Answers(ABC):
+    """The exact answers of one engine. phi_h is the average of phi in the invariant law at the step size h.
+
+    Where the law depends on the place in a period of `steps` steps, a `position` is that many steps into it, 1 to `steps`; None
+    is the average over the period, which an ergodic average sees.
+    """
+
+    steps: int | None
+    """Steps in a period; None where every step is like every other."""
+
+    truth: Fraction | float
+    """phi_bar, the average that phi should have."""
+
+    def why_not(self, question: Question) -> str | None:
+        """Why this is not computed, for the middle of a sentence; None where it is."""
+        return None
+
+    @abstractmethod
+    def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
+        """phi_h - phi_bar. Raises `InstabilityError` where the chain has no invariant law."""
+
+    @abstractmethod
+    def bias(self, step: StepSize, length: int) -> Certified:
+        """E phi_hat - phi_bar for the average over `length` steps."""
+
+    def mean_square_error(self, step: StepSize, length: int) -> Certified:
+        """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
+        self._refuse("mean square error")
+
+    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
+        """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
+        self._refuse("weighted average")
+
+    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
+        """E (phi_tilde - phi_bar)^2 for the same average."""
+        self._refuse("weighted average")
+
+    def moments(self, step: StepSize, position: int | None = None) -> Moments:
+        """Mean and covariance of the invariant law, as balls at the working precision."""
+        self._refuse("moments")
+
+    def moment_series(self, position: int | None = None) -> list[Moments]:
+        """Coefficients of h^0, h^1, ... of these; fractions where they are."""
+        self._refuse("moments")
+
+    @property
+    def expansion(self) -> Coefficients:
+        """b_0, b_1, ...: the stationary bias in powers of h, the steps of a period held fixed."""
+        return self.expansion_at(None)
+
+    @abstractmethod
+    def expansion_at(self, position: int | None) -> Coefficients:
+        """The same at a position."""
+
+    @property
+    @abstractmethod
+    def transient(self) -> Coefficients:
+        """tau_0, tau_1, ...: h times the sum of all transient biases, over whole periods, in powers of h."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float | None:
+        """sigma_0^2, the limit of L h Var(phi_hat) as h -> 0; None where it is not computed."""
+
+    def _refuse(self, question: Question) -> NoReturn:
+        raise NotComputedError(f"{question}: {self.why_not(question) or 'not computed'}")
+
+
+def checked_position(position: int | None, steps: int | None) -> int | None:
+    """The position, or `ConfigurationError` where a period of so many steps has none of this number."""
+    last = steps or 1
+    whole = isinstance(position, int) and not isinstance(position, bool)
+    if position is not None and not (whole and 1 <= position <= last):
+        raise ConfigurationError(
+            f"position={position!r}: a position in this epoch is an integer from 1 to {last}"
+        )
+    return position
+
+
+__all__ = ["Answers", "NotComputedError", "Question", "checked_position"]

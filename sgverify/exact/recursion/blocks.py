@@ -1,0 +1,187 @@
+"""Added noise of the blocks of one permutation, one number each, shared over an epoch or swept there and back.
+
+Blocks are a signed mixture of independent ones (`block_moments`), and what is asked of an epoch is linear in their joint law:
+with T_k the operator of a step under the k-th component, that after i steps of an epoch is sum_k w_k T_k^i.
+
+In a sweep forward and backward the blocks that come back are the last ones that went. Let T_g be the operator of a step
+whose block has the value g, T_g = sum_k T^(k) g^k, and mu_k = E g^k: the last r blocks, there and back, are
+
+    P_r = E[T_g P_{r-1} T_g] = sum_{k, l} mu_{k+l} T^(k) P_{r-1} T^(l),        P_0 = I,
+
+and i = m + r steps are P_r F^(m-r), F = sum_k mu_k T^(k). T^(k) lowers the degree in the state by k, so that terms beyond the
+highest degree vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from sgverify.errors import ConfigurationError
+from sgverify.exact.affine.drawn_noise import joint_cumulants
+from sgverify.exact.affine.model import Model, StepParts, StepSize
+from sgverify.exact.ball import identity
+from sgverify.exact.block_moments import Component
+from sgverify.exact.cumulants import cumulants_from_moments
+from sgverify.exact.recursion.lifting import lifted
+from sgverify.exact.recursion.period import Period, RepeatedPeriod
+from sgverify.exact.recursion.running_sum import RunningSum
+
+LARGEST = 3
+"""Coordinates for which the mean square error is computed: theta, p and one more for a memory."""
+
+MOST_BLOCKS = 400
+"""Blocks of a sweep there and back: each costs a few products of matrices."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a permutation in one dimension; a period is an epoch, or a sweep forward and backward."""
+
+    model: Model
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch: the blocks of the permutation over the minibatches of one step.
+
+        Twice as many where every sweep over them is followed by one backward.
+        """
+        noise, used = self.model.noise, max(1, self.model.scheme.minibatches)
+        if noise.blocks % used:
+            raise ConfigurationError(
+                f"gradient.batch: an epoch of {noise.blocks} minibatches is not a whole number of steps of "
+                f"`{self.model.scheme.name}`, which uses {used} each; choose another batch size"
+            )
+        return noise.sweeps * noise.blocks // used
+
+    def period(self, step: StepSize, asked: RunningSum) -> Mixture:
+        """See `Randomness`; test functions of degree at most 2, as joint moments are known to order 4."""
+        parts, components = self.model.parts(step()), self.model.noise.components
+        periods: Sequence[Period]
+        if self.model.noise.symmetric:
+            powers = self._powers(parts, asked)
+            periods = [ThereAndBack(powers, part.moments, self.steps) for part in components]
+        else:
+            periods = [
+                RepeatedPeriod(self._independent(parts, part, asked), self.steps) for part in components
+            ]
+        return Mixture([arb(part.weight) for part in components], periods)
+
+    def why_no_square(self, degree: int) -> str | None:
+        """See `Randomness`."""
+        noise, model = self.model.noise, self.model
+        reached = bool(noise.components) and model.size <= LARGEST
+        if noise.symmetric:
+            if reached and model.scheme.minibatches <= 1 and noise.blocks <= MOST_BLOCKS:
+                return None
+            return (
+                "where every minibatch comes back in a backward sweep it is reached in one dimension, with at most one variable "
+                f"more than theta and p, one minibatch in a step and at most {MOST_BLOCKS} in a sweep"
+            )
+        if reached:
+            return None
+        return "under reshuffling it is reached in one dimension, with at most one variable more than theta and p"
+
+    def _independent(self, parts: StepParts, component: Component, asked: RunningSum) -> arb_mat:
+        """The operator of a step with independent blocks that have the moments of `component`."""
+        raw: dict[tuple[int, ...], Any] = {(k,): mu for k, mu in enumerate((fmpq(1), *component.moments))}
+        single = cumulants_from_moments(raw, 1, max(1, asked.highest))
+        shift = sum((block * arb(single[(1,)]) for block in parts.injections), parts.shift)
+        own: list[tuple[Callable[[int], Any], arb_mat]] = [
+            (lambda order: single[(order,)], block) for block in parts.injections
+        ]
+        return self._operator(parts, shift, own, asked)
+
+    def _powers(self, parts: StepParts, asked: RunningSum) -> list[arb_mat]:
+        """T^(0), T^(1), ...: a polynomial in g, from its values at whole numbers."""
+        order = max(1, asked.highest)
+        nodes = [k - order // 2 for k in range(order + 1)]
+        (injection,) = parts.injections
+        values = [self._operator(parts, parts.shift + injection * g, [], asked) for g in nodes]
+        inverse = fmpq_mat(
+            order + 1, order + 1, [fmpq(g) ** k for g in nodes for k in range(order + 1)]
+        ).inv()
+        return [_sum([v * arb(inverse[k, j]) for j, v in enumerate(values)]) for k in range(order + 1)]
+
+    def _operator(
+        self,
+        parts: StepParts,
+        shift: arb_mat,
+        own: Sequence[tuple[Callable[[int], Any], arb_mat]],
+        asked: RunningSum,
+    ) -> arb_mat:
+        drawn = [(law.cumulant, block) for law, block in parts.draws]
+        cumulants = joint_cumulants([*drawn, *own], asked.highest)
+        return asked.joined(lifted(parts.map, shift, cumulants, asked.highest), self.model.size)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A signed mixture of periods."""
+
+    weights: Sequence[arb]
+    periods: Sequence[Period]
+
+    @property
+    def steps(self) -> int:
+        """See `Period`."""
+        return self.periods[0].steps
+
+    def after(self, position: int) -> arb_mat:
+        """See `Period`."""
+        return _sum([p.after(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
+
+    def total(self, position: int) -> arb_mat:
+        """See `Period`."""
+        return _sum([p.total(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
+
+
+@dataclass(frozen=True)
+class ThereAndBack:
+    """Independent blocks, gone over forward and then backward; `moments` are mu_1, mu_2, ... of one of them."""
+
+    powers: Sequence[arb_mat]
+    moments: Sequence[fmpq]
+    steps: int
+
+    def after(self, position: int) -> arb_mat:
+        """See `Period`."""
+        back = max(0, position - self.steps // 2)
+        return self._there_and_back(back) * self._forward ** (position - 2 * back)
+
+    def total(self, position: int) -> arb_mat:
+        """See `Period`."""
+        return _sum([self.after(k) for k in range(1, position + 1)])
+
+    @cached_property
+    def _mu(self) -> Mapping[int, arb]:
+        """E g^k by k; moments that are 0 are left out."""
+        known = enumerate((fmpq(1), *self.moments))
+        return {k: arb(mu) for k, mu in known if mu and k < len(self.powers)}
+
+    @cached_property
+    def _forward(self) -> arb_mat:
+        """F."""
+        return _sum([self.powers[k] * mu for k, mu in self._mu.items()])
+
+    @cached_property
+    def _known(self) -> list[arb_mat]:
+        """P_0, P_1, ... as far as they were asked for."""
+        return [identity(self.powers[0].nrows())]
+
+    def _there_and_back(self, count: int) -> arb_mat:
+        used = range(max(self._mu) + 1)
+        pairs = {k: [l for l in used if k + l in self._mu] for k in used}
+        while len(self._known) <= count:
+            right = [self._known[-1] * self.powers[l] for l in used]
+            inner = {k: _sum([right[l] * self._mu[k + l] for l in pairs[k]]) for k in used if pairs[k]}
+            self._known.append(_sum([self.powers[k] * value for k, value in inner.items()]))
+        return self._known[count]
+
+
+def _sum(matrices: Sequence[arb_mat]) -> arb_mat:
+    return sum(matrices[1:], matrices[0])

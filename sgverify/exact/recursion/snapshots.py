@@ -1,0 +1,196 @@
+"""Gradients with a snapshot: grad(v) = H_B (v - s) + G on the minibatch B, G the full gradient at the snapshot s.
+
+The state is joined by s and G, which stay as they are until the snapshot is taken again: a step is then one in words
+of H_B, and its averaged operators on moments are those of `transition`. Taking the snapshot sends the moments of x to
+those of (x, s, G), with s the present theta and G = H theta + g, all data counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, fmpq, fmpq_mat
+
+from sgverify.exact.affine.carrier import Affine, Gradient, read_affine
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.cumulants import MultiIndex, multi_indices, product, unit
+from sgverify.exact.expansion import ORDERS, steady_means
+from sgverify.exact.matrix_series import MatrixSeries
+from sgverify.exact.multiplicative.letters import MinibatchLaw
+from sgverify.exact.multiplicative.transition import MOST_MOMENTS, is_reached
+from sgverify.exact.multiplicative.words import WordStep, bent, symbol
+from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
+from sgverify.exact.recursion.period import RepeatedPeriod
+from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.schemes import Scheme
+
+SNAPSHOT, SLOPE = "the snapshot", "its gradient"
+"""The names of s and G beside the state's own, which are identifiers."""
+
+LARGEST = 8
+"""Coordinates of (theta, p) in two dimensions with those of a snapshot and its gradient."""
+
+Polynomial = dict[MultiIndex, fmpq]
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshots(FreshHessians):
+    """Position k is k steps after the snapshot was taken; the steps of a period are held fixed as h -> 0."""
+
+    @property
+    def steps(self) -> int:
+        """Steps from one snapshot to the next."""
+        assert self.model.noise.refresh is not None
+        return self.model.noise.refresh
+
+    @property
+    def stretch(self) -> str:
+        """See `FreshHessians`."""
+        return f"a period of gradient.refresh={self.steps} steps"
+
+    def period(self, step: StepSize, asked: RunningSum) -> RepeatedPeriod:
+        """See `Randomness`."""
+        inner, outer = self._inner, self.model.size
+        enter, leave = (arb_mat(matrix) for matrix in self._ends(asked.highest))
+        return RepeatedPeriod(
+            self.one_step(step, asked),
+            self.steps,
+            asked.around(enter, inner, outer),
+            asked.around(leave, outer, inner),
+        )
+
+    def period_series(self, degree: int) -> RepeatedPeriod:
+        """See `Randomness`."""
+        series = self.one_step_series(degree)
+        enter, leave = (self._constant(matrix, series) for matrix in self._ends(degree))
+        return RepeatedPeriod(series, self.steps, enter, leave)
+
+    def leading_blocks(self, steps: Any, degree: int) -> Any:
+        """See `FreshHessians`: with the snapshot fixed a step may contract, and yet what it drives be larger than it was."""
+        first, whole = (math.comb(n + degree - 1, degree - 1) for n in (self.model.size, self._inner))
+        enter, leave = self._ends(degree)
+        take = np.array([[float(arb(v).mid()) for v in row[first:]] for row in enter.tolist()[whole:]])
+        drop = np.array([[float(arb(v).mid()) for v in row[whole:]] for row in leave.tolist()[first:]])
+        return drop @ np.linalg.matrix_power(super().leading_blocks(steps, degree), self.steps) @ take
+
+    def reaches(self, degree: int) -> bool:
+        """See `FreshHessians`; second moments only, as no mean square error is computed."""
+        return degree <= HIGHEST_DEGREE and self._inner <= LARGEST and super().reaches(degree)
+
+    def why_no_square(self, degree: int) -> str | None:
+        """See `Randomness`."""
+        return "it is not reached where the noise depends on a snapshot"
+
+    def settled_under(self, limit: Any, degree: int) -> Any:
+        """The first order in h of the moments of x where the snapshot is a draw of its own from the posterior.
+
+        `limit`: the moments of x as h -> 0, a column. Those of (s, G) alone are then those of that limit, and the others
+        settle under it: the limit of snapshots that are taken ever more seldom.
+        """
+        terms = self.one_step_series(degree).terms[1:]
+        kind = type(terms[0])
+        enter, leave = (kind(matrix) for matrix in self._ends(degree))
+        before = enter * kind(limit)
+        keys = multi_indices(self._inner, 0, degree)
+        given = [k for k, powers in enumerate(keys) if not any(powers[: self.model.size])]
+        rest = [k for k, powers in enumerate(keys) if any(powers[: self.model.size])]
+        known = kind([[before[k, 0]] for k in given])
+        maps, shifts = [], []
+        for term in terms:
+            rows = term.tolist()
+            maps.append(kind([[rows[i][j] for j in rest] for i in rest]))
+            shifts.append(kind([[rows[i][j] for j in given] for i in rest]) * known)
+        first = steady_means(maps, shifts)[1]
+        moments = [[0] for _ in keys]
+        for place, k in enumerate(rest):
+            moments[k] = [first[place, 0]]
+        return leave * kind(moments)
+
+    @property
+    def _inner(self) -> int:
+        """Coordinates of (x, s, G)."""
+        return self.model.size + 2 * self.model.target.dim
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*self.model.scheme.state, SNAPSHOT, SLOPE)
+
+    def _words(self, ingredients: dict[str, Any]) -> WordStep:
+        return read_snapshot_words(self.model.scheme, ingredients)
+
+    def _unbuilt(self, degree: int) -> str | None:
+        if self._inner > LARGEST:
+            return (
+                f"the chain has {self._inner} coordinates with its snapshot and the gradient there; at most {LARGEST} are "
+                "reached"
+            )
+        if is_reached(self.law, self._symbolic, degree):
+            return None
+        return f"one step multiplies many Hessians; with a snapshot at most {MOST_MOMENTS} of their joint moments are computed"
+
+    def _ends(self, degree: int) -> tuple[fmpq_mat, fmpq_mat]:
+        size = self.model.size
+        return take_snapshot(self.law, size, degree), forget_snapshot(self.law, size, degree)
+
+    def _constant(self, matrix: fmpq_mat, series: MatrixSeries) -> MatrixSeries:
+        first = type(series.terms[0])(matrix)
+        return MatrixSeries([first] + [first * 0] * ORDERS)
+
+
+def read_snapshot_words(scheme: Scheme, ingredients: dict[str, Any]) -> WordStep:
+    """Read one step between two snapshots; `ingredients` as for `read_words`."""
+    read = read_affine(scheme, ingredients, gradient=_FromSnapshot)
+    rows = {
+        name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
+        for name, row in read.rows.items()
+    }
+    rows |= {name: {("state", name, ()): 1} for name in (SNAPSHOT, SLOPE)}
+    return WordStep(rows, read.laws, read.gradients)
+
+
+def take_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:
+    """The moments of (x, s, G) to `degree` from those of x, whose `size` coordinates begin with theta."""
+    dim, mean = law.dim, law.mean
+    images: list[Polynomial] = [{unit(size, i): fmpq(1)} for i in range(size)]
+    images += [{unit(size, i): fmpq(1)} for i in range(dim)]
+    for i in range(dim):
+        slope = {unit(size, j): mean[law.entry(i, j)] for j in range(dim)}
+        images.append({**slope, (0,) * size: mean[law.slope(i)]})
+    columns = {key: k for k, key in enumerate(multi_indices(size, 0, degree))}
+    known: dict[MultiIndex, Polynomial] = {(0,) * len(images): {(0,) * size: fmpq(1)}}
+    rows = []
+    for powers in multi_indices(len(images), 0, degree):
+        if powers not in known:
+            lead = next(i for i, power in enumerate(powers) if power)
+            smaller = tuple(p - (i == lead) for i, p in enumerate(powers))
+            known[powers] = product(known[smaller], images[lead])
+        row = [fmpq(0)] * len(columns)
+        for key, value in known[powers].items():
+            row[columns[key]] = value
+        rows.append(row)
+    return fmpq_mat(rows)
+
+
+def forget_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:
+    """The moments of x among those of (x, s, G)."""
+    kept = {key: k for k, key in enumerate(multi_indices(size, 0, degree))}
+    whole = list(multi_indices(size + 2 * law.dim, 0, degree))
+    found = fmpq_mat(len(kept), len(whole))
+    for place, powers in enumerate(whole):
+        if not any(powers[size:]):
+            found[kept[powers[:size]], place] = fmpq(1)
+    return found
+
+
+class _FromSnapshot(Gradient):
+    """grad(v) = H_B (v - s) + G."""
+
+    def evaluate(self, position: Affine, number: int) -> Affine:
+        away = position - Affine({("state", SNAPSHOT): (1,)})
+        return self.bend(away, number) + Affine({("state", SLOPE): (1,)})
+
+    def bend(self, vector: Affine, number: int) -> Affine:
+        return bent(vector, number)

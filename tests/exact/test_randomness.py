@@ -1,0 +1,179 @@
+"""Every kind of randomness against one oracle: each minibatch, order and draw of short runs, in fractions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import flint
+import pytest
+from flint import fmpq
+
+from sgverify import scheme
+from sgverify.checks.subject import Subject
+from sgverify.configuration import load_configuration
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.answers import MomentAnswers, answers_for
+from sgverify.exact.ball import Certified, number
+from sgverify.exact.recursion.blocks import Blocks
+from sgverify.schemes import kinetic, langevin
+from tests.exact.enumeration import Enumerated, enumerate_runs
+
+H = 0.0625
+
+
+@scheme(langevin)
+def plain(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * noise.two_point()
+
+
+@scheme(langevin)
+def heun(theta, *, h, grad, noise, T):
+    guess = theta - h * grad(theta)
+    return theta - h / 2 * (grad(theta) + grad(guess)) + h * noise.two_point()
+
+
+@scheme(langevin)
+def two_batches(theta, *, h, grad, noise, T):
+    other = grad.fresh()
+    return theta - h / 2 * (grad(theta) + other(theta - h * grad(theta))) + h * noise.two_point()
+
+
+@scheme(kinetic)
+def pushed(theta, p, *, h, grad, noise, D, T):
+    p = (1 - D * h) * p - h * grad(theta) + h * noise.two_point()
+    return theta + h * p, p
+
+
+LINE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0, 0.25]}
+THREE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0]}
+PLANE = {"name": "gaussian-mean", "dim": 2, "data": [[0.5, 1.0], [-1.25, 0.5], [2.0, -0.75]]}
+
+
+def regression(dim: int, size: int) -> dict[str, Any]:
+    """Data with Hessians of their own."""
+    rows = [[0.5, 1.5, -0.25], [-1.0, 0.75, 1.0], [1.25, -0.5, 0.5], [0.75, 1.0, -1.5]]
+    return {"name": "linear-regression", "dim": dim, "data": [[*row[:dim], row[2]] for row in rows[:size]]}
+
+
+CASES = [
+    # scheme, target, gradient, test function, steps; what an engine does not answer is not asked
+    (plain, LINE, {"kind": "iid", "batch": 2}, "theta**2 - theta", 2),
+    (heun, THREE, {"kind": "without-replacement", "batch": 2}, "theta**3 + theta", 3),
+    (plain, THREE, {"kind": "iid", "batch": 1}, "theta**4 - theta", 3),
+    (pushed, THREE, {"kind": "full"}, "theta**2*p + p**3 - theta", 4),
+    (pushed, PLANE, {"kind": "iid", "batch": 1}, "theta[0]*p[1] + theta[1]", 2),
+    (plain, LINE, {"kind": "reshuffle", "batch": 1}, "theta**2 - theta", 5),
+    (two_batches, LINE, {"kind": "reshuffle", "batch": 1}, "theta**2", 3),
+    (pushed, THREE, {"kind": "reshuffle", "batch": 1}, "theta*p + theta**2", 4),
+    (plain, PLANE, {"kind": "reshuffle", "batch": 1}, "theta[0]*theta[1]", 3),
+    (plain, THREE, {"kind": "symmetric", "batch": 1}, "theta**2 - theta", 7),
+    (heun, LINE, {"kind": "symmetric", "batch": 2}, "theta**2", 5),
+    (pushed, THREE, {"kind": "symmetric", "batch": 1}, "theta*p", 5),
+    (plain, regression(1, 3), {"kind": "iid", "batch": 1}, "theta**2 - 3*theta", 3),
+    (two_batches, regression(1, 2), {"kind": "iid", "batch": 1}, "theta**2", 2),
+    (heun, regression(2, 2), {"kind": "without-replacement", "batch": 1}, "theta[0]*theta[1]", 2),
+    (pushed, regression(1, 3), {"kind": "without-replacement", "batch": 2}, "theta**2 + p", 3),
+    (plain, regression(1, 4), {"kind": "reshuffle", "batch": 2}, "theta**2 + theta", 3),
+    (pushed, regression(1, 3), {"kind": "reshuffle", "batch": 1}, "theta*p", 4),
+    (heun, regression(1, 3), {"kind": "symmetric", "batch": 1}, "theta**2", 7),
+    (plain, regression(1, 3), {"kind": "svrg", "batch": 1, "refresh": 2}, "theta**2 - theta", 3),
+    (two_batches, regression(1, 2), {"kind": "svrg", "batch": 1, "refresh": 2}, "theta**2", 2),
+    (pushed, regression(1, 2), {"kind": "svrg", "batch": 1, "refresh": 3}, "theta*p + theta", 4),
+]
+
+
+def subject_of(made: Any, target: Any, gradient: Any, phi: str, **more: Any) -> Subject:
+    tree = {
+        "target": target,
+        "gradient": gradient,
+        "test_function": phi,
+        "schedule": {"step": H},
+        "start": 0.0,
+    }
+    return Subject(made, load_configuration({**tree, **more}), "")
+
+
+def holds(found: Certified, exact: Fraction) -> bool:
+    with flint.ctx.workprec(4 * found.bits):
+        return bool(found.ball.overlaps(number(exact))) and found.relative_error <= 1e-12
+
+
+def named(case: Any) -> str:
+    return f"{case[0].name}-{case[1]['name']}-{case[2]['kind']}-{case[3]}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_bias_and_mean_square_error_are_those_of_all_paths(case: Any) -> None:
+    *made, length = case
+    subject = subject_of(*made)
+    answers, due = answers_for(subject.model), enumerate_runs(subject, length)
+    for l in range(1, length + 1):
+        assert holds(answers.bias(fixed_step(H), l), due.sums[l - 1] / l)
+        if not answers.why_not("mean square error"):
+            assert holds(answers.mean_square_error(fixed_step(H), l), due.squares[l - 1] / l**2)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[4] > 2], ids=named)
+def test_another_law_is_told_apart(case: Any) -> None:
+    """A run that is one step longer, a neighbour's noise: the oracle sees both."""
+    *made, length = case
+    subject = subject_of(*made)
+    answers, due = answers_for(subject.model), enumerate_runs(subject, length)
+    assert not holds(answers.bias(fixed_step(H), length - 1), due.sums[length - 1] / length)
+    target, gradient = made[1], dict(made[2])
+    if gradient["kind"] == "full":
+        return
+    gradient["kind"] = {"iid": "full"}.get(gradient["kind"], "iid")
+    other = answers_for(
+        subject_of(made[0], target, {k: gradient[k] for k in ("kind", "batch")}, made[3]).model
+    )
+    question = "bias" if answers.why_not("mean square error") else "mean_square_error"
+    values = due.sums if question == "bias" else due.squares
+    power = 1 if question == "bias" else 2
+    assert not holds(getattr(other, question)(fixed_step(H), length), values[length - 1] / length**power)
+
+
+def square_of(model: Any, length: int) -> Certified:
+    return MomentAnswers(model, Blocks(model)).mean_square_error(fixed_step(H), length)
+
+
+def test_wrong_joint_moments_of_blocks_are_told_apart() -> None:
+    subject = subject_of(*CASES[5][:4])
+    due = enumerate_runs(subject, 4)
+    assert holds(square_of(subject.model, 4), due.squares[3] / 16)
+    for k in (1, 2, 3):
+        parts = [
+            replace(part, moments=(*part.moments[:k], part.moments[k] * fmpq(9, 8), *part.moments[k + 1 :]))
+            for part in subject.model.noise.components
+        ]
+        wrong = replace(subject.model, noise=replace(subject.model.noise, components=parts))
+        assert not holds(square_of(wrong, 4), due.squares[3] / 16)
+
+
+@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
+def test_a_trillion_steps_keep_their_digits(kind: str) -> None:
+    """The variance is L^-1 times a constant: mean square error less the square of the other engine's bias."""
+    answers = answers_for(subject_of(plain, LINE, {"kind": kind, "batch": 1}, "theta**2").model)
+    settled = []
+    for length in (6 * 10**9 + 5, 10**12):
+        found = answers.mean_square_error(fixed_step(H), length)
+        assert found.relative_error <= 1e-12
+        with flint.ctx.workprec(found.bits):
+            settled.append(
+                float(((found.ball - answers.bias(fixed_step(H), length).ball ** 2) * length).mid())
+            )
+    assert settled[0] == pytest.approx(settled[1], rel=1e-6)
+
+
+def test_the_oracle_itself_by_hand() -> None:
+    """One step of theta' = theta - h g + h z from the mean 0 of two data: g is +-1, z is +-1."""
+    target = {"name": "gaussian-mean", "data": [1.0, -1.0], "prior_mean": 0.0}
+    subject = subject_of(plain, target, {"kind": "iid", "batch": 1}, "theta**2")
+    due: Enumerated = enumerate_runs(subject, 1)
+    h = Fraction(H)
+    slope = 2
+    assert due.sums[0] == h**2 * slope**2 + h**2 - subject.truth
+    values = [h * (slope + 1), h * (slope - 1)]
+    assert due.squares[0] == sum((v**2 - subject.truth) ** 2 for v in values) / 2
