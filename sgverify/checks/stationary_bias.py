@@ -125,9 +125,7 @@ def _point(answers: Answers, step: float) -> Point:
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 
-def _from_vanishing_steps(
-    question: Question, answers: Answers, points: list[Point], why: str
-) -> Evidence:
+def _from_vanishing_steps(question: Question, answers: Answers, points: list[Point], why: str) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
     subject = question.subject
     tiny = [points[-1].step * 2.0**-k for k in (20, 21, 22) if points[-1].step]

@@ -43,11 +43,14 @@ def _choices(subject: Subject, length: int) -> Iterator[list[list[tuple[int, ...
         yield None
         return
     used = subject.scheme.minibatches
+    orders = {
+        tuple(tuple(sorted(order[k : k + table.batch])) for k in range(0, size, table.batch))
+        for order in itertools.permutations(range(size))
+    }
     epochs = []
-    for order in itertools.permutations(range(size)):
-        blocks = [order[k : k + table.batch] for k in range(0, size, table.batch)]
-        blocks += blocks[::-1] if table.kind == "symmetric" else []
-        epochs.append([blocks[k : k + used] for k in range(0, len(blocks), used)])
+    for blocks in sorted(orders):
+        swept = [*blocks, *(blocks[::-1] if table.kind == "symmetric" else ())]
+        epochs.append([swept[k : k + used] for k in range(0, len(swept), used)])
     for several in itertools.product(epochs, repeat=-(-length // len(epochs[0]))):
         yield [step for epoch in several for step in epoch]
 

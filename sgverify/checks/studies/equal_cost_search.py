@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from sgverify.checks.exact_rung import exact_answers
 from sgverify.checks.subject import Subject
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.autocorrelation import autocorrelation_time
@@ -94,14 +93,14 @@ class Runner:
         """The mean square errors at this step size, one for each length."""
         missing = [length for length in dict.fromkeys(lengths) if (step, length) not in self._cache]
         if missing:
-            problem_at = exact_answers(self.subject).model.problem_at(fixed_step(step))
+            problem_at = self.subject.model.problem_at(fixed_step(step))
             for length, found in zip(missing, mean_square_errors(problem_at, missing), strict=True):
                 self._cache[step, length] = found
         return [self._cache[step, length] for length in lengths]
 
     def autocorrelation_time(self, step: float) -> float:
         """IAT(h) in steps."""
-        return autocorrelation_time(exact_answers(self.subject).model.problem_at(fixed_step(step))).value
+        return autocorrelation_time(self.subject.model.problem_at(fixed_step(step))).value
 
     def best(self, budgets: Sequence[int]) -> list[Best | None]:
         """The best step size at each budget; None where the budget does not pay for one step."""

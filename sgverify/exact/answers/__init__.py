@@ -11,7 +11,7 @@ from sgverify.exact.answers.questions import Answers, NotComputedError
 from sgverify.exact.recursion.additive import AdditiveNoise
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.orders import Orders
-from sgverify.exact.recursion.randomness import Randomness
+from sgverify.exact.recursion.randomness import Expandable
 from sgverify.exact.recursion.snapshots import Snapshots
 
 __all__ = [
@@ -38,11 +38,11 @@ def answers_for(model: Model) -> Answers:
     """The engine for this model; ask `unreached` first."""
     randomness = _randomness(model)
     if randomness is not None:
-        return MomentAnswers(model, randomness)
+        return MomentAnswers(randomness)
     return (EpochAnswers if model.noise.exchangeable else QuadraticAnswers)(model)
 
 
-def _randomness(model: Model) -> Randomness | None:
+def _randomness(model: Model) -> Expandable | None:
     """The kind of randomness where moments are followed one by one; None where mean and covariance are a matrix each."""
     if model.noise.multiplicative:
         kind = (

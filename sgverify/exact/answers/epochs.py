@@ -11,7 +11,6 @@ import flint
 from flint import arb_mat
 
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Question, checked_position
 from sgverify.exact.ball import Certified
@@ -20,6 +19,7 @@ from sgverify.exact.epoch_expansion import EpochSeries, epoch_noise_series, mirr
 from sgverify.exact.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
 from sgverify.exact.mirrored import mirrored_noise
 from sgverify.exact.moments import Moments
+from sgverify.exact.recursion.average import Average
 from sgverify.exact.recursion.blocks import Blocks
 from sgverify.exact.reshuffle import (
     EpochLaw,
@@ -55,7 +55,7 @@ class EpochAnswers(QuadraticAnswers):
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
         """See `Answers`."""
-        return MomentAnswers(self.model, self._blocks).mean_square_error(step, length)
+        return self._average.error(step, length, 2)
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
         """See `Answers`."""
@@ -116,3 +116,7 @@ class EpochAnswers(QuadraticAnswers):
     @cached_property
     def _blocks(self) -> Blocks:
         return Blocks(self.model)
+
+    @cached_property
+    def _average(self) -> Average:
+        return Average(self._blocks)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import flint
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.errors import InstabilityError
 from sgverify.exact import ball
 from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
@@ -19,19 +17,16 @@ from sgverify.exact.answers.coefficients import Coefficients, to_float
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Answers, Question, checked_position
 from sgverify.exact.ball import Certified, refine
-from sgverify.exact.chain import checked_length
-from sgverify.exact.cumulants import MultiIndex, gaussian_moments, multi_indices, unit
+from sgverify.exact.cumulants import multi_indices, unit
 from sgverify.exact.expansion import EXPANSION_BITS, Expansion, steady_means
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
 from sgverify.exact.recursion.additive import AdditiveNoise
-from sgverify.exact.recursion.period import Period, Powers, inner_block, settled, settled_series
-from sgverify.exact.recursion.randomness import Randomness
+from sgverify.exact.recursion.average import Average
+from sgverify.exact.recursion.period import Period, inner_block, settled, settled_series
+from sgverify.exact.recursion.randomness import Expandable
 from sgverify.exact.recursion.running_sum import RunningSum
 from sgverify.exact.recursion.snapshots import Snapshots
-
-KEY_BITS = 128
-"""Step sizes that agree to so many bits are one."""
 
 NO_START = arb(1) / 1024
 """The step size at which a start is taken in an expansion; one that depends on it has none."""
@@ -44,10 +39,12 @@ class MomentAnswers(Answers):
     With the running sum of phi (`recursion.running_sum`) they give bias and mean square error at any length.
     """
 
-    model: Model
-    randomness: Randomness
-    _powers: dict[Any, tuple[Powers, Period]] = field(default_factory=dict, repr=False, compare=False)
-    _known: dict[Any, Certified] = field(default_factory=dict, repr=False, compare=False)
+    randomness: Expandable
+
+    @property
+    def model(self) -> Model:
+        """The scheme, its target and the test function."""
+        return self.randomness.model
 
     @property
     def steps(self) -> int | None:  # type: ignore[override]
@@ -83,13 +80,13 @@ class MomentAnswers(Answers):
 
     def bias(self, step: StepSize, length: int) -> Certified:
         """See `Answers`; the steps need not be whole periods."""
-        return self._of_average(step, length, 1)
+        return self._average.error(step, length, 1)
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
         """See `Answers`; `MomentsDivergeError` where the moments of twice the degree of phi do not contract."""
         if self.why_not("mean square error"):
             self._refuse("mean square error")
-        return self._of_average(step, length, 2)
+        return self._average.error(step, length, 2)
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
         """See `Answers`."""
@@ -111,7 +108,7 @@ class MomentAnswers(Answers):
             return found
 
     @cached_property
-    def expansion(self) -> Coefficients:  # type: ignore[override]
+    def expansion(self) -> Coefficients:
         """See `Answers`."""
         return self.expansion_at(None)
 
@@ -123,7 +120,7 @@ class MomentAnswers(Answers):
             return Coefficients.of(Expansion((values[0] - to_fmpq(self.truth), *values[1:])))
 
     @cached_property
-    def transient(self) -> Coefficients:  # type: ignore[override]
+    def transient(self) -> Coefficients:
         """See `Answers`: e . (start - law) with e (I - A) = phi sum_i A_i, A_i the operator after i steps, A that of a period."""
         with flint.ctx.workprec(EXPANSION_BITS):
             period, phi = self._series, arb_mat(self._phi)
@@ -132,7 +129,7 @@ class MomentAnswers(Answers):
             maps = [inner_block(arb_mat(term)).transpose() for term in period.after(period.steps).terms[1:]]
             poisson = steady_means(maps, slopes[: len(maps)])
             away = [_tail(arb_mat(law)) * -1 for law in self._laws]
-            away[0] = away[0] + _tail(self._start(self.degree, NO_START))
+            away[0] = away[0] + _tail(self._average.start(self.degree, NO_START))
             return Coefficients.of(
                 Expansion(
                     tuple(
@@ -143,7 +140,7 @@ class MomentAnswers(Answers):
             )
 
     @cached_property
-    def variance(self) -> float | None:  # type: ignore[override]
+    def variance(self) -> float | None:
         """See `Answers`: minibatches enter the step at h^2, and it at h. Beyond degree 2 a positive one is not computed."""
         if isinstance(self.randomness, AdditiveNoise):
             coefficients = self._phi.entries()[1:]
@@ -161,53 +158,20 @@ class MomentAnswers(Answers):
     @property
     def degree(self) -> int:
         """The degree of the moments that the test function asks for."""
-        return max(1, self.model.observable.degree)
+        return self._average.degree
 
-    def _of_average(self, step: StepSize, length: int, order: int) -> Certified:
-        """E of a power of the average's error."""
-        steps = checked_length(length)
-        with flint.ctx.workprec(KEY_BITS):
-            key = (order, _key(step()), steps)
-        if key not in self._known:
-            self._known[key] = refine(lambda bits: self._moment(step, steps, order))
-        return self._known[key]
-
-    def _moment(self, step: StepSize, length: int, order: int) -> arb:
-        size, summand = step(), dict(self._observable)
-        constant = (0,) * self.model.size
-        summand[constant] = summand.get(constant, 0) - self.truth
-        asked = RunningSum(
-            self.model.size, self.degree, {powers: ball.number(c) for powers, c in summand.items()}, order
-        )
-        key = (flint.ctx.prec, order, _key(size))
-        if key not in self._powers:
-            period = self.randomness.period(step, asked)
-            whole = period.after(period.steps)
-            self._checked(lambda: asked.require_contraction(whole))
-            # One is kept: its powers fill a hundred megabytes in three dimensions with momentum.
-            self._powers.clear()
-            self._powers[key] = Powers(whole), period
-        powers, period = self._powers[key]
-        return asked.moment(powers, period, self._start(asked.highest, size), length)
+    @cached_property
+    def _average(self) -> Average:
+        return Average(self.randomness)
 
     def _law(self, step: StepSize, degree: int, position: int | None) -> arb_mat:
         """The moments of the invariant law, a column with 1 first."""
         period = self.randomness.period(step, RunningSum(self.model.size, degree))
-        law = self._checked(lambda: settled(period.after(period.steps)))
+        law = self._average.stable(lambda: settled(period.after(period.steps)))
         if period.steps == 1:
             return law
         seen = period.total(period.steps) / period.steps if position is None else period.after(position)
         return seen * law
-
-    def _checked(self, evaluate: Any) -> Any:
-        try:
-            return evaluate()
-        except InstabilityError as error:
-            if self.steps is None:
-                raise
-            raise InstabilityError(
-                f"one period of the minibatches does not contract the moments of the state on this target ({error})"
-            ) from error
 
     @cached_property
     def _series(self) -> Period:
@@ -229,21 +193,11 @@ class MomentAnswers(Answers):
             terms = [kind(term) for term in period.after(position).terms]
         return list((MatrixSeries(terms[: len(laws)]) * MatrixSeries(laws)).terms)
 
-    def _start(self, degree: int, step: arb) -> arb_mat:
-        """E X_0^a for every monomial of degree 0 to `degree`, a column."""
-        values = gaussian_moments(*self.model.start_law(step), degree)
-        return arb_mat(len(values), 1, values)
-
-    @property
-    def _observable(self) -> Mapping[MultiIndex, Any]:
-        pad = self.model.size - len(next(iter(self.model.observable.terms), ()))
-        return {(*powers, *([0] * pad)): c for powers, c in self.model.observable.terms.items()}
-
     @cached_property
     def _phi(self) -> fmpq_mat:
         """The test function as a row."""
         columns = multi_indices(self.model.size, 0, self.degree)
-        terms = self._observable
+        terms = self._average.observable
         return fmpq_mat([[to_fmpq(terms[key]) if key in terms else fmpq(0) for key in columns]])
 
     def _first_two(self, law: Any) -> tuple[Any, Any]:
@@ -253,10 +207,6 @@ class MomentAnswers(Answers):
         kind = type(law)
         mean = kind(n, 1, [at[unit(n, i)] for i in range(n)])
         return mean, kind(n, n, [at[unit(n, i, j)] for i in range(n) for j in range(n)])
-
-
-def _key(value: arb) -> tuple[Any, Any]:
-    return value.mid().man_exp(), value.rad().man_exp()
 
 
 def _alike(row: fmpq_mat, column: Any) -> Any:

@@ -132,7 +132,7 @@ class QuadraticAnswers(Answers):
             )
 
     @cached_property
-    def expansion(self) -> Coefficients:  # type: ignore[override]
+    def expansion(self) -> Coefficients:
         """See `Answers`."""
         return self.expansion_at(None)
 
@@ -144,7 +144,7 @@ class QuadraticAnswers(Answers):
             )
 
     @cached_property
-    def transient(self) -> Coefficients:  # type: ignore[override]
+    def transient(self) -> Coefficients:
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             # A memory may start from h: the series knows its start itself.
@@ -158,7 +158,7 @@ class QuadraticAnswers(Answers):
         return steady_expansion(self.series, phi)
 
     @cached_property
-    def variance(self) -> float | None:  # type: ignore[override]
+    def variance(self) -> float | None:
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             return to_float(asymptotic_variance(self.series, self.exact_observable))

@@ -35,7 +35,7 @@ class ClosureAnswers(Answers):
     reference: Reference
 
     steps = None
-    variance = None  # type: ignore[assignment]
+    variance = None
 
     @property
     def truth(self) -> Fraction | float:  # type: ignore[override]
@@ -57,7 +57,7 @@ class ClosureAnswers(Answers):
         return refine(lambda bits: self._limits(step())[0] - self._truth())
 
     @cached_property
-    def expansion(self) -> Coefficients:  # type: ignore[override]
+    def expansion(self) -> Coefficients:
         """The leading term of the stationary bias in h."""
         return self._leading(lambda h: self._limits(h)[0] - self._truth())
 
@@ -66,7 +66,7 @@ class ClosureAnswers(Answers):
         return self.expansion
 
     @cached_property
-    def transient(self) -> Coefficients:  # type: ignore[override]
+    def transient(self) -> Coefficients:
         """The leading term of h sum_l (E phi(X_l) - phi_h)."""
         return self._leading(lambda h: h * self._limits(h)[1])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import flint
+from flint import arb_mat
 
 from sgverify.exact.affine.drawn_noise import joint_cumulants
 from sgverify.exact.affine.model import Model, StepSize
@@ -34,7 +36,7 @@ class AdditiveNoise:
     def period(self, step: StepSize, asked: RunningSum) -> RepeatedPeriod:
         """See `Randomness`."""
         parts, noise = self.model.parts(step()), self.model.noise
-        sources = [(law.cumulant, block) for law, block in parts.draws]
+        sources: list[tuple[Callable[[int], Any], arb_mat]] = [(law.cumulant, b) for law, b in parts.draws]
         if noise.noisy:
             sources += [(noise.scalar_cumulant, block) for block in parts.injections]
         cumulants = joint_cumulants(sources, asked.highest)

@@ -23,8 +23,15 @@ class Randomness(Protocol):
     def period(self, step: StepSize, asked: RunningSum) -> Period:
         """The mean operators of one period on the moments that are asked for, in balls at the working precision."""
 
+    def why_no_square(self, degree: int) -> str | None:
+        """Why the mean square error of a test function of this degree is not computed; None where it is."""
+
+
+class Expandable(Randomness, Protocol):
+    """One whose laws are computed by its operators too, at any step size and in powers of h."""
+
     def period_series(self, degree: int) -> Period:
-        """The same in powers of h, on the moments of the state alone.
+        """The operators in powers of h, on the moments of the state alone.
 
         Raises `NotExpandableError` where the step has no such series.
         """
@@ -32,8 +39,5 @@ class Randomness(Protocol):
     def unreached(self, degree: int) -> str | None:
         """Why test functions of this degree are not reached; None where they are."""
 
-    def why_no_square(self, degree: int) -> str | None:
-        """Why the mean square error of a test function of this degree is not computed; None where it is."""
 
-
-__all__ = ["Randomness"]
+__all__ = ["Expandable", "Randomness"]

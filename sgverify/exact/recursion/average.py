@@ -1,0 +1,93 @@
+"""Bias and mean square error of an average over any number of steps, for every kind of randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import flint
+from flint import arb, arb_mat
+
+from sgverify.errors import InstabilityError
+from sgverify.exact import ball
+from sgverify.exact.affine.model import StepSize
+from sgverify.exact.ball import Certified, refine
+from sgverify.exact.chain import checked_length
+from sgverify.exact.cumulants import MultiIndex, gaussian_moments
+from sgverify.exact.recursion.period import Period, Powers
+from sgverify.exact.recursion.randomness import Randomness
+from sgverify.exact.recursion.running_sum import RunningSum
+
+KEY_BITS = 128
+"""Step sizes that agree to so many bits are one."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Average:
+    """phi_hat = sum_{l=1..L} phi(X_l) / L along the chain of a model; what was computed is kept."""
+
+    randomness: Randomness
+    _powers: dict[Any, tuple[Powers, Period]] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[Any, Certified] = field(default_factory=dict, repr=False, compare=False)
+
+    def error(self, step: StepSize, length: int, order: int) -> Certified:
+        """E (phi_hat - phi_bar)^order; `InstabilityError` where the moments that it needs do not contract."""
+        steps = checked_length(length)
+        with flint.ctx.workprec(KEY_BITS):
+            key = (order, _key(step()), steps)
+        if key not in self._known:
+            self._known[key] = refine(lambda bits: self._moment(step, steps, order))
+        return self._known[key]
+
+    @property
+    def degree(self) -> int:
+        """The degree of the moments that the test function asks for."""
+        return max(1, self.randomness.model.observable.degree)
+
+    @property
+    def observable(self) -> Mapping[MultiIndex, Any]:
+        """The test function by the powers of the chain's coordinates."""
+        model = self.randomness.model
+        pad = model.size - len(next(iter(model.observable.terms), ()))
+        return {(*powers, *([0] * pad)): c for powers, c in model.observable.terms.items()}
+
+    def start(self, degree: int, step: arb) -> arb_mat:
+        """E X_0^a for every monomial of degree 0 to `degree`, a column."""
+        values = gaussian_moments(*self.randomness.model.start_law(step), degree)
+        return arb_mat(len(values), 1, values)
+
+    def stable(self, evaluate: Callable[[], Found]) -> Found:
+        """A value of one period, whose instability is told as that."""
+        try:
+            return evaluate()
+        except InstabilityError as error:
+            if self.randomness.steps is None:
+                raise
+            raise type(error)(
+                f"one period of the minibatches does not contract the moments of the state on this target ({error})"
+            ) from error
+
+    def _moment(self, step: StepSize, length: int, order: int) -> arb:
+        size, model = step(), self.randomness.model
+        summand, constant = dict(self.observable), (0,) * model.size
+        summand[constant] = summand.get(constant, 0) - model.truth
+        asked = RunningSum(
+            model.size, self.degree, {powers: ball.number(c) for powers, c in summand.items()}, order
+        )
+        key = (flint.ctx.prec, order, _key(size))
+        if key not in self._powers:
+            period = self.randomness.period(step, asked)
+            whole = period.after(period.steps)
+            self.stable(lambda: asked.require_contraction(whole))
+            # One is kept: its powers fill a hundred megabytes in three dimensions with momentum.
+            self._powers.clear()
+            self._powers[key] = Powers(whole), period
+        powers, period = self._powers[key]
+        return asked.moment(powers, period, self.start(asked.highest, size), length)
+
+
+def _key(value: arb) -> tuple[Any, Any]:
+    return value.mid().man_exp(), value.rad().man_exp()
