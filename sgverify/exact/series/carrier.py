@@ -11,6 +11,7 @@ from typing import Any
 from sgverify.errors import NotExpandableError
 from sgverify.exact.entrywise import RootMetric, Vector, times
 from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.reciprocals import DIM
 from sgverify.exact.series.ring import Index, Ring, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.schemes import Scheme
@@ -124,7 +125,9 @@ class Reading:
         parameters = {
             name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters
         }
-        return bind(definition, Carrier(), parameters, dim=ring.dim, metric=Metric(ring))
+        # Where the ring has a symbol for `dim`, that is what a definition is told, and not how many coordinates are followed.
+        dim = parameters.pop(DIM, ring.dim)
+        return bind(definition, Carrier(), parameters, dim=dim, metric=Metric(ring))
 
     def step(self, scheme: Scheme, state: State) -> State:
         """One step of h = s^2, on minibatches of its own."""
