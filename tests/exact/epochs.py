@@ -11,9 +11,8 @@ from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.ball import number
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.epochs import Epoch
 from sgverify.exact.minibatch import block_covariances
-from sgverify.exact.mirrored import mirrored_noise
-from sgverify.exact.reshuffle import EpochProblem, epoch_noise
 
 
 @dataclass
@@ -84,18 +83,20 @@ class PlainEpochs:
                 [sum(b @ blocks[s * q + a] for a, b in enumerate(self.injections)) for s in range(self.steps)]
             )
 
-    def problem_at(self, bits: int) -> EpochProblem:
-        own, other = block_covariances(self.vectors, self.batch)
-        within, across = epoch_noise(rational(self.drawn), [rational(b) for b in self.injections], own, other)
+    def problem_at(self, bits: int) -> tuple[Problem, Epoch]:
+        map_, drawn = balls(rational(self.map)), balls(rational(self.drawn))
         chain = AffineChain(
-            *(balls(m) for m in (rational(self.map), rational(self.shift), within, rational(self.start))),
+            map_,
+            balls(rational(self.shift)),
+            drawn,
+            balls(rational(self.start)),
             balls(rational(self.start_covariance)),
         )
         phi = Quadratic(number(self.constant), balls(rational(self.linear)), balls(rational(self.quadratic)))
-        mirrored = None
-        if self.backward:
-            mirrored = balls(mirrored_noise([rational(b) for b in self.injections], own, other))
-        return EpochProblem(Problem(chain, phi, number(self.target)), balls(across), self.steps, mirrored)
+        own, other = (balls(m) for m in block_covariances(self.vectors, self.batch))
+        injections = [balls(rational(b)) for b in self.injections]
+        epoch = Epoch.of(map_, drawn, injections, (own, other), self.steps, backward=self.backward)
+        return Problem(chain, phi, number(self.target)), epoch
 
 
 def rational(values: np.ndarray) -> fmpq_mat:

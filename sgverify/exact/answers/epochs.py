@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import flint
-from flint import arb_mat
+from flint import arb_mat, fmpq_mat
 
+from sgverify.exact.affine.matrices import alike
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Question, checked_position
 from sgverify.exact.ball import Certified
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
-from sgverify.exact.epoch_expansion import EpochSeries, epoch_noise_series, mirrored_noise_series
-from sgverify.exact.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
-from sgverify.exact.mirrored import mirrored_noise
+from sgverify.exact.chain import Problem, Quadratic
+from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
+from sgverify.exact.expansion import SteadyExpansion
+from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
 from sgverify.exact.recursion.average import Average
 from sgverify.exact.recursion.blocks import Blocks
-from sgverify.exact.reshuffle import (
-    EpochLaw,
-    EpochProblem,
-    epoch_ergodic_bias,
-    epoch_noise,
-    epoch_stationary_bias,
-)
 
 
 @dataclass(frozen=True)
@@ -59,59 +53,47 @@ class EpochAnswers(QuadraticAnswers):
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
         """See `Answers`."""
-        law = EpochLaw.of(self.problem_at(step)(flint.ctx.prec))
-        covariance = law.average_covariance() if position is None else law.covariance_at(position)
-        return Moments(law.law.mean, covariance)
+        problem, epoch = self.problem_at(step)(flint.ctx.prec)
+        covariance = epoch.average() if position is None else epoch.covariance_at(position)
+        return Moments(EpochLaw(problem, epoch).law.mean, covariance)
 
-    @cached_property
-    def series(self) -> AffineSeries:
-        """M(h), c(h) and Q(h) with the own minibatches of a step in its noise."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            plain = self._step_series.affine
-            return AffineSeries(plain.map, plain.shift, self._noise_series[0])
-
-    @cached_property
-    def epoch_series(self) -> EpochSeries:
-        """The laws of one epoch as series in h."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            series, noise = self.series, self.model.noise
-            mirrored = None
-            if noise.symmetric:
-                injections = self._step_series.gradients
-                mirrored = mirrored_noise_series(injections, noise.covariance, noise.across, series.orders)
-            return EpochSeries(series, self._noise_series[1], self.steps, mirrored)
-
-    def problem_at(self, step: StepSize) -> Callable[[int], EpochProblem]:
+    def problem_at(self, step: StepSize) -> Callable[[int], tuple[Problem, Epoch]]:
         """One epoch at this step size, at any precision."""
-        own_block, two_blocks = self.model.noise.covariance, self.model.noise.across
-        assert own_block is not None and two_blocks is not None
 
-        def at(bits: int) -> EpochProblem:
+        def at(bits: int) -> tuple[Problem, Epoch]:
             problem, parts = self.model.problem_at(step)(bits), self.model.parts(step())
-            own, other = arb_mat(own_block), arb_mat(two_blocks)
-            within, across = epoch_noise(parts.drawn_covariance, parts.injections, own, other)
-            chain = problem.chain
-            noisy = AffineChain(chain.map, chain.shift, within, chain.start_mean, chain.start_covariance)
-            mirrored = mirrored_noise(parts.injections, own, other) if self.model.noise.symmetric else None
-            return EpochProblem(
-                Problem(noisy, problem.observable, problem.target), across, self.steps, mirrored
-            )
+            return problem, self._epoch(parts.map, parts.drawn_covariance, parts.injections, arb_mat)
 
         return at
 
     def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
-        checked = checked_position(position, self.steps)
-        epoch = self.epoch_series
-        return SteadyExpansion.of(
-            self.series, phi, epoch.average if checked is None else epoch.law_at(checked)
-        )
+        checked, epoch = checked_position(position, self.steps), self._epoch_series
+        law = epoch.average() if checked is None else epoch.covariance_at(checked)
+        return SteadyExpansion.of(self._step_series.affine, phi, law.terms)
 
     @cached_property
-    def _noise_series(self) -> tuple[list[Any], list[Any]]:
+    def _epoch_series(self) -> Epoch:
+        """One epoch as series in h."""
+        plain, injections = self._step_series.affine, self._step_series.gradients
+        matrices = [*plain.map, *plain.covariance, *(b for blocks in injections for b in blocks)]
+        kind = type(alike(matrices)[0])
+        n, orders = self.model.size, plain.orders
+
+        def series(terms: Sequence[Any], first: Any) -> MatrixSeries:
+            return MatrixSeries([kind(first), *map(kind, terms)][: orders + 1])
+
+        unit = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+        return self._epoch(
+            series(plain.map, unit),
+            series(plain.covariance, unit * 0),
+            [series(blocks, blocks[0] * 0) for blocks in injections],
+            lambda matrix: MatrixSeries.constant(kind(matrix), orders),
+        )
+
+    def _epoch(self, map_: Any, drawn: Any, injections: Sequence[Any], kind: Callable[[Any], Any]) -> Epoch:
         noise = self.model.noise
-        with flint.ctx.workprec(EXPANSION_BITS):
-            drawn = list(self._step_series.affine.covariance)
-            return epoch_noise_series(drawn, self._step_series.gradients, noise.covariance, noise.across)
+        blocks = kind(noise.covariance), kind(noise.across)
+        return Epoch.of(map_, drawn, injections, blocks, self.steps, backward=noise.symmetric)
 
     @cached_property
     def _blocks(self) -> Blocks:

@@ -112,8 +112,9 @@ class QuadraticAnswers(Answers):
 
     def moment_series(self, position: int | None = None) -> list[Moments]:
         """See `Answers`."""
-        steady = self._steady(position, nothing(self.model.size))
-        return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
+        with flint.ctx.workprec(EXPANSION_BITS):
+            steady = self._steady(position, nothing(self.model.size))
+            return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
 
     @cached_property
     def _step_series(self) -> StepSeries:
