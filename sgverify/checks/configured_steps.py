@@ -21,6 +21,7 @@ from sgverify.exact.leading_terms import FAR, Departure, Setting, departure
 from sgverify.exact.series import LocalOrder
 from sgverify.exact.step_switches import switches
 from sgverify.rates import Judgement
+from sgverify.schemes.binding import parameters_of
 
 USUAL = tuple(2.0**-k for k in range(-1, 7))
 """Step sizes from 2 to 1/64: in units of curvature and friction of about 1, those at which somebody may run a step."""
@@ -74,7 +75,7 @@ def steps_of_runs(subject: Subject) -> list[float]:
 @remembered
 def turns_of(subject: Subject) -> list[float]:
     """The step sizes at which the definition turns into another function of h, at the configured parameters."""
-    given = {name: subject.configuration.parameters[name] for name in subject.scheme.parameters}
+    given = {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}
     try:
         return switches(subject.scheme, given, subject.target.dim)
     except ZeroDivisionError:

@@ -10,6 +10,7 @@ from sgverify.checks.exchange_plan import Plan
 from sgverify.checks.exchange_transcript import Step
 from sgverify.errors import DefinitionError
 from sgverify.exact.long_double import LongDouble, step_in_long_double
+from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.slope import FullSlope
 
 STEP_ROUNDING = 1e-9
@@ -27,7 +28,7 @@ def motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterat
             [drawn[k] for drawn in step.draws],
             h=float(h[k]),
             gradient=felt,
-            parameters={**subject.configuration.parameters, "T": float(T)},
+            parameters={**parameters_of(subject.configuration), "T": float(T)},
             dim=subject.target.dim,
             metric=subject.metric,
         )

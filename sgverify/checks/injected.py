@@ -15,6 +15,7 @@ from sgverify.samplers.intercepted.plain_step import PlainStep
 from sgverify.samplers.intercepted.purity import Question
 from sgverify.samplers.intercepted.slopes import Slope
 from sgverify.schemes.abstract_value import VECTOR
+from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.torch_step import TorchStep
 
 MOST_MINIBATCHES = 16
@@ -115,4 +116,4 @@ def questions_of(
 
 def _parameters(subject: Subject) -> dict[str, float]:
     """Those of T and D that the step asks for."""
-    return {name: subject.configuration.parameters[name] for name in subject.scheme.parameters}
+    return {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}

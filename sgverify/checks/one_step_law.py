@@ -22,6 +22,7 @@ from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings
 from sgverify.samplers.intercepted.given_run import run_given
+from sgverify.schemes.binding import parameters_of
 
 STAGE = "one-step-law"
 
@@ -180,7 +181,7 @@ def _definition(
             clip=c.gradient.clip,
             centre=subject.target.location_float64(1.0) if c.gradient.estimator.centred else None,
         ),
-        parameters=c.parameters,
+        parameters=parameters_of(c),
         dim=subject.target.dim,
         metric=subject.metric,
         constants=constants,

@@ -8,6 +8,7 @@ import numpy as np
 
 from sgverify.exact.escape import Move, Orbits, Origin, followed_orbits, step_of_many
 from sgverify.schemes.abstract_value import VECTOR
+from sgverify.schemes.binding import parameters_of
 
 if TYPE_CHECKING:
     from sgverify.checks.subject import Subject
@@ -52,7 +53,7 @@ def _origin(subject: Subject) -> Origin:
 
 
 def _step(subject: Subject) -> tuple[Move, Move]:
-    given = subject.configuration.parameters
+    given = parameters_of(subject.configuration)
     known = {name: given[name] for name in subject.scheme.dynamics.parameters}
     clip = subject.configuration.gradient.clip
     return step_of_many(subject.scheme, subject.felt, known, subject.metric, subject.scale, clip)

@@ -32,6 +32,7 @@ from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
 from sgverify.schemes import Scheme, exact
+from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.parts import with_prior
 from sgverify.targets import Observable, Target, build_target, parse_observable
@@ -149,7 +150,7 @@ class Subject:
     @property
     def model_parameters(self) -> dict[str, Fraction]:
         """T and D by the names that definitions use, exactly."""
-        return {name: _rational(value) for name, value in self.configuration.parameters.items()}
+        return {name: _rational(value) for name, value in parameters_of(self.configuration).items()}
 
     @cached_property
     def metric(self) -> CoordinateMetric | MatrixMetric:
@@ -229,7 +230,7 @@ class Subject:
                 pass
         step = typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
         if self.felt.quadratic and self.scheme.longest > 1 and "scalar" not in self.scheme.shapes.values():
-            given = self.configuration.parameters
+            given = parameters_of(self.configuration)
             return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
         return step
 

@@ -224,11 +224,6 @@ class Configuration(_Table):
     exchange: ExchangeTable | None = None
     partition: PartitionTable | None = None
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """T and D by the names that definitions use."""
-        return {"T": self.temperature, "D": self.friction}
-
     def start_of(self, replica: int = 0) -> float:
         """`start` of one replica, the coldest by default; without replicas all chains have one."""
         return self.start[replica] if isinstance(self.start, list) else self.start
