@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
+from sgverify.evidence.command import Command
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
 from sgverify.schemes.loading import load_step, scheme_reference
@@ -159,15 +159,16 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
 @own_code()
 def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     """Compute the evidence anew from its scheme, claim, check and configuration."""
-    words = shlex.split(evidence.replay)
-    method = words[words.index("--method") + 1] if "--method" in words[:-1] else None
-    subject = make_subject(reference or evidence.scheme, _stored(evidence.configuration), method)
+    asked = Command.read(evidence.replay)
+    subject = make_subject(
+        reference or evidence.scheme, _stored(evidence.configuration), asked.option("--method")
+    )
     quantity = find_check(evidence.check).name
     claim = find_claim(evidence.claim)
     unmet = not_validated(subject)
     if unmet is not None:
         again = unmet
-    elif evidence.replay.startswith("sgverify rate"):
+    elif asked.verb == "rate":
         again = with_regression(answer(Question(subject, claim_of_rate(subject, quantity), quantity)))
     else:
         again = judge_pair(subject, claim, quantity, corrected=False)[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +18,7 @@ from sgverify.errors import (
     NotExpandableError,
     SgverifyError,
 )
+from sgverify.evidence.command import Command
 from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
@@ -320,9 +320,9 @@ class Subject:
         """A command line that runs `sgverify WORDS... SCHEME` under this configuration, or another one."""
         settings = settings_of(under or self.configuration)
         kept = [item for item in settings if not item.startswith(self.strange)]
-        settings = [part for setting in kept for part in ("--set", setting)]
+        given = [part for setting in kept for part in ("--set", setting)]
         verb, *options = words
-        return shlex.join(["sgverify", verb, self.reference, *options, *settings])
+        return str(Command(verb, self.reference, (*options, *given)))
 
 
 def _rational(value: float) -> Fraction:

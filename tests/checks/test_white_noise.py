@@ -286,8 +286,8 @@ def test_two_data_in_sweeps_have_too_few_orders_to_tell_copies_from_chance(kind:
         {"target": target, "gradient": {"kind": kind, "batch": 1}, "seed": seed}
     )
     subject = Subject(found, configuration, found.name)
-    check = CHECKS["independent-chains"].function
-    assert check(subject, find_claim("sgverify/independent-chains")).verdict == "conforms"
+    question = Question(subject, find_claim("sgverify/independent-chains"), "independent-chains")
+    assert question.check.judge(question).verdict == "conforms"
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "reshuffle", "without-replacement", "iid"])

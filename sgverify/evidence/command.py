@@ -1,0 +1,39 @@
+"""The command that asks for a piece of evidence: made from what is asked, and read back into it from a stored document."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class Command:
+    """`sgverify VERB REFERENCE OPTIONS...`, a setting being the option --set.
+
+    >>> asked = Command("rate", "sghmc-aboba", ("--quantity", "mse", "--method", "exact", "--set", "friction=3.0"))
+    >>> print(asked)
+    sgverify rate sghmc-aboba --quantity mse --method exact --set friction=3.0
+    >>> Command.read(str(asked)) == asked, asked.option("--method"), asked.option("--checks")
+    (True, 'exact', None)
+    """
+
+    verb: str
+    reference: str
+    options: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, line: str) -> Command:
+        """What a line asks for that was printed by a command."""
+        _, verb, reference, *options = shlex.split(line)
+        return cls(verb, reference, tuple(options))
+
+    def option(self, name: str) -> str | None:
+        """The value of an option; None where it is not given."""
+        return next((value for option, value in pairwise(self.options) if option == name), None)
+
+    def __str__(self) -> str:
+        return shlex.join(["sgverify", self.verb, self.reference, *self.options])
+
+
+__all__ = ["Command"]
