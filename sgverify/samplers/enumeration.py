@@ -95,7 +95,7 @@ def minibatches_of(ensemble: Ensemble, count: int) -> np.ndarray:
     size = ensemble.target.size
     assert size is not None
     stream = ensemble.stage((0,)).streams(choice.kind)
-    source = source_of(choice.estimator, stream, size, choice.batch)
+    source = source_of(choice.estimator, choice, stream, size, max(1, ensemble.scheme.minibatches))
     return np.asarray(source.block(0, count)[:, :, 0].cpu().numpy())
 
 

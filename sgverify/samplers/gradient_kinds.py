@@ -38,7 +38,7 @@ class Place:
         """An estimator with minibatches as its declaration has them drawn."""
         choice, size = self.choice, self.potential.target.size
         assert size is not None
-        source = source_of(choice.estimator, self.stream(choice.kind), size, choice.batch)
+        source = source_of(choice.estimator, choice, self.stream(choice.kind), size, self.minibatches)
         return estimator(self.potential, source, batch=choice.batch, per_step=self.minibatches, **more)
 
 

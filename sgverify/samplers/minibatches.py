@@ -6,7 +6,8 @@ minibatches uses those with q = (l - 1) m, ..., l m - 1, in the order in which i
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import singledispatch
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -133,11 +134,14 @@ _BLOCKS: tuple[type[Reshuffle], ...] = (Reshuffle, Symmetric)
 """By the number of sweeps over the blocks of one permutation, less 1."""
 
 
-def source_of(estimator: GradientEstimator, stream: Stream, size: int, batch: int) -> Minibatches:
-    """The source of an estimator's minibatches, n out of N data, by how it declares that they are drawn."""
+@singledispatch
+def source_of(
+    estimator: GradientEstimator, choice: Any, stream: Stream, size: int, per_step: int
+) -> Minibatches:
+    """The source of an estimator's minibatches, n out of N data: by what it declares, but for a family that registers one."""
     if estimator.exchangeable:
-        return _BLOCKS[estimator.sweeps - 1](stream, size, batch)
-    return (Iid if estimator.replaced else WithoutReplacement)(stream, size, batch)
+        return _BLOCKS[estimator.sweeps - 1](stream, size, choice.batch)
+    return (Iid if estimator.replaced else WithoutReplacement)(stream, size, choice.batch)
 
 
 def check_minibatches(kind: str, target: Target, batch: int) -> int:

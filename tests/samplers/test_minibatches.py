@@ -12,7 +12,7 @@ from scipy import stats
 
 from sgverify.errors import ConfigurationError
 from sgverify.gradients import ESTIMATORS
-from sgverify.samplers import minibatches
+from sgverify.samplers import GradientChoice, minibatches
 from sgverify.samplers.minibatches import (
     Iid,
     Reshuffle,
@@ -104,9 +104,11 @@ def test_a_minibatch_is_a_function_of_its_number_and_chain(
     kind: str, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(minibatches, "_COMPARED", 32 if few else 0)
-    whole = source_of(ESTIMATORS[kind], stream(chains=range(6)), 12, 4).block(0, 20)
+    whole = source_of(ESTIMATORS[kind], GradientChoice(kind, batch=4), stream(chains=range(6)), 12, 1).block(
+        0, 20
+    )
     assert whole.shape == (20, 4, 2, 6)
-    source = source_of(ESTIMATORS[kind], stream(chains=range(2, 5)), 12, 4)
+    source = source_of(ESTIMATORS[kind], GradientChoice(kind, batch=4), stream(chains=range(2, 5)), 12, 1)
     for first, count in [(7, 6), (0, 1), (1, 2), (19, 1)]:
         assert torch.equal(source.block(first, count), whole[first : first + count, :, :, 2:5])
 
