@@ -85,11 +85,13 @@ def minibatch_bits(subject: Subject, count: int) -> float:
     """
     c, size = subject.configuration.gradient, subject.target.size
     assert size is not None
-    if fresh_minibatches(subject):
+    per_step = max(1, subject.scheme.minibatches)
+    if not c.estimator.exchangeable:
+        draws = 1 + c.estimator.draw_of(count - 1, size, c, per_step)
         own = _log2_factorial(size) - _log2_factorial(c.batch) - _log2_factorial(size - c.batch)
-        return count * (math.log2(size) if c.estimator.replaced else own)
+        return draws * (math.log2(size) if c.estimator.replaced else own)
     blocks = size // c.batch
-    epochs, rest = divmod(count, c.estimator.period(size, c.batch))
+    epochs, rest = divmod(count, c.estimator.period(size, c, per_step))
 
     def of_blocks(r: int) -> float:
         return _log2_factorial(size) - _log2_factorial(size - r * c.batch) - r * _log2_factorial(c.batch)

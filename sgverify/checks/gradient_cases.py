@@ -102,7 +102,14 @@ def problems(subject: Subject) -> list[Problem]:
     batch = size if whole else batch
     more, steps = followed(estimator, gradient, -(-size // batch))
     count = min(steps * per_step if steps else 2, MOST_POSITIONS // batch)
-    return [problem(size, batch, range(q * batch, (q + 1) * batch), count, [q], **more) for q in range(count)]
+    settings = gradient.model_copy(update={"batch": batch, **more})
+    draws: dict[int, list[int]] = {}
+    for number in range(count):
+        draws.setdefault(estimator.draw_of(number, size, settings, per_step), []).append(number)
+    return [
+        problem(size, batch, range(draw * batch, (draw + 1) * batch), count, decided, **more)
+        for draw, decided in draws.items()
+    ]
 
 
 def ensemble_of(subject: Subject, problem: Problem, *, hoist: bool) -> Ensemble:

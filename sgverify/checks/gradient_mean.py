@@ -198,7 +198,7 @@ def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta:
         wrong = _moment_defect(deviation, allowed[:COORDINATES], noise)
         if wrong:
             return f"{what}: {wrong}"
-    return None if len(deviations) < 2 else _joint_defect(problem, deviations)
+    return None if len(deviations) < 2 else _joint_defect(problem, per_step, deviations)
 
 
 def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchNoise) -> str | None:
@@ -221,19 +221,23 @@ def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchN
     return None
 
 
-def _joint_defect(problem: Problem, deviations: list[Any]) -> str | None:
-    """Covariances of two blocks of a run: V or -V n/(N - n) for those of one permutation, 0 for those of two."""
-    gradient = problem.gradient
-    period = gradient.estimator.period(problem.size, int(gradient.batch))
+def _joint_defect(problem: Problem, per_step: int, deviations: list[Any]) -> str | None:
+    """Covariances of two minibatches: V of one draw, -V n/(N - n) of two blocks of one permutation, else 0."""
+    gradient, asked = problem.gradient, (problem.size, problem.gradient, per_step)
+    estimator, period = gradient.estimator, gradient.estimator.period(*asked)
     for later in range(len(deviations)):
         for earlier in range(later):
             (one, near, exact), (two, close, _) = deviations[earlier], deviations[later]
-            within, across = block_covariances(exact, int(problem.gradient.batch))
+            due = None
+            if estimator.draw_of(earlier, *asked) == estimator.draw_of(later, *asked):
+                due = (with_replacement if estimator.replaced else without_replacement)(
+                    exact, int(gradient.batch), order=2
+                ).covariance
+            elif estimator.exchangeable and earlier // period == later // period:
+                _, due = block_covariances(exact, int(gradient.batch))
             expected = np.zeros((one.shape[1],) * 2)
-            if earlier // period == later // period:
-                mirrored = gradient.estimator.sweeps == 2 and earlier % period + later % period == period - 1
-                expected = np.array((within if mirrored else across).tolist(), dtype=object)
-                expected = np.vectorize(_float)(expected)
+            if due is not None:
+                expected = np.vectorize(_float)(np.array(due.tolist(), dtype=object))
             found = one.T @ two / len(one)
             bound = 2 * (
                 np.outer(near, np.abs(two).max(0) + close) + np.outer(np.abs(one).max(0) + near, close)

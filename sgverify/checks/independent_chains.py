@@ -180,7 +180,7 @@ def _sweep(subject: Subject) -> int:
     """Minibatches from one permutation of the data to the next."""
     assert subject.target.size is not None
     gradient = subject.configuration.gradient
-    return gradient.estimator.period(subject.target.size, gradient.batch)
+    return gradient.estimator.period(subject.target.size, gradient, max(1, subject.scheme.minibatches))
 
 
 def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:

@@ -62,6 +62,20 @@ class GradientEstimator:
         """Whether estimates are plain sums over minibatches that are drawn anew for each step."""
         return self.draws_data and self.plain and not self.exchangeable and not self.memory
 
-    def period(self, size: int, batch: int) -> int:
-        """Minibatches from one permutation of N data to the next; 1 where every one is drawn anew."""
-        return self.sweeps * (size // batch) or 1
+    @property
+    def independent(self) -> bool:
+        """Whether every minibatch is independent of all others."""
+        return not self.exchangeable
+
+    def period(self, size: int, settings: Any, per_step: int) -> int:
+        """The minibatches from one that is independent of all before to the next such: those of a permutation of N data.
+
+        `settings` are those of the gradient table; a step asks for `per_step` minibatches.
+        """
+        return self.sweeps * (size // int(settings.batch)) or 1
+
+    def draw_of(self, number: int, size: int, settings: Any, per_step: int) -> int:
+        """The draw that is minibatch `number` of a run: a sweep back goes over the draws of the sweep there."""
+        period = self.period(size, settings, per_step)
+        place = number % period
+        return number - place + (min(place, period - 1 - place) if self.sweeps == 2 else place)

@@ -26,7 +26,10 @@ def test_every_reading_knows_it(estimator: GradientEstimator) -> None:
 def test_what_it_declares_fits_together(estimator: GradientEstimator) -> None:
     assert estimator.noisy or not (estimator.draws_data or estimator.each_evaluation)
     assert not (estimator.exchangeable and estimator.replaced)
-    assert estimator.period(12, 4) == {0: 1, 1: 3, 2: 6}[estimator.sweeps]
+    asked = (12, GradientChoice(estimator.name, batch=4), 1)
+    assert estimator.period(*asked) == {0: 1, 1: 3, 2: 6}[estimator.sweeps]
+    back = [0, 1, 2, 2, 1, 0, 6, 7] if estimator.sweeps == 2 else list(range(8))
+    assert [estimator.draw_of(number, *asked) for number in range(8)] == back
     assert estimator.draws_data == (estimator.name in READERS["batch"])
     assert estimator.label.format(batch=3).count("3") == estimator.draws_data
 
