@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.chain import Quadratic
 from sgverify.exact.continuous import Matrix, require_decay, transposed
 from sgverify.exact.lyapunov_series import lyapunov_series
-from sgverify.exact.two_scales import TwoScaleExpansion, TwoScaleSeries
 
 ORDERS = 5
 """Coefficients of the expansion at h = 0 that are computed: b_0, ..., b_4."""
@@ -53,6 +52,25 @@ class AffineSeries:
     def cut(self, orders: int) -> AffineSeries:
         """The series with fewer orders."""
         return AffineSeries(self.map[:orders], self.shift[:orders], self.covariance[:orders])
+
+    @property
+    def noise(self) -> Matrix:
+        """Q_1."""
+        return self.covariance[0]
+
+    @property
+    def rational(self) -> bool:
+        """Whether all of it is in fractions."""
+        parts = (self.map, self.shift, self.covariance)
+        return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part)
+
+    def in_balls(self) -> AffineSeries:
+        """The same at the working precision."""
+        return AffineSeries(*([arb_mat(m) for m in part] for part in (self.map, self.shift, self.covariance)))
+
+    def steady(self, observable: Quadratic, law: Sequence[Matrix] | None = None) -> SteadyExpansion:
+        """The invariant law and the Poisson equation of phi; `law` where the noise is not independent over steps."""
+        return SteadyExpansion.of(self, observable, law)
 
 
 @dataclass(frozen=True)
@@ -87,10 +105,11 @@ class Expansion:
 class SteadyExpansion:
     """The invariant law and the Poisson equation of phi, as power series in h.
 
-    `law` replaces the covariances that the series determines, where the noise is not independent over steps.
+    `law` replaces the covariances that the series determines, where the noise is not independent over steps. Raises
+    `NotExpandableError` where the mean does not decay.
     """
 
-    series: AffineSeries
+    series: Any
     observable: Quadratic
     law: Sequence[Matrix] | None = None
 
@@ -98,22 +117,25 @@ class SteadyExpansion:
         require_decay(self.series.map[0])
 
     @classmethod
-    def of(
-        cls, series: AffineSeries, observable: Quadratic, law: Sequence[Matrix] | None = None
-    ) -> SteadyExpansion:
+    def of(cls, series: Any, observable: Quadratic, law: Sequence[Matrix] | None = None) -> Self:
         """In fractions where everything is rational, in balls otherwise."""
-        steady = cls(series, observable, law)
-        parts = [*series.map, *series.shift, *series.covariance, *(law or ())]
-        parts += [observable.linear, observable.quadratic]
-        return steady if all(isinstance(part, fmpq_mat) for part in parts) else steady.in_balls()
+        parts = [observable.linear, observable.quadratic, *(law or ())]
+        if series.rational and all(isinstance(part, fmpq_mat) for part in parts):
+            return cls(series, observable, law)
+        phi = Quadratic(arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic))
+        return cls(series.in_balls(), phi, None if law is None else [arb_mat(m) for m in law])
 
-    def in_balls(self) -> SteadyExpansion:
-        """The same in balls at the working precision."""
-        series, phi = self.series, self.observable
-        parts = ([arb_mat(m) for m in part] for part in (series.map, series.shift, series.covariance))
-        observable = Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
-        law = None if self.law is None else [arb_mat(m) for m in self.law]
-        return SteadyExpansion(AffineSeries(*parts), observable, law)
+    def begun(
+        self, mean: Matrix | None, covariance: Matrix | None
+    ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
+        """Itself, and mean and covariance of the start in powers of h, all of one kind."""
+        steady = self
+        if isinstance(mean, arb_mat) or isinstance(covariance, arb_mat):
+            phi = self.observable
+            steady = type(self).of(
+                self.series, Quadratic(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic)), self.law
+            )
+        return steady, [mean], [] if covariance is None else [covariance]
 
     @cached_property
     def mean(self) -> list[Matrix]:
@@ -126,11 +148,6 @@ class SteadyExpansion:
         if self.law is not None:
             return list(self.law)
         return lyapunov_series(self.series.map, list(self.series.covariance))
-
-    @property
-    def noise(self) -> Matrix:
-        """Q_1."""
-        return self.series.covariance[0]
 
     @cached_property
     def slope(self) -> list[Matrix]:
@@ -165,25 +182,11 @@ def steady_means(maps: Sequence[Matrix], shifts: Sequence[Matrix]) -> list[Matri
     return found
 
 
-def steady_expansion(
-    series: AffineSeries | TwoScaleSeries, observable: Quadratic
-) -> SteadyExpansion | TwoScaleExpansion:
-    """The invariant law and the Poisson equation of a step, with a memory or without."""
-    if isinstance(series, TwoScaleSeries):
-        return TwoScaleExpansion.of(series, observable)
-    return SteadyExpansion.of(series, observable)
-
-
-def expand(series: AffineSeries | TwoScaleSeries, observable: Quadratic, target: Any) -> Expansion:
+def expand_bias(steady: SteadyExpansion, target: Any) -> Expansion:
     """b_0, b_1, ...: the stationary average of phi minus the target, in powers of h.
 
     The observable and the target hold the numbers of the series: rational ones stay exact.
     """
-    return expand_bias(steady_expansion(series, observable), target)
-
-
-def expand_bias(steady: SteadyExpansion | TwoScaleExpansion, target: Any) -> Expansion:
-    """`expand` from a law that is already there."""
     phi, mean = steady.observable, steady.mean
     found = []
     for k in range(steady.series.orders):
@@ -193,33 +196,16 @@ def expand_bias(steady: SteadyExpansion | TwoScaleExpansion, target: Any) -> Exp
     return Expansion(tuple(found))
 
 
-def expand_transient(
-    series: AffineSeries | TwoScaleSeries,
-    observable: Quadratic,
-    start_mean: Matrix | None,
-    start_covariance: Matrix | None = None,
+def expand_decay(
+    steady: SteadyExpansion, start_mean: Matrix | None, start_covariance: Matrix | None = None
 ) -> Expansion:
     """tau_0, tau_1, ...: sum_{l>=1} (E phi(X_l) - phi_h) = (1/h) sum_k tau_k h^k.
 
     The chain starts from N(start_mean, start_covariance), a point where the covariance is None; with a memory, from what
     the series has.
     """
-    return expand_decay(steady_expansion(series, observable), start_mean, start_covariance)
-
-
-def expand_decay(
-    steady: SteadyExpansion | TwoScaleExpansion,
-    start_mean: Matrix | None,
-    start_covariance: Matrix | None = None,
-) -> Expansion:
-    """`expand_transient` from a law that is already there."""
-    own = isinstance(steady, TwoScaleExpansion)
-    if own or isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
-        steady = steady.in_balls()
+    steady, means, spreads = steady.begun(start_mean, start_covariance)
     phi, orders = steady.observable, range(steady.series.orders)
-    means, spreads = [start_mean], [] if start_covariance is None else [start_covariance]
-    if isinstance(steady, TwoScaleExpansion):
-        means, spreads = steady.series.start_mean, steady.series.start_covariance
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0
     linear = [steady.poisson_linear[0]]
@@ -240,14 +226,13 @@ def expand_decay(
     )
 
 
-def asymptotic_variance(series: AffineSeries | TwoScaleSeries, observable: Quadratic) -> Number:
-    """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0.
+def asymptotic_variance(steady: SteadyExpansion) -> Number:
+    """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0; of one order, no more is asked.
 
     It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), with L psi =
     phi_0 - phi.
     """
-    steady = steady_expansion(series.cut(1), observable)
-    noise = steady.noise
+    noise = steady.series.noise
     linear, form = steady.poisson_linear[0], steady.poisson_quadratic[0]
     spread = form * noise * form
     return _inner(linear, noise * linear) + 4 * _inner(spread, steady.covariance[0])

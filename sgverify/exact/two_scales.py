@@ -14,289 +14,242 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, fmpq_mat
+from flint import arb_mat, fmpq_mat
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.matrices import nonzero
 from sgverify.exact.chain import Quadratic
-from sgverify.exact.continuous import Matrix, require_decay, transposed
+from sgverify.exact.continuous import Matrix, require_decay
+from sgverify.exact.expansion import SteadyExpansion, steady_means
 from sgverify.exact.lyapunov import floats
 from sgverify.exact.lyapunov_series import lyapunov_series
-
-Series = list[Any]
-"""Matrices: the coefficients of h^0, h^1, ...."""
+from sgverify.exact.matrix_series import MatrixSeries, block_matrix, blocks_of, termwise
 
 
 @dataclass(frozen=True)
 class TwoScaleSeries:
     """M, c and Q from h^0 on, with mean and covariance of the start; the first `slow` coordinates stay as h -> 0."""
 
-    map: Series
-    shift: Series
-    covariance: Series
+    map: MatrixSeries
+    shift: MatrixSeries
+    covariance: MatrixSeries
     slow: int
-    start_mean: Series
-    start_covariance: Series
+    start_mean: Sequence[Matrix]
+    start_covariance: Sequence[Matrix]
 
     @property
     def orders(self) -> int:
         """How many coefficients of the invariant law are determined."""
-        return len(self.map) - 1
+        return len(self.map.terms) - 1
 
     def cut(self, orders: int) -> TwoScaleSeries:
         """The series with fewer orders."""
-        m, c, q = (part[: orders + 1] for part in (self.map, self.shift, self.covariance))
+        parts = (self.map, self.shift, self.covariance)
+        m, c, q = (MatrixSeries(part.terms[: orders + 1]) for part in parts)
         return TwoScaleSeries(m, c, q, self.slow, self.start_mean, self.start_covariance)
+
+    @property
+    def noise(self) -> Matrix:
+        """Q at h^1."""
+        return self.covariance.terms[1]
 
     @property
     def rational(self) -> bool:
         """Whether the step is one of fractions; the start, a multiple of a spread, is no part of it."""
         parts = (self.map, self.shift, self.covariance)
-        return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part)
+        return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part.terms)
 
-    @property
     def in_balls(self) -> TwoScaleSeries:
         """The same at the working precision."""
-        parts = (
-            [arb_mat(matrix) for matrix in part]
-            for part in (self.map, self.shift, self.covariance, self.start_mean, self.start_covariance)
+        m, c, q = (termwise(arb_mat, part) for part in (self.map, self.shift, self.covariance))
+        mean, spread = (
+            [arb_mat(matrix) for matrix in part] for part in (self.start_mean, self.start_covariance)
         )
-        m, c, q, mean, spread = parts
         return TwoScaleSeries(m, c, q, self.slow, mean, spread)
+
+    def steady(self, observable: Quadratic) -> TwoScaleExpansion:
+        """The invariant law and the Poisson equation of phi."""
+        return TwoScaleExpansion.of(self, observable)
 
 
 @dataclass(frozen=True)
-class TwoScaleExpansion:
-    """The invariant law and the Poisson equation of phi, as power series in h: what `SteadyExpansion` is of one scale.
+class TwoScaleExpansion(SteadyExpansion):
+    """The same with a memory.
 
     Raises `NotExpandableError` where the fast block does not forget, or the slow one has no law.
     """
 
-    series: TwoScaleSeries
-    observable: Quadratic
-
     def __post_init__(self) -> None:
-        fast = self._fast_map[0]
+        fast = self._fast.terms[0]
         if fast.nrows() and not np.abs(np.linalg.eigvals(floats(arb_mat(fast)))).max() < 1 - 1e-6:
             raise NotExpandableError("a memory that does not forget its start as h -> 0")
-        slow = [self._shift[0], self._covariance[0]]
-        if any(nonzero(_rows(matrix, 0, self.series.slow)) for matrix in slow):
+        moved = self._inverse.terms[0] * self.series.shift.terms[0], self._covariance.terms[0]
+        if any(nonzero(blocks_of(matrix, self._sizes, [matrix.ncols()])[0][0]) for matrix in moved):
             raise NotExpandableError("noise or drift that the state has at h = 0 too")
-        require_decay(self._slow_map[1])
+        require_decay(self._slow.terms[1])
 
-    @classmethod
-    def of(cls, series: TwoScaleSeries, observable: Quadratic) -> TwoScaleExpansion:
-        """In fractions where everything is rational, in balls otherwise."""
-        rational = series.rational and all(
-            isinstance(part, fmpq_mat) for part in (observable.linear, observable.quadratic)
-        )
-        if rational:
-            return cls(series, observable)
-        phi = Quadratic(arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic))
-        return cls(series.in_balls, phi)
-
-    def in_balls(self) -> TwoScaleExpansion:
-        """The same in balls at the working precision."""
+    def begun(
+        self, mean: Matrix | None, covariance: Matrix | None
+    ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
+        """See `SteadyExpansion`: the series knows the start itself."""
         phi = self.observable
-        return TwoScaleExpansion(
-            self.series.in_balls,
-            Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic)),
-        )
+        form = Quadratic(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
+        steady = TwoScaleExpansion.of(self.series, form)
+        return steady, steady.series.start_mean, steady.series.start_covariance
 
     @cached_property
-    def mean(self) -> Series:
+    def mean(self) -> Sequence[Matrix]:
         """m_0, m_1, ...: n x 1."""
-        slow, n = self.series.slow, self._size
-        upper = _divided_by_decay(self._slow_map, [_rows(c, 0, slow) for c in self._shift])
-        lower = _resolved(self._fast_map, [_rows(c, slow, n) for c in self._shift])
-        own = [_stacked(a, b) for a, b in zip(upper, lower, strict=False)]
-        return _times(self._basis, own)
+        return self._resolved(self._inverse * self.series.shift, self._slow, self._fast, self._basis).terms
 
     @cached_property
-    def covariance(self) -> Series:
+    def covariance(self) -> Sequence[Matrix]:
         """S_0, S_1, ...: n x n."""
-        own = self._lyapunov(self._slow_map, self._fast_map, self._covariance)
-        return _times(_times(self._basis, own), transposed(self._basis))
+        own = self._lyapunov(self._slow, self._fast, self._covariance)
+        return (self._basis * own * self._basis.transpose()).terms
 
     @cached_property
-    def slope(self) -> Series:
-        """b~_k, the gradient of phi at the stationary mean: b + 2 A m."""
-        bent = [(self.observable.quadratic * m) * 2 for m in self.mean]
-        return [self.observable.linear + bent[0], *bent[1:]]
-
-    @cached_property
-    def poisson_linear(self) -> Series:
+    def poisson_linear(self) -> Sequence[Matrix]:
         """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
-        slow, n = self.series.slow, self._size
-        right = _times(transposed(self._basis), self.slope)
-        upper = _divided_by_decay(
-            transposed(self._slow_map), [_rows(right[0] * 0, 0, slow), *(_rows(r, 0, slow) for r in right)]
-        )
-        lower = _resolved(transposed(self._fast_map), [_rows(r, slow, n) for r in right])
-        own = [_stacked(a, b) for a, b in zip(upper, [_rows(right[0] * 0, slow, n), *lower], strict=False)]
-        return _times(transposed(self._inverse), own)
+        right = self._basis.transpose() * MatrixSeries(self.slope)
+        # h b~, as e is of order 1/h.
+        shifted = MatrixSeries([right.terms[0] * 0, *right.terms])
+        slow, fast = self._slow.transpose(), self._fast.transpose()
+        return self._resolved(shifted, slow, fast, self._inverse.transpose()).terms
 
     @cached_property
-    def poisson_quadratic(self) -> Series:
+    def poisson_quadratic(self) -> Sequence[Matrix]:
         """E_k with E = (1/h) sum_k E_k h^k solving E - M^T E M = A."""
-        form = self.observable.quadratic
-        forms = [form] + [form * 0] * self.series.orders
-        right = _times(_times(transposed(self._basis), forms), self._basis)
-        own = self._lyapunov(transposed(self._slow_map), transposed(self._fast_map), [form * 0, *right])
-        return _times(_times(transposed(self._inverse), own), self._inverse)
+        form = MatrixSeries.constant(self.observable.quadratic, self.series.orders)
+        right = self._basis.transpose() * form * self._basis
+        shifted = MatrixSeries([right.terms[0] * 0, *right.terms])
+        own = self._lyapunov(self._slow.transpose(), self._fast.transpose(), shifted)
+        return (self._inverse.transpose() * own * self._inverse).terms
 
-    @property
-    def noise(self) -> Matrix:
-        """Q at h^1, in the coordinates of the chain."""
-        return self.series.covariance[1]
+    def _resolved(
+        self, right: MatrixSeries, slow: MatrixSeries, fast: MatrixSeries, basis: MatrixSeries
+    ) -> MatrixSeries:
+        """The basis times x with x - diag(A, N) x = right, which is O(h) in the slow block."""
+        upper, lower = (termwise(lambda r, k=k: blocks_of(r, self._sizes, [1])[k][0], right) for k in (0, 1))
+        above = MatrixSeries(steady_means(slow.terms[1:], upper.terms[1 : len(slow.terms)]))
+        below = MatrixSeries(_regular(fast, lower))
+        return basis * termwise(lambda a, b: block_matrix([[a], [b]]), above, below)
 
-    def _lyapunov(self, slow: Sequence[Any], fast: Sequence[Any], right: Series) -> Series:
+    def _lyapunov(self, slow: MatrixSeries, fast: MatrixSeries, right: MatrixSeries) -> MatrixSeries:
         """X from h^0 on with X - diag(A, N) X diag(A, N)^T = right, which is O(h) in the slow block."""
-        n, m = self._size, self.series.slow
-        pick = [
-            [_block(r, a, b) for r in right]
-            for a, b in (((0, m), (0, m)), ((0, m), (m, n)), ((m, n), (m, n)))
-        ]
-        orders = range(self.series.orders)
-        upper = _sylvester_of_decay(slow, pick[0], self.series.orders)
-        middle = _sylvester(slow, transposed(fast), pick[1], self.series.orders)
-        lower = _sylvester(fast, transposed(fast), pick[2], self.series.orders)
-        return [_joined(upper[k], middle[k], middle[k].transpose(), lower[k]) for k in orders]
+        orders = self.series.orders
+        blocks = [blocks_of(r, self._sizes, self._sizes) for r in right.terms]
+        upper = lyapunov_series(slow.terms[1 : orders + 1], [b[0][0] for b in blocks[1 : orders + 1]])
+        middle = _sylvester(slow, fast.transpose(), [b[0][1] for b in blocks], orders)
+        lower = _sylvester(fast, fast.transpose(), [b[1][1] for b in blocks], orders)
+        parts = zip(upper, middle, lower, strict=True)
+        return MatrixSeries([block_matrix([[u, m], [m.transpose(), l]]) for u, m, l in parts])
 
-    @property
-    def _size(self) -> int:
-        return int(self.series.map[0].nrows())
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The coordinates of the slow and of the fast block."""
+        return [self.series.slow, self.series.map.terms[0].nrows() - self.series.slow]
 
     @cached_property
     def _first_basis(self) -> Matrix:
         """T at h = 0, [[I, -K], [J, I]] with K = B (I - N)^-1 and J = (I - N)^-1 C for M_0 = [[I, B], [C, N]]."""
-        limit, n, m = self.series.map[0], self._size, self.series.slow
-        kind = type(limit)
-        across = _block(limit, (0, m), (m, n))
-        back, own = _block(limit, (m, n), (0, m)), _block(limit, (m, n), (m, n))
-        if nonzero(_block(limit, (0, m), (0, m)) - _unit(kind, m)):
+        limit = self.series.map.terms[0]
+        kind, (m, n) = type(limit), self._sizes
+        (slow, across), (back, own) = blocks_of(limit, self._sizes, self._sizes)
+        if nonzero(slow - _unit(kind, m)):
             raise NotExpandableError("a step that does not tend to the identity on the state")
         try:
-            inverse = (_unit(kind, n - m) - own).inv()
+            inverse = (_unit(kind, n) - own).inv()
         except ZeroDivisionError:
             raise NotExpandableError("a memory that does not forget its start as h -> 0") from None
         if nonzero(across * inverse * back):
             raise NotExpandableError("a memory that moves the state at h = 0 too")
-        return _joined(_unit(kind, m), across * inverse * -1, inverse * back, _unit(kind, n - m))
+        return block_matrix([[_unit(kind, m), across * inverse * -1], [inverse * back, _unit(kind, n)]])
 
     @cached_property
-    def _reduced(self) -> tuple[Series, Series]:
-        """T(h) and diag(A(h), N(h))."""
-        n, m, first = self._size, self.series.slow, self._first_basis
+    def _reduced(self) -> tuple[MatrixSeries, list[Matrix], list[Matrix]]:
+        """T(h), A(h) and N(h)."""
+        first = self._first_basis
         inverse = first.inv()
-        moved = [inverse * matrix * first for matrix in self.series.map]
-        unit = _unit(type(first), n)
-        own = [_joined(*_diagonal(moved[0], m))]
-        turn: Series = [unit]
-        settle = (_unit(type(first), n - m) - _block(own[0], (m, n), (m, n))).inv()
+        moved = [inverse * matrix * first for matrix in self.series.map.terms]
+        parts = blocks_of(moved[0], self._sizes, self._sizes)
+        slow, fast = [parts[0][0]], [parts[1][1]]
+        own = [_diagonal(slow[0], fast[0])]
+        turn = [_unit(type(first), first.nrows())]
+        settle = (_unit(type(first), self._sizes[1]) - fast[0]).inv()
         for k in range(1, len(moved)):
             rest = moved[k]
             for i in range(1, k):
                 rest = rest + moved[i] * turn[k - i] - turn[i] * own[k - i]
-            own.append(_joined(*_diagonal(rest, m)))
-            across = _block(rest, (0, m), (m, n)) * settle * -1
-            back = settle * _block(rest, (m, n), (0, m))
-            zero = unit * 0
-            turn.append(_joined(_block(zero, (0, m), (0, m)), across, back, _block(zero, (m, n), (m, n))))
-        return [first * part for part in turn], own
+            parts = blocks_of(rest, self._sizes, self._sizes)
+            slow.append(parts[0][0])
+            fast.append(parts[1][1])
+            own.append(_diagonal(slow[k], fast[k]))
+            across, back = parts[0][1] * settle * -1, settle * parts[1][0]
+            turn.append(block_matrix([[slow[k] * 0, across], [back, fast[k] * 0]]))
+        return MatrixSeries([first * part for part in turn]), slow, fast
 
     @property
-    def _basis(self) -> Series:
+    def _basis(self) -> MatrixSeries:
         return self._reduced[0]
 
     @cached_property
-    def _inverse(self) -> Series:
+    def _inverse(self) -> MatrixSeries:
         """T(h)^-1."""
-        basis = self._basis
+        basis = self._basis.terms
         first = basis[0].inv()
-        found: Series = [first]
+        found = [first]
         for k in range(1, len(basis)):
             total = basis[k] * found[0]
             for i in range(1, k):
                 total = total + basis[i] * found[k - i]
             found.append(first * total * -1)
-        return found
+        return MatrixSeries(found)
 
     @cached_property
-    def _slow_map(self) -> Series:
-        m = self.series.slow
-        return [_block(part, (0, m), (0, m)) for part in self._reduced[1]]
+    def _slow(self) -> MatrixSeries:
+        """A."""
+        return MatrixSeries(self._reduced[1])
 
     @cached_property
-    def _fast_map(self) -> Series:
-        m, n = self.series.slow, self._size
-        return [_block(part, (m, n), (m, n)) for part in self._reduced[1]]
+    def _fast(self) -> MatrixSeries:
+        """N."""
+        return MatrixSeries(self._reduced[2])
 
     @cached_property
-    def _shift(self) -> Series:
-        return _times(self._inverse, self.series.shift)
-
-    @cached_property
-    def _covariance(self) -> Series:
-        return _times(_times(self._inverse, self.series.covariance), transposed(self._inverse))
+    def _covariance(self) -> MatrixSeries:
+        return self._inverse * self.series.covariance * self._inverse.transpose()
 
 
-def _times(left: Sequence[Any], right: Sequence[Any]) -> Series:
-    """The product of two series, to the orders that both have."""
-    found = []
-    for k in range(min(len(left), len(right))):
-        total = left[0] * right[k]
-        for i in range(1, k + 1):
-            total = total + left[i] * right[k - i]
-        found.append(total)
-    return found
-
-
-def _divided_by_decay(maps: Sequence[Any], right: Sequence[Any]) -> Series:
-    """x with (I - A(h)) x = right, A = I + h A_1 + ..., right = O(h)."""
-    inverse = maps[1].inv()
-    found: Series = []
-    for k in range(min(len(maps), len(right)) - 1):
-        total = right[k + 1]
-        for i in range(1, k + 1):
-            total = total + maps[i + 1] * found[k - i]
-        found.append(inverse * total * -1)
-    return found
-
-
-def _resolved(maps: Sequence[Any], right: Sequence[Any]) -> Series:
+def _regular(maps: MatrixSeries, right: MatrixSeries) -> list[Matrix]:
     """x with (I - N(h)) x = right."""
-    inverse = (_unit(type(maps[0]), maps[0].nrows()) - maps[0]).inv()
-    found: Series = []
-    for k in range(min(len(maps), len(right))):
-        total = right[k]
+    first = maps.terms[0]
+    inverse = (_unit(type(first), first.nrows()) - first).inv()
+    found: list[Matrix] = []
+    for k, total in enumerate(right.terms[: len(maps.terms)]):
         for i in range(1, k + 1):
-            total = total + maps[i] * found[k - i]
+            total = total + maps.terms[i] * found[k - i]
         found.append(inverse * total)
     return found
 
 
-def _sylvester_of_decay(maps: Sequence[Any], right: Sequence[Any], orders: int) -> Series:
-    """X with X - A X A^T = right = O(h), A = I + h A_1 + ...."""
-    return lyapunov_series(maps[1 : orders + 1], list(right[1 : orders + 1]))
-
-
-def _sylvester(left: Sequence[Any], right: Sequence[Any], sources: Sequence[Any], orders: int) -> Series:
+def _sylvester(
+    left: MatrixSeries, right: MatrixSeries, sources: Sequence[Matrix], orders: int
+) -> list[Matrix]:
     """X with X - L(h) X R(h) = sources, regular at h = 0."""
-    rows, columns, kind = left[0].nrows(), right[0].nrows(), type(left[0])
+    first, last = left.terms[0], right.terms[0]
+    rows, columns, kind = first.nrows(), last.nrows(), type(first)
     pairs = [(i, j) for i in range(rows) for j in range(columns)]
-    system = kind(
-        [[int((i, j) == (a, b)) - left[0][i, a] * right[0][b, j] for a, b in pairs] for i, j in pairs]
-    )
+    system = kind([[int((i, j) == (a, b)) - first[i, a] * last[b, j] for a, b in pairs] for i, j in pairs])
     inverse = system.inv()
-    found: Series = []
+    found: list[Matrix] = []
     for k in range(orders):
         total = sources[k]
         for l, known in enumerate(found):
             for i in range(k - l + 1):
-                total = total + left[i] * known * right[k - l - i]
+                total = total + left.terms[i] * known * right.terms[k - l - i]
         column = inverse * kind(len(pairs), 1, [total[i, j] for i, j in pairs])
-        found.append(kind(rows, columns, [column[p, 0] for p in range(len(pairs))]))
+        found.append(kind(rows, columns, column.entries()))
     return found
 
 
@@ -304,44 +257,9 @@ def _unit(kind: Any, size: int) -> Matrix:
     return kind(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
 
-def _block(matrix: Matrix, rows: tuple[int, int], columns: tuple[int, int]) -> Matrix:
-    entries = [matrix[i, j] for i in range(*rows) for j in range(*columns)]
-    return type(matrix)(rows[1] - rows[0], columns[1] - columns[0], entries)
-
-
-def _rows(matrix: Matrix, first: int, last: int) -> Matrix:
-    return _block(matrix, (first, last), (0, matrix.ncols()))
-
-
-def _stacked(upper: Matrix, lower: Matrix) -> Matrix:
-    entries = [*upper.entries(), *lower.entries()]
-    return type(upper)(upper.nrows() + lower.nrows(), upper.ncols(), entries)
-
-
-def _joined(a: Matrix, b: Matrix, c: Matrix, d: Matrix) -> Matrix:
-    """[[a, b], [c, d]]."""
-    n, m = a.nrows() + c.nrows(), a.ncols() + b.ncols()
-    return type(a)(
-        n,
-        m,
-        [
-            (a if j < a.ncols() else b)[i, j - (j >= a.ncols()) * a.ncols()]
-            if i < a.nrows()
-            else (c if j < a.ncols() else d)[i - a.nrows(), j - (j >= a.ncols()) * a.ncols()]
-            for i in range(n)
-            for j in range(m)
-        ],
-    )
-
-
-def _diagonal(matrix: Matrix, m: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    n, zero = matrix.nrows(), matrix * 0
-    return (
-        _block(matrix, (0, m), (0, m)),
-        _block(zero, (0, m), (m, n)),
-        _block(zero, (m, n), (0, m)),
-        _block(matrix, (m, n), (m, n)),
-    )
+def _diagonal(upper: Matrix, lower: Matrix) -> Matrix:
+    kind, m, n = type(upper), upper.nrows(), lower.nrows()
+    return block_matrix([[upper, kind(m, n)], [kind(n, m), lower]])
 
 
 __all__ = ["TwoScaleExpansion", "TwoScaleSeries"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.ball import number
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
-from sgverify.exact.expansion import AffineSeries
+from sgverify.exact.expansion import AffineSeries, Expansion, expand_bias, expand_decay
 
 
 @dataclass
@@ -41,6 +42,16 @@ class SeriesChain:
         phi = self.observable
         observable = Quadratic(number(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
         return Problem(chain, observable, number(self.target if target is None else target))
+
+
+def expand(series: Any, observable: Quadratic, target: Any) -> Expansion:
+    """b_0, b_1, ... of a step in powers of h."""
+    return expand_bias(series.steady(observable), target)
+
+
+def expand_transient(series: Any, observable: Quadratic, *start: Any) -> Expansion:
+    """tau_0, tau_1, ..."""
+    return expand_decay(series.steady(observable), *start)
 
 
 def random_series_chain(size: int, seed: int, *, coupled: bool = True) -> SeriesChain:

@@ -15,10 +15,10 @@ from sgverify.exact.ball import Certified, column, matrix, number
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
 from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
-from sgverify.exact.expansion import SteadyExpansion, expand, expand_bias, expand_decay
+from sgverify.exact.expansion import SteadyExpansion, expand_bias, expand_decay
 from sgverify.exact.matrix_series import MatrixSeries
 from tests.exact.epochs import random_epochs
-from tests.exact.series_chains import SeriesChain, random_series_chain
+from tests.exact.series_chains import SeriesChain, expand, random_series_chain
 
 CASES = [
     # size, dim, data, batch, blocks a step consumes: epochs of 4, 2, 2 and 1 steps

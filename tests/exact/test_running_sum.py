@@ -12,13 +12,12 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.exact.ball import Certified, column, matrix, number, refine
 from sgverify.exact.cumulants import cumulants_from_moments, gaussian_moments, multi_indices
 from sgverify.exact.ergodic import ergodic_bias
-from sgverify.exact.expansion import expand
 from sgverify.exact.mse import mean_square_error
 from sgverify.exact.recursion.lifting import lifted, lifted_series
 from sgverify.exact.recursion.period import Powers, RepeatedPeriod, settled_series
 from sgverify.exact.recursion.running_sum import RunningSum
 from tests.exact.affine_chains import PlainChain, Polynomial, random_chain
-from tests.exact.series_chains import SeriesChain, random_series_chain
+from tests.exact.series_chains import SeriesChain, expand, random_series_chain
 
 
 def of_average(chain: PlainChain, phi: Polynomial, length: int, order: int) -> Certified:

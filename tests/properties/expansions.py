@@ -9,7 +9,7 @@ import flint
 from flint import arb, fmpq
 
 from sgverify.exact.answers import Answers, QuadraticAnswers
-from sgverify.exact.expansion import expand
+from tests.exact.series_chains import expand
 
 BITS = 512
 

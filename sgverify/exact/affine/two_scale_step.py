@@ -14,6 +14,7 @@ from sgverify.exact.affine.constants import coefficient, constant, number_ring, 
 from sgverify.exact.affine.matrices import alike, nonzero, rational_or_balls, to_fmpq, total
 from sgverify.exact.affine.matrices import product as moved
 from sgverify.exact.affine.step_series import StepSeries
+from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.two_scales import TwoScaleSeries
 
 Rows = list[list[Any]]
@@ -34,7 +35,7 @@ def two_scale_series(step: StepSeries) -> TwoScaleSeries:
         found = _in_units(parts, begun, units, step.orders)
         if found is not None:
             m, c, q, mean, spread = (alike(part) for part in found)
-            return TwoScaleSeries(m, c, q, slow, mean, spread)
+            return TwoScaleSeries(MatrixSeries(m), MatrixSeries(c), MatrixSeries(q), slow, mean, spread)
     raise NotExpandableError(f"`{step.model.scheme.name}` has odd powers of sqrt(h)")
 
 

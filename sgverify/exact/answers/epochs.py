@@ -69,7 +69,7 @@ class EpochAnswers(QuadraticAnswers):
     def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
         checked, epoch = checked_position(position, self.steps), self._epoch_series
         law = epoch.average() if checked is None else epoch.covariance_at(checked)
-        return SteadyExpansion.of(self._step_series.affine, phi, law.terms)
+        return self._step_series.affine.steady(phi, law.terms)
 
     @cached_property
     def _epoch_series(self) -> Epoch:

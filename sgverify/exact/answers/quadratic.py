@@ -32,11 +32,10 @@ from sgverify.exact.expansion import (
     asymptotic_variance,
     expand_bias,
     expand_decay,
-    steady_expansion,
 )
 from sgverify.exact.moments import Moments
 from sgverify.exact.mse import mean_square_error
-from sgverify.exact.two_scales import TwoScaleExpansion, TwoScaleSeries
+from sgverify.exact.two_scales import TwoScaleSeries
 from sgverify.exact.varying import (
     VaryingProblem,
     varying_bias,
@@ -154,15 +153,15 @@ class QuadraticAnswers(Answers):
                 expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
             )
 
-    def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion | TwoScaleExpansion:
+    def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
         """The law as a series in h, and the Poisson equation of phi."""
-        return steady_expansion(self.series, phi)
+        return self.series.steady(phi)
 
     @cached_property
     def variance(self) -> float | None:
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            return to_float(asymptotic_variance(self.series, self.exact_observable))
+            return to_float(asymptotic_variance(self.series.cut(1).steady(self.exact_observable)))
 
     @property
     def exact_observable(self) -> Quadratic:

@@ -15,10 +15,10 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.ergodic import stationary_bias
-from sgverify.exact.expansion import expand
 from sgverify.schemes import NAMED, langevin
 from tests.exact.affine.models import gaussian, model_of
 from tests.exact.series.schemes import heun, heun_of_two_minibatches
+from tests.exact.series_chains import expand
 
 WORDS = ("sghmc-aboba", "sghmc-baoab", "sghmc-obabo", "sghmc-oabao", "sghmc-chen-baoab", "sghmc-chen-oabao")
 
