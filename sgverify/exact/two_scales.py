@@ -98,33 +98,34 @@ class TwoScaleExpansion(SteadyExpansion):
         return steady, steady.series.start_mean, steady.series.start_covariance
 
     @cached_property
-    def mean(self) -> Sequence[Matrix]:
+    def mean(self) -> list[Matrix]:
         """m_0, m_1, ...: n x 1."""
-        return self._resolved(self._inverse * self.series.shift, self._slow, self._fast, self._basis).terms
+        found = self._resolved(self._inverse * self.series.shift, self._slow, self._fast, self._basis)
+        return list(found.terms)
 
     @cached_property
-    def covariance(self) -> Sequence[Matrix]:
+    def covariance(self) -> list[Matrix]:
         """S_0, S_1, ...: n x n."""
         own = self._lyapunov(self._slow, self._fast, self._covariance)
-        return (self._basis * own * self._basis.transpose()).terms
+        return list((self._basis * own * self._basis.transpose()).terms)
 
     @cached_property
-    def poisson_linear(self) -> Sequence[Matrix]:
+    def poisson_linear(self) -> list[Matrix]:
         """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
         right = self._basis.transpose() * MatrixSeries(self.slope)
         # h b~, as e is of order 1/h.
         shifted = MatrixSeries([right.terms[0] * 0, *right.terms])
         slow, fast = self._slow.transpose(), self._fast.transpose()
-        return self._resolved(shifted, slow, fast, self._inverse.transpose()).terms
+        return list(self._resolved(shifted, slow, fast, self._inverse.transpose()).terms)
 
     @cached_property
-    def poisson_quadratic(self) -> Sequence[Matrix]:
+    def poisson_quadratic(self) -> list[Matrix]:
         """E_k with E = (1/h) sum_k E_k h^k solving E - M^T E M = A."""
         form = MatrixSeries.constant(self.observable.quadratic, self.series.orders)
         right = self._basis.transpose() * form * self._basis
         shifted = MatrixSeries([right.terms[0] * 0, *right.terms])
         own = self._lyapunov(self._slow.transpose(), self._fast.transpose(), shifted)
-        return (self._inverse.transpose() * own * self._inverse).terms
+        return list((self._inverse.transpose() * own * self._inverse).terms)
 
     def _resolved(
         self, right: MatrixSeries, slow: MatrixSeries, fast: MatrixSeries, basis: MatrixSeries

@@ -25,6 +25,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.checks import Subject
 from sgverify.exact import ball
 from sgverify.exact.answers import QuadraticAnswers, answers_for
+from sgverify.exact.expansion import AffineSeries
 from sgverify.schemes import Scheme
 from sgverify.strategies import configurations, schemes
 
@@ -52,6 +53,7 @@ class Expectation:
         answers = answers_for(self.subject.model)
         assert isinstance(answers, QuadraticAnswers)
         series, start = answers.series, ball.column(self.state)
+        assert isinstance(series, AffineSeries)
         means = [start]
         means += [arb_mat(m) * start + arb_mat(c) for m, c in zip(series.map, series.shift, strict=True)]
         found: dict[Monomial, list[arb]] = {}
