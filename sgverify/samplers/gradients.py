@@ -7,6 +7,7 @@ likelihood's part scaled or clipped where the choice says so (`biased`).
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,12 @@ class MinibatchEstimator(Estimator):
             total += deviations[drawn[:, k]]
         self._drawn = total.div_(self._batch).to(self._data.dtype) + self._affine.offset
         self._added = self._drawn.unbind()
+
+    def adding(self, terms: tuple[Tensor, ...]) -> MinibatchEstimator:
+        """The same on an affine gradient, with minibatches whose data add these terms to it."""
+        other = copy(self)
+        other._added = terms
+        return other
 
     def given(self, step: int) -> tuple[Tensor, ...] | None:
         """See `Estimator.given`: on an affine gradient, what the data of each minibatch add to it."""

@@ -164,19 +164,16 @@ class Kernel:
         state = [tensor.clone() for tensor in self._state]
         drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
         terms = [torch.ones_like(state[0]) for _ in range(self._shape.minibatches)]
-        if isinstance(self._estimator, MinibatchEstimator):
-            kept, self._estimator._added = self._estimator._added, tuple(terms)
+        estimator = self._estimator
+        if isinstance(estimator, MinibatchEstimator):
+            estimator = estimator.adding(tuple(terms))
 
         def step() -> Sequence[Tensor]:
-            return self._bound.step(state, h=h, grad=self._estimator.of_step(0), draw=in_order(drawn))
+            return self._bound.step(state, h=h, grad=estimator.of_step(0), draw=in_order(drawn))
 
-        try:
-            # Run once first, so that the constants are made.
-            step()
-            return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
-        finally:
-            if isinstance(self._estimator, MinibatchEstimator):
-                self._estimator._added = kept
+        # Run once first, so that the constants are made.
+        step()
+        return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
 
     def _observed(self) -> Tape | None:
         asked = self._asked
