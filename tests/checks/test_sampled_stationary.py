@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sgverify.checks import make_subject, rate
 from sgverify.checks import sampled_plan as plans
 from sgverify.checks import sampled_sweep as sweeps
+from sgverify.checks.question import Question
 from sgverify.checks.sampled_pilot import affine_time
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.sampled_stationary import _decide, sampled_stationary_bias
@@ -164,7 +165,7 @@ def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch)
     apart = {"target": {"name": "mixture", "weights": [0.3, 0.7], "means": [-9.0, 9.0], "scales": [1.0, 1.0]}}
     subject = make_subject("sgld-euler", load_configuration({**apart, "test_function": "theta"}))
     monkeypatch.setattr(plans, "LENGTHS", (512,))
-    evidence = sampled_stationary_bias(subject, find_claim("chen2015/theorem-4"))
+    evidence = sampled_stationary_bias(Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias"))
     assert (evidence.verdict, evidence.points) == ("inconclusive", ())
     assert "have not forgotten their start" in evidence.reason
     assert "from both sides of the target differ" in evidence.reason
@@ -204,9 +205,10 @@ def test_what_chains_and_steps_mean() -> None:
 
 def test_claims_that_ask_the_same_share_the_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = make_subject("sgld-euler", load_configuration(SHORT), "monte-carlo")
-    first = sampled_stationary_bias(subject, find_claim("chen2015/theorem-4"))
+    first = sampled_stationary_bias(Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias"))
     monkeypatch.setattr(sweeps, "run_chains", None)
-    assert sampled_stationary_bias(subject, find_claim("corrected/theorem-4")).points == first.points
+    corrected = Question(subject, find_claim("corrected/theorem-4"), "stationary-bias")
+    assert sampled_stationary_bias(corrected).points == first.points
 
 
 def test_an_affine_step_relaxes_at_its_spectral_radius() -> None:
