@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def check_averaging(question: Question) -> Evidence:
             return question.unsettled(reason)
         wrong = _wrong_steps(run) or _other_states(subject, run)
         if wrong:
-            return _evidence(question, "violates", wrong, {})
+            return question.evidence(Judgement("violates", False, wrong))
         for row, place, chain in _averages(run):
             values = _values(subject.observable, run.transcript, row, chain)
             exact, bound = average(values, rule_of(run, row), LENGTHS[place], _roundings(subject.observable))
@@ -79,7 +78,9 @@ def check_averaging(question: Question) -> Evidence:
             off = abs(Fraction(found) - exact) if np.isfinite(found) else None
             compared += 1
             if off is None or off > bound:
-                return _evidence(question, "violates", _told(run, row, place, chain, values, found), {})
+                return question.evidence(
+                    Judgement("violates", False, _told(run, row, place, chain, values, found))
+                )
             worst = max(worst, float(off / bound) if bound else 0.0)
     reason = (
         f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
@@ -90,7 +91,7 @@ def check_averaging(question: Question) -> Evidence:
         "largest_error_in_units_of_its_bound": worst,
         "lengths": list(LENGTHS),
     }
-    return _evidence(question, "conforms", reason, certificate)
+    return question.evidence(Judgement("conforms", False, reason), certificate=certificate)
 
 
 def average(
@@ -277,8 +278,3 @@ def _told(
         if np.isfinite(found) and abs(Fraction(found) - other) <= allowed and other != exact:
             return f"{text}; it is the average {name}"
     return text
-
-
-def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
-    judgement = Judgement(verdict, False, reason)
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)

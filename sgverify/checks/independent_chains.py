@@ -60,19 +60,20 @@ def check_independent_chains(question: Question) -> Evidence:
         "chains": len(runs.chains),
         "rows": len(rows),
     }
+    settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
     copied = _copied(subject, runs, columns, share)
     for wide in () if copied else every_chain(subject, runs, share):
         certificate["all_chains"] = max(certificate.get("all_chains", 0), len(wide.chains))
         copied = copied or _copied(subject, wide, [columns_of(subject, wide, 0)], share, anywhere=False)
     if copied:
-        return _evidence(question, "violates", f"the chains are not independent: {copied}", certificate)
+        return settle(Judgement("violates", False, f"the chains are not independent: {copied}"))
     for name, item, text in _statistics(subject, runs, columns, share):
         known = certificate.setdefault("largest", {}).get(name)
         if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
             certificate["largest"][name] = [item.value, item.bound]
         if item.beyond:
             reason = f"the chains are not independent: {text}, {item.value:.3g} where {item.bound:.3g} is the bound"
-            return _evidence(question, "violates", reason, certificate)
+            return settle(Judgement("violates", False, reason))
     reason = (
         f"{len(runs.chains)} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two "
         "of them, nor all together, are correlated"
@@ -82,7 +83,7 @@ def check_independent_chains(question: Question) -> Evidence:
             else ""
         )
     )
-    return _evidence(question, "conforms", reason, certificate)
+    return settle(Judgement("conforms", False, reason))
 
 
 def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float, anywhere: bool = True) -> str:
@@ -181,8 +182,3 @@ def _sweep(subject: Subject) -> int:
     assert subject.target.size is not None
     gradient = subject.configuration.gradient
     return gradient.estimator.period(subject.target.size, gradient, max(1, subject.scheme.minibatches))
-
-
-def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
-    judgement = Judgement(verdict, False, reason)
-    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)

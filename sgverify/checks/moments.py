@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import flint
@@ -99,19 +100,20 @@ def check_moments(question: Question) -> Evidence:
         )
         return question.unsettled(reason, method="monte-carlo")
     certificate: dict[str, Any] = {"level": share_of(subject).point_null}
+    settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
     shown: list[str] = []
     wrong = wrong_path(subject, runs, certificate, shown)
     if not wrong and "p" in subject.scheme.dynamics.state:
         wrong = _wrong_start(subject, runs, certificate, shown)
     if wrong:
-        return _evidence(question, Judgement("violates", False, wrong), certificate)
+        return settle(Judgement("violates", False, wrong))
     decision = _law_after_steps(subject, certificate) if "p" in subject.scheme.dynamics.state else None
     if decision is not None:
         certificate["law_after_steps"] = decision.certificate
         if decision.verdict != "conforms":
-            return _evidence(question, Judgement(decision.verdict, False, decision.reason), certificate)
+            return settle(Judgement(decision.verdict, False, decision.reason))
         shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
-    return _evidence(question, Judgement("conforms", False, "; ".join(shown)), certificate)
+    return settle(Judgement("conforms", False, "; ".join(shown)))
 
 
 def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
@@ -234,10 +236,6 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
     if not np.all(np.isfinite(values)) or values[0] <= (RESOLVED * unit * LENGTH * largest) ** 2:
         return "the momentum spreads no farther than rounding moves it"
     return mean[kept], np.linalg.cholesky(spread[kept, kept])
-
-
-def _evidence(question: Question, judgement: Judgement, certificate: dict[str, Any]) -> Evidence:
-    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,11 @@ def check_white_noise(question: Question) -> Evidence:
         "steps": batch.length,
         "rows": len(batch.rows),
     }
+    settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
     certificate["steps_are_the_definition_s_on_their_draws"] = mismatch is None
     if mismatch is not None:
         reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
-        return _evidence(question, "violates", reason, certificate)
+        return settle(Judgement("violates", False, reason))
     coupled = coupled_runs(subject, runs)
     every = [runs] if coupled is None else [runs, coupled]
     share = share_of(subject).point_null / sum(len(some.batches[0].rows) for some in every) / _TESTS
@@ -92,14 +94,14 @@ def check_white_noise(question: Question) -> Evidence:
             wrong = wrong or _wrong_row(subject, some, row, share, certificate)
     certificate["coupled"] = coupled is not None
     if wrong:
-        return _evidence(question, "violates", wrong, certificate)
+        return settle(Judgement("violates", False, wrong))
     reason = (
         f"each of {batch.length} steps of {len(batch.rows)} step sizes is the definition's on its draws, bit for bit, and the "
         "draws repeat nowhere, have their law and are uncorrelated over steps, half steps and coordinates"
     )
     if coupled is not None:
         reason += ", also where two step sizes share one Brownian path"
-    return _evidence(question, "conforms", reason, certificate)
+    return settle(Judgement("conforms", False, reason))
 
 
 def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate: dict[str, Any]) -> str:
@@ -247,11 +249,6 @@ def _distinct(values: np.ndarray) -> list[int]:
     for place, column in enumerate(np.ascontiguousarray(values.T)):
         seen.setdefault(column.tobytes(), place)
     return sorted(seen.values())
-
-
-def _evidence(question: Question, verdict: str, reason: str, certificate: dict[str, Any]) -> Evidence:
-    judgement = Judgement(verdict, False, reason)
-    return question.evidence(method="monte-carlo", judgement=judgement, certificate=certificate)
 
 
 def coupled_runs(subject: Subject, runs: Runs) -> Runs | None:

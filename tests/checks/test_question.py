@@ -1,0 +1,69 @@
+"""A question is asked once: facts, configurations and applicability are derived once for all checks of a subject."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+import pytest
+
+import sgverify
+from sgverify.checks import facts, make_subject
+from sgverify.checks.question import STATED, Question
+from sgverify.claims import claims, find_claim
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import UnknownNameError
+
+
+def test_facts_are_derived_once_a_pair_is_judged_once_and_a_configuration_validated_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    derived: Counter[str] = Counter()
+    applied: Counter[tuple[str, str]] = Counter()
+    validated: list[object] = []
+    for name, derive in facts.DERIVATIONS.items():
+
+        def counted(subject, name=name, derive=derive):
+            derived[name] += 1
+            return derive(subject)
+
+        monkeypatch.setitem(facts.DERIVATIONS, name, counted)
+    judged = Question.__dict__["applicability"].func
+
+    def applies(question: Question) -> tuple[bool, str]:
+        applied[question.claim.id, question.quantity] += 1
+        return judged(question)
+
+    once = cached_property(applies)
+    once.__set_name__(Question, "applicability")
+    monkeypatch.setattr(Question, "applicability", once)
+    plain = Configuration.model_validate
+    monkeypatch.setattr(Configuration, "model_validate", lambda tree: validated.append(tree) or plain(tree))
+    # A theorem on each kind of schedule, and its corrected card.
+    sgverify.verify("sghmc-aboba", gradient={"kind": "iid"}, checks=["bias", "local-order"])
+    assert derived and set(derived.values()) == {1}
+    assert len(applied) > 60 and set(applied.values()) == {1}
+    assert len(validated) == 1
+
+
+def test_a_question_is_asked_on_the_schedule_of_its_claim_and_of_none_that_only_steps_have() -> None:
+    subject = make_subject("sghmc-aboba", load_configuration())
+    kinds = {
+        (id, quantity): Question(subject, find_claim(f"chen2015/{id}"), quantity).schedule.kind
+        for id, quantity in (("theorem-2", "bias"), ("theorem-5", "mse"), ("theorem-4", "stationary-bias"))
+    }
+    assert list(kinds.values()) == ["horizon", "power", "fixed"]
+    chosen = make_subject("sghmc-aboba", load_configuration(schedule={"kind": "power"}))
+    theorem = find_claim("chen2015/theorem-2")
+    assert Question(chosen, theorem, "bias", kind="horizon").schedule.kind == "power"
+    assert not Question(chosen, theorem, "bias").applicability[0]
+    assert subject.configuration.schedule.kind == "fixed"
+
+
+def test_every_quantity_of_a_card_has_a_check_and_another_is_refused_by_name() -> None:
+    subject = make_subject("sghmc-aboba", load_configuration())
+    for claim in claims().values():
+        for quantity in claim.quantities:
+            assert Question(subject, claim, quantity).check.name == quantity
+    with pytest.raises(UnknownNameError, match="biass.*bias"):
+        _ = Question(subject, find_claim(STATED), "biass").check
