@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
 
 FEW = 60
 """So many known names are all told; of more, the nearest three."""
@@ -41,6 +44,13 @@ class UnknownNameError(UserError):
         mend = f"did you mean {near[0]!r}?" if near else _listed(given, known)
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
         self.kind, self.nearest = kind, near[0] if near else None
+
+
+def find_named(kind: str, name: str, known: Mapping[str, Entry], hint: str = "") -> Entry:
+    """The entry of that name; raises `UnknownNameError` with the nearest known one."""
+    if name not in known:
+        raise UnknownNameError(kind, name, known, hint)
+    return known[name]
 
 
 def _listed(given: str, known: list[str]) -> str:

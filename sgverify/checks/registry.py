@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ class Check:
 
 def find_check(name: str) -> Check:
     """The check of this name; raises `UnknownNameError` with the nearest known one."""
-    if name not in CHECKS:
-        raise UnknownNameError("check", name, CHECKS)
-    return CHECKS[name]
+    return find_named("check", name, CHECKS)
 
 
 def _load(place: str) -> Judge:

@@ -10,7 +10,7 @@ from sgverify.checks.judging import judge
 from sgverify.checks.questions import make_subject
 from sgverify.checks.sampled_points import with_sampled_points
 from sgverify.configuration import load_configuration
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 from sgverify.schemes import find_scheme
 
@@ -205,10 +205,8 @@ SUITES: dict[str, Callable[[str], list[Case]]] = {
 
 
 def find_suite(name: str) -> Callable[[str], list[Case]]:
-    """The suite of a paper; raises `UnknownNameError` with the nearest one."""
-    if name not in SUITES:
-        raise UnknownNameError("suite", name, SUITES)
-    return SUITES[name]
+    """The suite of a paper; raises `find_named` with the nearest one."""
+    return find_named("suite", name, SUITES)
 
 
 __all__ = ["EFFORTS", "SUITES", "Case", "awsgld", "chen2015", "find_suite"]

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from sgverify.claims.claim import Claim, Kind, PredictionRule, Schedule, Source
 from sgverify.claims.expression import Expression
 from sgverify.claims.predicate import Predicate
-from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.errors import DefinitionError, find_named
 
 # `place` orders the cards of a paper as the paper does; a corrected card has the place of the one that it corrects.
 _REQUIRED = {"title": str, "statement": str, "source": dict, "place": int}
@@ -57,11 +57,8 @@ def claims() -> Mapping[str, Claim]:
 
 
 def find_claim(id: str) -> Claim:
-    """The claim named `paper/id`; raises UnknownNameError with the nearest known id."""
-    known = claims()
-    if id not in known:
-        raise UnknownNameError("claim", id, known)
-    return known[id]
+    """The claim named `paper/id`; raises find_named with the nearest known id."""
+    return find_named("claim", id, claims())
 
 
 def read_card(id: str, text: str, where: str) -> Claim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 from sgverify.gradients.all_data import ADDITIVE, FULL, AdditiveNoise, FullGradient
 from sgverify.gradients.control_variates import (
     CONTROL_VARIATE,
@@ -48,9 +48,7 @@ READERS: Mapping[str, tuple[str, ...]] = {
 
 def find_estimator(kind: str) -> GradientEstimator:
     """The estimator of this name; raises `UnknownNameError` with the nearest one."""
-    if kind not in ESTIMATORS:
-        raise UnknownNameError("gradient.kind", str(kind), ESTIMATORS)
-    return ESTIMATORS[kind]
+    return find_named("gradient.kind", kind, ESTIMATORS)
 
 
 __all__ = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from sgverify.checks.judging import judge_pair
 from sgverify.checks.questions import make_subject
-from sgverify.checks.registry import CHECKS
+from sgverify.checks.registry import find_check
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration, tree_of
-from sgverify.errors import UnknownNameError, UserError
+from sgverify.errors import UserError
 from sgverify.evidence import (
     Evidence,
     Regression,
@@ -82,8 +82,7 @@ class Regressions:
     def _configuration(self, row: Regression) -> Configuration:
         try:
             claim = find_claim(row.claim)
-            if row.check not in CHECKS:
-                raise UnknownNameError("check", row.check, CHECKS)
+            find_check(row.check)
             if row.check not in claim.quantities:
                 raise UserError(
                     f"check={row.check!r}: {claim.id} does not speak of it; expected {', '.join(claim.quantities)}"

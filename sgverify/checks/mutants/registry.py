@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from sgverify.checks.mutants.mutant import Mutant
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 
 FILES = (
     "splittings",
@@ -51,10 +51,7 @@ def mutants() -> dict[str, Mutant]:
 
 def find_mutant(name: str) -> Mutant:
     """The planted bug of this name; raises `UnknownNameError` with the nearest."""
-    known = mutants()
-    if name not in known:
-        raise UnknownNameError("mutant", name, known, "See `sgverify list mutants`.")
-    return known[name]
+    return find_named("mutant", name, mutants(), "See `sgverify list mutants`.")
 
 
 def families() -> tuple[str, ...]:

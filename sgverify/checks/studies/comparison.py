@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.draws import smaller
-from sgverify.checks.studies.effort import Effort, draws_note, find_effort, thinned_note
+from sgverify.checks.studies.effort import EFFORTS, Effort, draws_note, thinned_note
 from sgverify.checks.studies.experiment import experiment
 from sgverify.checks.studies.tuning import CONTENDERS, SGHMC, SGLD, Tuned, TunedOver, tuned, tuned_over
 from sgverify.checks.studies.wording import (
@@ -20,6 +20,7 @@ from sgverify.checks.studies.wording import (
     listed,
     number,
 )
+from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.samplers import Row, horizon, power
 
@@ -32,7 +33,7 @@ SYMBOLS = {"horizon": "C", "power": "h_1"}
 def figure_3(effort: str) -> Study:
     """Biases of SGHMC and SGLD with fixed and decreasing steps, chen2015 Figure 3."""
     return _study(
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         (("horizon", "bias"), ("power", "bias")),
         "main",
         id="chen2015/figure-3",
@@ -44,7 +45,7 @@ def figure_3(effort: str) -> Study:
 def figure_6(effort: str) -> Study:
     """Bias and MSE of SGHMC and SGLD with fixed steps, chen2015 Figure 6."""
     return _study(
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         (("horizon", "bias"), ("horizon", "mse")),
         "appendix",
         id="chen2015/figure-6",
@@ -56,7 +57,7 @@ def figure_6(effort: str) -> Study:
 def figure_8(effort: str) -> Study:
     """Bias and MSE of SGHMC and SGLD with decreasing steps, chen2015 Figure 8."""
     return _study(
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         (("power", "bias"), ("power", "mse")),
         "appendix",
         id="chen2015/figure-8",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.draws import Draws, draws_of
-from sgverify.errors import UnknownNameError
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,6 @@ EFFORTS = {
         per_decade=6, runs=5 * settings.RUNS, longest=1000, thinning=1, sampled=("iid", "full"), drawn=24
     ),
 }
-
-
-def find_effort(name: str) -> Effort:
-    """The effort of that name; raises `UnknownNameError` with the nearest one."""
-    if name not in EFFORTS:
-        raise UnknownNameError("effort", name, EFFORTS)
-    return EFFORTS[name]
 
 
 def thinned_note(effort: Effort) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from sgverify.checks.studies import settings
 from sgverify.checks.studies.equal_cost_search import LIMIT, Best, Runner
 from sgverify.checks.suites import SCHEMES
 from sgverify.configuration import load_configuration
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.rates import leading_power
 
@@ -46,9 +46,8 @@ EFFORTS = {
 
 def equal_cost(effort: str) -> Study:
     """RMSE of theta^2 at equal cost, exactly, for full gradients and minibatches on the model of chen2015 section 5."""
-    if effort not in EFFORTS:
-        raise UnknownNameError("effort", effort, EFFORTS)
-    races = [race(kind, EFFORTS[effort]) for kind in GRADIENTS]
+    chosen = find_named("effort", effort, EFFORTS)
+    races = [race(kind, chosen) for kind in GRADIENTS]
     return Study(
         id="chen2015/equal-cost",
         title="Equal cost: the best step size, and which scheme wins at which budget",

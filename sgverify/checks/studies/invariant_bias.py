@@ -9,9 +9,10 @@ import numpy as np
 
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.draws import Draws, smaller
-from sgverify.checks.studies.effort import Effort, draws_note, find_effort
+from sgverify.checks.studies.effort import EFFORTS, Effort, draws_note
 from sgverify.checks.studies.experiment import Experiment, experiment
 from sgverify.checks.studies.wording import CLAIM_COLUMNS, GRADIENTS, MODEL_ROWS, Y_LABELS, listed, number
+from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import fixed
@@ -31,7 +32,7 @@ BISECTIONS = 25
 
 def figure_1(effort: str) -> Study:
     """Bias of theta^2 at L = 10^6 for six step sizes, chen2015 Figure 1."""
-    chosen = find_effort(effort)
+    chosen = find_named("effort", effort, EFFORTS)
     friction = shown_friction()
     panels = [_panel(gradient, friction, settings.LONG) for gradient in GRADIENTS]
     if chosen.runs:

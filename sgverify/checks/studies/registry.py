@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 
-from sgverify.errors import UnknownNameError
+from sgverify.errors import find_named
 from sgverify.evidence import Study
 
 Builder = Callable[[str], Study]
@@ -46,10 +46,9 @@ def studies_of(suite: str) -> tuple[str, ...]:
 
 def build_study(name: str, effort: str) -> Study:
     """One study, timed; raises `UnknownNameError` with the nearest name."""
-    if name not in STUDIES:
-        raise UnknownNameError("study", name, STUDIES)
+    make = find_named("study", name, STUDIES)
     started = time.perf_counter()
-    study = STUDIES[name](effort)
+    study = make(effort)
     if study.id != name:
         raise ValueError(f"study {name!r} calls itself {study.id!r}; expected one name")
     return replace(study, seconds=round(time.perf_counter() - started, 3))

@@ -12,7 +12,7 @@ import numpy as np
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.crossing import Crossing, crossing
 from sgverify.checks.studies.draws import Draws, smaller
-from sgverify.checks.studies.effort import Effort, draws_note, find_effort
+from sgverify.checks.studies.effort import EFFORTS, Effort, draws_note
 from sgverify.checks.studies.experiment import SampledErrors, experiment
 from sgverify.checks.studies.wording import (
     GRADIENTS,
@@ -23,6 +23,7 @@ from sgverify.checks.studies.wording import (
     listed,
     number,
 )
+from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.samplers import Row, horizon, power
 
@@ -43,7 +44,7 @@ def figure_5(effort: str) -> Study:
     """Bias and MSE of SGHMC with fixed steps, chen2015 Figure 5 and Figure 2 (right)."""
     return _study(
         "horizon",
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         id="chen2015/figure-5",
         title="Figures 2 (right) and 5: fixed steps, h = C L^-alpha",
         source="chen2015 Figure 2 (right: MSE of SGHMC-F) and Figure 5 (bias, MSE)",
@@ -54,7 +55,7 @@ def figure_7(effort: str) -> Study:
     """Bias and MSE of SGHMC with decreasing steps, chen2015 Figure 7 and Figure 2 (left)."""
     return _study(
         "power",
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         id="chen2015/figure-7",
         title="Figures 2 (left) and 7: decreasing steps, h_l = C l^-alpha",
         source="chen2015 Figure 2 (left: bias of SGHMC-D) and Figure 7 (bias, MSE)",

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sgverify.checks.studies import STUDIES, build_study, registry, settings, studies_of, traces
-from sgverify.checks.studies.effort import EFFORTS, find_effort
+from sgverify.checks.studies.effort import EFFORTS
 from sgverify.checks.studies.experiment import experiment
 from sgverify.checks.studies.invariant_bias import NAMES, contracts, smallest_friction, windows
 from sgverify.checks.studies.tuning import HALVED, SGHMC, SGLD, tuned
 from sgverify.checks.suites import SUITES
-from sgverify.errors import UnknownNameError
+from sgverify.errors import UnknownNameError, find_named
 from sgverify.evidence import Study, encode_studies, validate_studies
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.study import Studies
@@ -319,7 +319,7 @@ def test_names_are_those_of_a_suite_and_unknown_ones_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="chen2015/figure-1"):
         build_study("chen2015/figure-11", "quick")
     with pytest.raises(UnknownNameError, match="default"):
-        find_effort("defaults")
+        find_named("effort", "defaults", EFFORTS)
 
 
 def test_a_study_of_another_name_is_refused(monkeypatch: pytest.MonkeyPatch, quick: dict[str, Study]) -> None:

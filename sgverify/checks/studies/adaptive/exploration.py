@@ -10,16 +10,17 @@ from flint import arb
 
 from sgverify.checks.studies.adaptive.settings import (
     CYCLES,
+    EFFORTS,
     FIRST,
     GRIEWANK,
     MOMENTUM,
     ZETA_OF_CSGLD,
     Effort,
     Printed,
-    find_effort,
 )
 from sgverify.checks.studies.adaptive.visiting import EVERY, Modes, Trail, modes_of, visit
 from sgverify.configuration import load_configuration
+from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.exact.partition.fixed_point import cumulated_weights
 from sgverify.samplers import Cyclical, Row, Settings, fixed
@@ -44,7 +45,7 @@ _DEEPEST = 18.0
 
 def exploration(effort: str) -> Study:
     """Curves of the modes visited, states, and weights at the printed settings, and the same for Griewank's function."""
-    chosen = find_effort(effort)
+    chosen = find_named("effort", effort, EFFORTS)
     panels: list[Panel] = []
     tables: list[Table] = []
     for printed in (FIRST, GRIEWANK):

@@ -21,11 +21,12 @@ from sgverify.checks.studies.adaptive.functions import (
 )
 from sgverify.checks.studies.adaptive.settings import (
     CYCLES,
+    EFFORTS,
     MOST,
     ZETA_OF_CSGLD,
     Effort,
-    find_effort,
 )
+from sgverify.errors import find_named
 from sgverify.evidence import Study, Table
 from sgverify.samplers.hitting import NEVER
 
@@ -62,7 +63,7 @@ class Found:
 
 def hitting_times(effort: str) -> Study:
     """Reached fractions and medians of the first hit, awsgld Table 4 with functions and settings of our own."""
-    chosen = find_effort(effort)
+    chosen = find_named("effort", effort, EFFORTS)
     names = NAMES[: chosen.functions]
     found = {(name, one.label): _found(one, name, chosen) for name in names for one in CONTENDERS}
     return Study(

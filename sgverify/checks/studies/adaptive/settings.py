@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sgverify.errors import UnknownNameError
-
 TRIALS = 10
 MOST = 100_000
 """A trial that needs more iterations counts as infinite."""
@@ -68,10 +66,3 @@ EFFORTS = {
     "default": Effort(0.005, 4, 3000, 16, 3, 10, 400, 100, 3),
     "full": Effort(0.1, 10, 4000, 48, 10, 2 * TRIALS, MOST // 50, 300, 5),
 }
-
-
-def find_effort(name: str) -> Effort:
-    """The effort of that name; raises `UnknownNameError` with the nearest one."""
-    if name not in EFFORTS:
-        raise UnknownNameError("effort", name, EFFORTS)
-    return EFFORTS[name]

@@ -13,15 +13,16 @@ from sgverify.checks.studies.exchange.runs import Trail, run
 from sgverify.checks.studies.exchange.settings import (
     APART,
     APPENDIX_G,
+    EFFORTS,
     REFRESH,
     SECTION_5_1,
     START,
     Effort,
     Printed,
-    find_effort,
     mixture,
 )
 from sgverify.checks.studies.exchange.variances import over_batches, paths
+from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.samplers.differentiation import Potential
 
@@ -34,7 +35,7 @@ HOTTEST = 0.5
 
 def figure_2(effort: str) -> Study:
     """Traces, swaps and variances at the settings of section 5.1, vr-resgld Figure 2."""
-    found = find_effort(effort)
+    found = find_named("effort", effort, EFFORTS)
     return _study(
         SECTION_5_1,
         found,
@@ -49,7 +50,7 @@ def figure_6(effort: str) -> Study:
     """Traces at the settings of appendix G, vr-resgld Figure 6."""
     return _study(
         APPENDIX_G,
-        find_effort(effort),
+        find_named("effort", effort, EFFORTS),
         id="vr-resgld/figure-6",
         title="Figure 6: traces and swaps at tau = 1, 500",
         source="Deng et al. 2021, appendix G and Figure 6",

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.errors import UnknownNameError
 from sgverify.targets import Target, build_target
 
 TARGET = {"name": "tied-means-mixture"}
@@ -65,13 +64,6 @@ EFFORTS = {
         10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0), (20, 40, 80, 160), 24
     ),
 }
-
-
-def find_effort(name: str) -> Effort:
-    """The effort of that name; raises `UnknownNameError` with the nearest one."""
-    if name not in EFFORTS:
-        raise UnknownNameError("effort", name, EFFORTS)
-    return EFFORTS[name]
 
 
 def configured(
