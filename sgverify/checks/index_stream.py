@@ -87,7 +87,8 @@ def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
         # The first half of a permutation: one draw without replacement.
         return half.reshape(1, -1, SHUFFLED_CHAINS)
     ensemble = plain_ensemble(subject, subject.target, gradient, CHAINS, hoist=True, seed=seed)
-    return minibatches_of(ensemble, max(1, -(-wanted // CHAINS)))
+    period = gradient.estimator.period(size, gradient, max(1, subject.scheme.minibatches))
+    return minibatches_of(ensemble, period * max(1, -(-wanted // CHAINS)))[::period]
 
 
 def _block_defect(subject: Subject, seed: int, size: int) -> str | None:

@@ -27,11 +27,20 @@ def test_what_it_declares_fits_together(estimator: GradientEstimator) -> None:
     assert estimator.noisy or not (estimator.draws_data or estimator.each_evaluation)
     assert not (estimator.exchangeable and estimator.replaced)
     asked = (12, GradientChoice(estimator.name, batch=4), 1)
-    assert estimator.period(*asked) == {0: 1, 1: 3, 2: 6}[estimator.sweeps]
-    back = [0, 1, 2, 2, 1, 0, 6, 7] if estimator.sweeps == 2 else list(range(8))
-    assert [estimator.draw_of(number, *asked) for number in range(8)] == back
+    period = estimator.period(*asked)
+    draws = [estimator.draw_of(number, *asked) for number in range(2 * period)]
+    # No draw is used before its time, and none beyond its period.
+    assert all(draw <= number for number, draw in enumerate(draws))
+    assert not set(draws[:period]) & set(draws[period:])
+    assert (period == 1) == estimator.independent
     assert estimator.draws_data == (estimator.name in READERS["batch"])
     assert estimator.label.format(batch=3).count("3") == estimator.draws_data
+
+
+def test_a_sweep_back_goes_over_the_draws_of_the_sweep_there() -> None:
+    asked = (12, GradientChoice("symmetric", batch=4), 1)
+    estimator = find_estimator("symmetric")
+    assert [estimator.draw_of(number, *asked) for number in range(8)] == [0, 1, 2, 2, 1, 0, 6, 7]
 
 
 def test_an_unknown_kind_is_refused_where_it_is_asked_for() -> None:
