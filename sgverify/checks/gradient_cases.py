@@ -152,7 +152,7 @@ def states(subject: Subject) -> list[np.ndarray]:
 
 def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
     """Where the chains are at the start of a step: at one point, but where something is kept of the way."""
-    if not gradient.estimator.memory:
+    if gradient.estimator.plain or not gradient.estimator.memory:
         return lambda step: theta
     spread = subject.target.spread_float64(subject.configuration.temperature)
     return lambda step: theta + 0.25 * step * spread
