@@ -6,22 +6,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from sgverify.evidence.model import Number
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Chance, Count, Name, Number, Published, Says, Size
 from sgverify.evidence.storage import write_atomically
 
 Truth = Literal["keeps", "breaks", "either"]
 Outcome = Literal["met", "missed", "undecided"]
-
-CALIBRATION = Published(
-    "sgverify/calibration/2",
-    "calibration-2.json",
-    "calibration",
-    "Write it again with `sgverify calibrate --json FILE`.",
-)
+Positive = Annotated[int, Says(minimum=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,20 +27,20 @@ class Tally:
     such question.
     """
 
-    name: str
+    name: Name
     truth: Truth
-    claim: str
-    sampling: str
-    errors: str
-    looks: int
-    noise: Number
-    replications: int
-    conforms: int
-    violates: int
-    inconclusive: int
-    habit: int | None = None
-    fitted: int | None = None
-    covered: int | None = None
+    claim: Name
+    sampling: Name
+    errors: Name
+    looks: Positive
+    noise: Size
+    replications: Positive
+    conforms: Count
+    violates: Count
+    inconclusive: Count
+    habit: Annotated[int | None, Says(minimum=0)] = None
+    fitted: Annotated[int | None, Says(minimum=0)] = None
+    covered: Annotated[int | None, Says(minimum=0)] = None
 
     def __post_init__(self) -> None:
         if self.conforms + self.violates + self.inconclusive != self.replications:
@@ -74,10 +67,10 @@ class Tally:
 class Counted:
     """One table: what was simulated, and its cells. `level` is the chance of a false verdict that is promised."""
 
-    name: str
-    title: str
+    name: Annotated[str, Says(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Name
     note: str
-    level: Number
+    level: Chance
     cells: tuple[Tally, ...]
 
 
@@ -89,14 +82,14 @@ class Bar:
     [`interval`] holds the rate behind them at 95 % (Clopper and Pearson). `low` and `high` are the bar, None: open.
     """
 
-    statement: str
-    low: Number | None
-    high: Number | None
-    cells: int
-    worst: str
-    count: int
-    replications: int
-    interval: tuple[Number, Number]
+    statement: Name
+    low: Chance | None
+    high: Chance | None
+    cells: Positive
+    worst: Name
+    count: Count
+    replications: Positive
+    interval: tuple[Chance, Chance]
     outcome: Outcome
 
 
@@ -104,12 +97,20 @@ class Bar:
 class Calibration:
     """Tables and bars of one run of `sgverify calibrate`; `habit` says in words what the habit accepts."""
 
-    seed: int
-    margin: Number
-    habit: str
+    seed: Count
+    margin: Annotated[Number, Says(exclusiveMinimum=0)]
+    habit: Name
     tables: tuple[Counted, ...]
     bars: tuple[Bar, ...]
     provenance: Provenance
+
+
+CALIBRATION = Published(
+    "sgverify/calibration/2",
+    Calibration,
+    "calibration",
+    "Write it again with `sgverify calibrate --json FILE`.",
+)
 
 
 def encode_calibration(calibration: Calibration) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def encode_calibration(calibration: Calibration) -> dict[str, Any]:
 
 def decode_calibration(document: Mapping[str, Any]) -> Calibration:
     """The inverse of `encode_calibration`; raises UserError for a document of another kind or version."""
-    return CALIBRATION.decode(Calibration, document)
+    return CALIBRATION.decode(document)
 
 
 def write_calibration(path: str | Path, calibration: Calibration) -> None:

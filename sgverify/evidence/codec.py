@@ -12,10 +12,6 @@ from sgverify.evidence.published import Published, read_as
 
 SCHEMA_NAME = "sgverify/evidence/1"
 
-EVIDENCE = Published(
-    SCHEMA_NAME, "evidence-1.json", "evidence", "Write it again with `sgverify verify SCHEME --json FILE`."
-)
-
 
 @dataclass(frozen=True)
 class Document:
@@ -23,6 +19,11 @@ class Document:
 
     evidence: tuple[Evidence, ...]
     provenance: Provenance
+
+
+EVIDENCE = Published(
+    SCHEMA_NAME, Document, "evidence", "Write it again with `sgverify verify SCHEME --json FILE`."
+)
 
 
 def encode(document: Document) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def decode_evidence(item: Mapping[str, Any]) -> Evidence:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of evidence documents, as shipped with the package."""
+    """The JSON schema (draft 2020-12) of evidence documents."""
     return EVIDENCE.schema()
 
 

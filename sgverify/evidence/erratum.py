@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.plain import plain
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Name, Published, Says, Size
 from sgverify.evidence.storage import write_atomically
 
 Rung = Literal["proof", "exact"]
@@ -22,9 +22,7 @@ misprint; a statement that holds in one reading and not in another. The heaviest
 WEIGHT = ("severity", "root", "affects", "because")
 """What is said of every failure, by judgement: how heavy, which error it shows, what becomes of the results, and the reason."""
 
-ERRATA = Published(
-    "sgverify/errata/2", "errata-2.json", "errata", "Write it again with `sgverify errata --json FILE`."
-)
+Id = Annotated[str, Says("paper/name", pattern="^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +35,24 @@ class Erratum:
     (`sgverify.evidence.plain`).
     """
 
-    id: str
-    where: str
-    printed: str
-    read_as: str
-    holds: str = ""
-    severity: str = ""
-    root: str = ""
-    affects: str = ""
-    because: str = ""
-    elsewhere: str = ""
-    fails: bool
+    id: Id
+    where: Annotated[Name, Says("where the formula stands: equation, section, proof")]
+    printed: Annotated[
+        Name, Says("a quotation of the paper; formulas in symbols, ` [...] ` for what is left out")
+    ]
+    read_as: Annotated[Name, Says("what was computed with")]
+    holds: Annotated[Name, Says("what the same computation confirms")] = ""
+    severity: Annotated[str, Says("by judgement", enum=list(SEVERITIES))] = ""
+    root: Annotated[
+        Id, Says("the error that shows here; one error may show in several rows and is counted once")
+    ] = ""
+    affects: Annotated[Name, Says("what becomes of the results")] = ""
+    because: Annotated[Name, Says("the reason for severity and root")] = ""
+    elsewhere: Annotated[str, Says("where the paper itself has the right form; empty where nowhere")] = ""
+    fails: Annotated[bool, Says(absent=True)]
     method: Rung
-    certificate: dict[str, Any]
-    seconds: float = 0.0
+    certificate: Annotated[dict[str, Any], Says("what was computed", minProperties=1)]
+    seconds: Size = 0.0
 
     def __post_init__(self) -> None:
         for name in ("id", "where", "printed", "read_as", "certificate"):
@@ -70,6 +72,33 @@ class Erratum:
         object.__setattr__(self, "certificate", certificate)
 
 
+@dataclass(frozen=True)
+class _Standing:
+    """What is written of a statement that stands."""
+
+    id: Id
+    where: Name
+    printed: Name
+    read_as: Name
+    method: Rung
+    certificate: Annotated[dict[str, Any], Says(minProperties=1)]
+    seconds: Size
+
+
+@dataclass(frozen=True)
+class _Errata:
+    """Statements that were checked: those that fail as printed, each with how much that weighs, and those that stand."""
+
+    provenance: Provenance
+    errata: tuple[Erratum, ...]
+    standing: tuple[_Standing, ...]
+
+
+ERRATA = Published(
+    "sgverify/errata/2", _Errata, "errata", "Write it again with `sgverify errata --json FILE`."
+)
+
+
 def encode_errata(formulas: Iterable[Erratum], provenance: Provenance) -> dict[str, Any]:
     """The formulas in the form of the published schema: `errata`, which fail, and the ones `standing`."""
     failing: list[dict[str, Any]] = []
@@ -81,10 +110,7 @@ def encode_errata(formulas: Iterable[Erratum], provenance: Provenance) -> dict[s
         "schema": ERRATA.name,
         "provenance": asdict(provenance),
         "errata": failing,
-        "standing": [
-            {key: value for key, value in item.items() if key not in ("holds", "elsewhere", *WEIGHT)}
-            for item in standing
-        ],
+        "standing": [{field.name: item[field.name] for field in fields(_Standing)} for item in standing],
     }
     ERRATA.check(document, "the errata to be written")
     return document

@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from sgverify.evidence.model import Number
 from sgverify.evidence.plain import plain
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
 from sgverify.evidence.storage import write_atomically
 from sgverify.evidence.verdicts import METHODS, Method
 
@@ -19,13 +18,6 @@ Outcome = Literal["conforms", "violates", "inconclusive", "not-applicable", "ref
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 """The verdicts; `refused`, where the question itself met an error of the user's kind; `crashed`, a fault of ours."""
-
-KILL_MATRIX = Published(
-    "sgverify/mutants/1",
-    "mutants-1.json",
-    "kill matrix",
-    "Write it again with `sgverify mutants --json FILE`.",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +28,13 @@ class Trial:
     falls for every scheme of its order; it speaks against the paper alone.
     """
 
-    check: str
-    claim: str
+    check: Name
+    claim: Name
     method: Method
     outcome: Outcome
     refuted: bool = False
     kill: bool = False
-    milliseconds: Number = 0.0
+    milliseconds: Size = 0.0
     reason: str = ""
 
     @property
@@ -55,7 +47,7 @@ class Trial:
 class JudgedScheme:
     """A correct scheme under the settings that its mutants are judged under."""
 
-    scheme: str
+    scheme: Name
     settings: dict[str, Any]
     trials: tuple[Trial, ...]
 
@@ -69,14 +61,14 @@ class JudgedScheme:
 class JudgedMutant:
     """A planted bug with what every check says of it."""
 
-    name: str
-    family: str
-    scheme: str
-    place: str
-    edits: tuple[tuple[str, str], ...]
+    name: Name
+    family: Name
+    scheme: Name
+    place: Annotated[str, Says("formula, word, order, or module:Qualified.name of running code", minLength=1)]
+    edits: Annotated[tuple[tuple[str, str], ...], Says("the text that was and the text that is", minItems=1)]
     settings: dict[str, Any]
-    reason: str
-    source: str
+    reason: Name
+    source: Name
     trials: tuple[Trial, ...]
 
     @property
@@ -125,6 +117,46 @@ class KillMatrix:
         )
 
 
+@dataclass(frozen=True)
+class _Kill:
+    """The check on the highest rung that refutes a mutant."""
+
+    check: Name
+    claim: Name
+    method: Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenMutant(JudgedMutant):
+    # `field()`: what is inherited is a property and no default.
+    killed: bool
+    cheapest: _Kill | None = field()  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenScheme(JudgedScheme):
+    alarms: Count = field()  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Written:
+    """The matrix as it is written, with what follows from the trials."""
+
+    provenance: Provenance
+    configuration: dict[str, Any]
+    checks: Annotated[tuple[Name, ...], Says("in the order in which they were asked")]
+    mutants: tuple[_WrittenMutant, ...]
+    correct: tuple[_WrittenScheme, ...]
+
+
+KILL_MATRIX = Published(
+    "sgverify/mutants/1",
+    _Written,
+    "kill matrix",
+    "Write it again with `sgverify mutants --json FILE`.",
+)
+
+
 def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, Any]:
     """The matrix in the form of the published schema."""
     document, missing = plain(
@@ -146,7 +178,8 @@ def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, 
 
 def decode_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
     """The inverse of `encode_kill_matrix`; raises UserError for a document of another kind or version."""
-    return KILL_MATRIX.decode(KillMatrix, document)
+    KILL_MATRIX.check(document, "document")
+    return read_as(KillMatrix, document)
 
 
 def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenance) -> None:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from sgverify.evidence.identity import evidence_id
 from sgverify.evidence.plain import name_of, plain
+from sgverify.evidence.published import Name, Number, Says, Size
 from sgverify.evidence.verdicts import (
     BOUNDS,
     METHODS,
@@ -23,8 +24,18 @@ from sgverify.evidence.verdicts import (
 
 NOT_FINITE = "not_finite"
 
-Number = int | float
-"""A number as JSON gives it back: whole ones stay whole."""
+Exponent = Annotated[
+    float | Fraction | None,
+    Says(
+        "positive in the step h, negative in the length L; null where there is none", type=["number", "null"]
+    ),
+]
+Note = Annotated[
+    str | None,
+    Says(
+        "why a number is null, or what a reader must know about it", type="string", minLength=1, optional=True
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -38,14 +49,33 @@ class Point:
     that is not finite is stored as None, and `note` names it.
     """
 
-    step: float | None = None
-    length: int | None = None
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "json_schema_extra": {
+            "allOf": [
+                {
+                    "description": "a null value says why",
+                    "if": {"required": ["value"], "properties": {"value": {"type": "null"}}},
+                    "then": {"required": ["note"]},
+                },
+                {
+                    "description": "a point lies at a step, at a length or at both",
+                    "anyOf": [
+                        {"properties": {"step": {"type": "number"}}},
+                        {"properties": {"length": {"type": "integer"}}},
+                    ],
+                },
+            ]
+        }
+    }
+
+    step: Annotated[float | None, Says("h, in units of time", exclusiveMinimum=0)] = None
+    length: Annotated[int | None, Says("L, a number of steps", minimum=1)] = None
     value: Number | None = None
-    standard_error: Number | None = 0.0
-    error_bound: Number | None = 0.0
-    kind: PointKind = "exact"
-    diverged: bool = False
-    note: str | None = None
+    standard_error: Annotated[Number | None, Says(minimum=0)] = 0.0
+    error_bound: Annotated[Number | None, Says(minimum=0)] = 0.0
+    kind: Annotated[PointKind, Says(optional=True)] = "exact"
+    diverged: Annotated[bool, Says(optional=True)] = False
+    note: Note = None
 
     def __post_init__(self) -> None:
         _one_of("kind", self.kind, POINT_KINDS)
@@ -68,10 +98,10 @@ class Point:
 class Found:
     """The exponent that was found, with its interval; None where there is none (a quantity that vanishes)."""
 
-    exponent: float | Fraction | None = None
-    low: float | Fraction | None = None
-    high: float | Fraction | None = None
-    note: str | None = None
+    exponent: Exponent = None
+    low: Exponent = None
+    high: Exponent = None
+    note: Note = None
 
     def __post_init__(self) -> None:
         notes = [self.note] if self.note else []
@@ -86,7 +116,7 @@ class Found:
 class Predicted:
     """The exponent that the claim predicts: positive in h, negative in L; an upper bound or a sharp rate."""
 
-    exponent: float | Fraction | None = None
+    exponent: Exponent = None
     kind: Bound = "upper"
 
     def __post_init__(self) -> None:
@@ -108,10 +138,24 @@ class Evidence:
     "not_finite".
     """
 
-    id: str = ""
-    scheme: str
-    claim: str
-    check: str
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "json_schema_extra": {
+            "allOf": [
+                {
+                    "description": "only a refutation is marked refuted",
+                    "if": {"required": ["refuted"], "properties": {"refuted": {"const": True}}},
+                    "then": {"properties": {"verdict": {"const": "violates"}}},
+                }
+            ]
+        }
+    }
+
+    id: Annotated[
+        str, Says("depends on scheme, claim, check and configuration only", pattern="^[a-z0-9][a-z0-9-]*$")
+    ] = ""
+    scheme: Name
+    claim: Annotated[str, Says("paper/id", pattern="^[^/\\s]+/\\S+$")]
+    check: Name
     refuted: bool = False
     configuration: dict[str, Any]
     method: Method
@@ -120,10 +164,19 @@ class Evidence:
     points: tuple[Point, ...] = ()
     verdict: Verdict
     sharp: bool = False
-    reason: str
-    certificate: dict[str, Any] = field(default_factory=dict)
-    replay: str = ""
-    seconds: float = 0.0
+    reason: Annotated[str, Says("one sentence a reader understands", minLength=1)]
+    certificate: Annotated[
+        dict[str, Any],
+        Says(
+            "what anybody needs to check the verdict; fractions are strings, a number that is not finite is null and listed under "
+            "not_finite by its JSON pointer",
+            properties={
+                NOT_FINITE: {"type": "object", "additionalProperties": {"enum": ["nan", "inf", "-inf"]}}
+            },
+        ),
+    ] = field(default_factory=dict)
+    replay: Annotated[str, Says("the command that computes this evidence again")] = ""
+    seconds: Size = 0.0
 
     def __post_init__(self) -> None:
         _one_of("verdict", self.verdict, VERDICTS)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 import sgverify
+from sgverify.evidence.published import Size
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Provenance:
     torch: str
     platform: str
     command: str
-    seconds: int | float
+    seconds: Size
 
     @classmethod
     def gather(cls, *, command: str, seconds: float) -> Provenance:

@@ -1,36 +1,58 @@
-"""Published schemas: the one place that validates a document, and refuses what does not follow."""
+"""Published documents: dataclasses whose JSON schema is generated, and the one place that refuses what does not follow it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from sgverify.errors import UserError
 
 LONGEST = 200
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
 T = TypeVar("T")
+
+
+class Says:
+    """What the schema says of a field beside its type: a description, and keywords such as minimum=0.
+
+    `type=...` stands in place of what the annotation says. A field that is `optional` may be left out of a document, one
+    that is `absent` is never in it.
+    """
+
+    def __init__(self, description: str = "", **keywords: Any) -> None:
+        self.keywords = {**({"description": description} if description else {}), **keywords}
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.keywords if "type" in self.keywords else {**handler(core), **self.keywords}
+
+
+Name = Annotated[str, Says(minLength=1)]
+Number = int | float
+"""A number as JSON gives it back: whole ones stay whole."""
+Size = Annotated[Number, Says(minimum=0)]
+Count = Annotated[int, Says(minimum=0)]
+Chance = Annotated[Number, Says(minimum=0, maximum=1)]
 
 
 @dataclass(frozen=True)
 class Published:
-    """A schema (JSON schema, draft 2020-12) that ships with the package: its name, its file, what its documents hold.
+    """A kind of document: its name with the version, the dataclass whose fields are its keys, what it holds.
 
     `mend`: how a document of this kind is written anew.
     """
 
     name: str
-    file: str
+    kind: type[Any]
     noun: str
     mend: str
 
     def schema(self) -> dict[str, Any]:
-        """The schema itself."""
-        return _schema(self.file)
+        """The JSON schema (draft 2020-12) of these documents."""
+        return _schema(self.name, cast(Hashable, self.kind))
 
     def check(self, document: Any, where: str) -> None:
         """Raise UserError, in one line, unless `document` follows the schema; `where` names it in the message.
@@ -51,17 +73,25 @@ class Published:
             raise UserError(
                 f"{where} is {kind}: schema={name!r}; this version reads {self.name!r}. {self.mend}"
             )
-        problem = _first_problem(self.file, document)
+        problem = self._first_problem(document)
         if problem is not None:
             raise UserError(f"{where} does not follow {self.name!r}: {problem}. {self.mend}")
 
-    def decode(self, kind: type[T], document: Any, where: str = "document") -> T:
-        """A document as the dataclass `kind`, whose fields are its keys; keys that follow from others are left out.
-
-        Raises `UserError` as `check` does.
-        """
+    def decode(self, document: Any, where: str = "document") -> Any:
+        """A document as the dataclass; keys that follow from others are left out. Raises `UserError` as `check` does."""
         self.check(document, where)
-        return read_as(kind, document)
+        return read_as(self.kind, document)
+
+    def _first_problem(self, document: Any) -> str | None:
+        from jsonschema.exceptions import best_match
+
+        error = best_match(_validator(self.name, cast(Hashable, self.kind)).iter_errors(document))
+        if error is None:
+            return None
+        message = " ".join(str(error.message).split())
+        return (
+            f"at {error.json_path}: {message if len(message) <= LONGEST else message[: LONGEST - 3] + '...'}"
+        )
 
 
 def read_as(kind: type[T], document: Any) -> T:
@@ -75,10 +105,48 @@ def _family(name: str) -> str:
 
 
 @cache
-def _schema(file: str) -> dict[str, Any]:
-    text = resources.files("sgverify.evidence").joinpath("schema", file).read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
-    return content
+def _schema(name: str, kind: Hashable) -> dict[str, Any]:
+    family, _, version = name.rpartition("/")
+    content = _as_written(_adapter(kind).json_schema())
+    return {
+        "$schema": DRAFT,
+        "$id": f"urn:{family.replace('/', ':')}:{version}",
+        "title": f"{family.replace('/', ' ')}, version {version}",
+        **content,
+        "required": ["schema", *content["required"]],
+        "properties": {"schema": {"const": name}, **content["properties"]},
+    }
+
+
+def _as_written(node: Any) -> Any:
+    """pydantic's schema for what is written: every key there, no other one, no titles and no defaults."""
+    if isinstance(node, list):
+        return [_as_written(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {
+        key: _as_written(value)
+        for key, value in node.items()
+        if key not in ("title", "default", "properties")
+    }
+    kinds = kept.get("anyOf", [])
+    if kinds and all(set(item) == {"type"} for item in kinds):
+        # A union of plain types, of which a number may be a whole one.
+        names = list(dict.fromkeys(item["type"] for item in kept.pop("anyOf")))
+        names = [item for item in names if item != "integer" or "number" not in names]
+        kept["type"] = names if len(names) > 1 else names[0]
+    if "properties" in node:
+        fields = {key: value for key, value in node["properties"].items() if not value.get("absent")}
+        kept["properties"] = {
+            key: _as_written({word: told for word, told in value.items() if word != "optional"})
+            for key, value in fields.items()
+        }
+        if node.get("type") == "object" and "additionalProperties" not in node:
+            # A key too many is told before one too few: it is the same one misspelt.
+            needed = [key for key, value in fields.items() if not value.get("optional")]
+            kept = {"additionalProperties": False, **kept, "required": needed}
+    # Of several things that are wrong the first is told: what a value is, before how large it is.
+    return {"type": kept["type"], **kept} if "type" in kept else kept
 
 
 @cache
@@ -89,17 +157,7 @@ def _adapter(kind: Hashable) -> Any:
 
 
 @cache
-def _validator(file: str) -> Any:
+def _validator(name: str, kind: Hashable) -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(_schema(file))
-
-
-def _first_problem(file: str, document: Any) -> str | None:
-    from jsonschema.exceptions import best_match
-
-    error = best_match(_validator(file).iter_errors(document))
-    if error is None:
-        return None
-    message = " ".join(str(error.message).split())
-    return f"at {error.json_path}: {message if len(message) <= LONGEST else message[: LONGEST - 3] + '...'}"
+    return Draft202012Validator(_schema(name, kind))

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sgverify.errors import UserError
 from sgverify.evidence.identity import canonical_numbers
-from sgverify.evidence.published import Published
+from sgverify.evidence.published import Name, Published, Says
 from sgverify.evidence.storage import write_atomically
 
 try:
@@ -24,13 +24,6 @@ except ImportError:  # Windows: rows are still written whole, but two writers at
     fcntl = None  # type: ignore[assignment]
 
 DEFAULT_FILE = "sgverify-regressions.jsonl"
-
-REGRESSION = Published(
-    "sgverify/regression/1",
-    "regression-1.json",
-    "a regression",
-    "Mend or delete the line; a merge keeps the lines of both sides.",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +34,12 @@ class Regression:
     wherever the tests are started. `line` is its place in the file, 0 for a row that was not read from one.
     """
 
-    scheme: str
-    claim: str
-    check: str
-    configuration: dict[str, Any]
-    reason: str
-    line: int = field(default=0, compare=False)
+    scheme: Annotated[Name, Says("a file by its path from the folder of the regression file")]
+    claim: Annotated[str, Says("paper/name", pattern="^[a-z0-9]+/[a-z0-9]+(-[a-z0-9]+)*$")]
+    check: Name
+    configuration: Annotated[dict[str, Any], Says("the keys that differ from the defaults")]
+    reason: Annotated[Name, Says("what was found when the row was added")]
+    line: Annotated[int, Says(absent=True)] = field(default=0, compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -61,6 +54,14 @@ class Regression:
         row = {"schema": REGRESSION.name, **{name: getattr(self, name) for name in names}}
         REGRESSION.check(row, "the regression to be written")
         return json.dumps(row, ensure_ascii=False, allow_nan=False)
+
+
+REGRESSION = Published(
+    "sgverify/regression/1",
+    Regression,
+    "a regression",
+    "Mend or delete the line; a merge keeps the lines of both sides.",
+)
 
 
 def read_regressions(path: str | Path) -> list[Regression]:

@@ -7,21 +7,16 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sgverify.errors import UserError
-from sgverify.evidence.model import Number
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published, read_as
+from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
 from sgverify.evidence.storage import write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
 Scale = Literal["linear", "log"]
 Cell = str | int | float | None
-
-STUDIES = Published(
-    "sgverify/studies/1", "studies-1.json", "studies", "Write it again with `sgverify report`."
-)
 
 
 @dataclass(frozen=True)
@@ -32,11 +27,14 @@ class Series:
     `note` says why values are missing or what else a reader must know.
     """
 
-    label: str
+    label: Name
     kind: SeriesKind
     x: tuple[Number, ...]
-    y: tuple[Number | None, ...]
-    error: tuple[Number | None, ...] = ()
+    y: Annotated[tuple[Number | None, ...], Says("signed; null where there is no value, and note says why")]
+    error: Annotated[
+        tuple[Annotated[Number | None, Says(minimum=0)], ...],
+        Says("standard errors of sampled values, bounds of exact ones; empty where there are none"),
+    ] = ()
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -51,9 +49,9 @@ class Series:
 class Panel:
     """One pair of axes."""
 
-    title: str
-    x_label: str
-    y_label: str
+    title: Name
+    x_label: Name
+    y_label: Name
     series: tuple[Series, ...]
     x_scale: Scale = "log"
     y_scale: Scale = "log"
@@ -63,8 +61,8 @@ class Panel:
 class Table:
     """Columns and rows of text and numbers."""
 
-    title: str
-    columns: tuple[str, ...]
+    title: Name
+    columns: Annotated[tuple[Name, ...], Says(minItems=1)]
     rows: tuple[tuple[Cell, ...], ...]
 
     def __post_init__(self) -> None:
@@ -83,14 +81,14 @@ class Study:
     `source` names the figure or section of a paper; `summary` is one paragraph that a reader understands.
     """
 
-    id: str
-    title: str
-    source: str
-    summary: str
+    id: Annotated[str, Says("suite/name", pattern="^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Name
+    source: Annotated[str, Says("the figure or section of a paper")]
+    summary: Annotated[str, Says("one paragraph that a reader understands", minLength=1)]
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()
-    notes: tuple[str, ...] = ()
-    seconds: Number = 0.0
+    notes: tuple[Name, ...] = ()
+    seconds: Size = 0.0
 
 
 def _check_finite(where: str, values: Iterable[Any]) -> None:
@@ -132,7 +130,7 @@ def read_studies(path: str | Path) -> Studies:
 
 
 def studies_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of study documents, as shipped with the package."""
+    """The JSON schema (draft 2020-12) of study documents."""
     return STUDIES.schema()
 
 
@@ -147,6 +145,9 @@ class Studies:
 
     studies: tuple[Study, ...]
     provenance: Provenance
+
+
+STUDIES = Published("sgverify/studies/1", Studies, "studies", "Write it again with `sgverify report`.")
 
 
 def encode_studies(document: Studies) -> dict[str, Any]:

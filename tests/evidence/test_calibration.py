@@ -59,7 +59,7 @@ def test_a_calibration_comes_back(tmp_path: Path) -> None:
 def test_the_schema_is_one_and_names_every_field() -> None:
     Draft202012Validator.check_schema(CALIBRATION.schema())
     known = CALIBRATION.schema()["$defs"]
-    for kind, name in ((Tally, "cell"), (Counted, "table"), (Bar, "bar")):
+    for kind, name in ((Tally, "Tally"), (Counted, "Counted"), (Bar, "Bar")):
         assert {field.name for field in fields(kind)} == set(known[name]["properties"])
         assert set(known[name]["required"]) == set(known[name]["properties"])
 

@@ -40,7 +40,7 @@ MADE = Provenance.gather(command="sgverify errata", seconds=1.0)
 
 def test_the_schema_is_one_and_names_every_field() -> None:
     Draft202012Validator.check_schema(ERRATA.schema())
-    properties = set(ERRATA.schema()["$defs"]["erratum"]["properties"])
+    properties = set(ERRATA.schema()["$defs"]["Erratum"]["properties"])
     assert properties == {field.name for field in fields(Erratum)} - {"fails"}
 
 

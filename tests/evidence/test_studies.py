@@ -60,7 +60,7 @@ def test_the_schema_is_a_schema_and_knows_every_field():
     from jsonschema import Draft202012Validator
 
     Draft202012Validator.check_schema(studies_schema())
-    for name, kind in (("study", Study), ("panel", Panel), ("series", Series), ("table", Table)):
+    for name, kind in (("Study", Study), ("Panel", Panel), ("Series", Series), ("Table", Table)):
         fields = {field.name for field in dataclasses.fields(kind)}
         assert set(studies_schema()["$defs"][name]["properties"]) == fields
 

@@ -16,7 +16,7 @@ def test_the_schema_is_one_and_has_an_id():
 
 
 def test_the_schema_and_the_code_have_the_same_words():
-    properties = schema()["$defs"]["evidence"]["properties"]
+    properties = schema()["$defs"]["Evidence"]["properties"]
     assert tuple(properties["verdict"]["enum"]) == VERDICTS
     assert tuple(properties["method"]["enum"]) == METHODS
 
