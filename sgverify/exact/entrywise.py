@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sgverify.schemes import dot, exp, expm1, sqrt
@@ -46,6 +46,37 @@ class Matrix(Arithmetic):
 
     def __neg__(self) -> Matrix:
         return Matrix([[-entry for entry in row] for row in self.rows])
+
+
+def state_of(shapes: Mapping[str, str], dim: int, entry: Callable[[str, int], Any]) -> tuple[Any, ...]:
+    """A state of these variables, whose coordinates are entry(name, i); a scalar is entry(name, 0)."""
+    return tuple(
+        Vector([entry(name, i) for i in range(dim)]) if shape == "vector" else entry(name, 0)
+        for name, shape in shapes.items()
+    )
+
+
+def coordinates_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -> list[Any]:
+    """All coordinates of a state, in order; a number in the place of a vector is each of its coordinates."""
+    flat: list[Any] = []
+    for value, shape in zip(values, shapes.values(), strict=True):
+        flat += value.entries if isinstance(value, Vector) else [value] * (dim if shape == "vector" else 1)
+    return flat
+
+
+def squares_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -> dict[tuple[int, int], Any]:
+    """The entries of a: a number or vector is the diagonal of its block, a matrix the block itself."""
+    entries: dict[tuple[int, int], Any] = {}
+    first = 0
+    for value, (name, shape) in zip(values, shapes.items(), strict=True):
+        if isinstance(value, Matrix):
+            for i, row in enumerate(value.rows):
+                entries |= {(first + i, first + j): entry for j, entry in enumerate(row)}
+        else:
+            diagonal = coordinates_of([value], {name: shape}, dim)
+            entries |= {(first + i, first + i): entry for i, entry in enumerate(diagonal)}
+        first += dim if shape == "vector" else 1
+    return entries
 
 
 def times(rows: list[list[Any]], vector: Vector) -> Vector:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,10 +10,9 @@ from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import SgverifyError
 from sgverify.exact.ball import enclosed
-from sgverify.schemes import Surd, dot, exp, expm1, sqrt
-from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.exact.entrywise import Vector, coordinates_of, state_of
+from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.literals import literal
-from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import sqrt_of_rational
 
@@ -158,7 +157,9 @@ class Number:
         return other.value if isinstance(other, Number) else self.ring.constant(other)
 
     def __add__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, Row) else Number(self.ring, self.value + self._meet(other))
+        return (
+            NotImplemented if isinstance(other, Vector) else Number(self.ring, self.value + self._meet(other))
+        )
 
     __radd__ = __add__
 
@@ -169,20 +170,20 @@ class Number:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, Row) else self + -Number(self.ring, self._meet(other))
+        return NotImplemented if isinstance(other, Vector) else self + -Number(self.ring, self._meet(other))
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Row):
+        if isinstance(other, Vector):
             return NotImplemented
         return Number(self.ring, self.ring.reduce(self.value * self._meet(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Row):
+        if isinstance(other, Vector):
             return NotImplemented
         return Number(self.ring, self.value * self.ring.inverse(self._meet(other)))
 
@@ -197,46 +198,27 @@ class Number:
         return Number(self.ring, self.ring.reduce(self.value**exponent))
 
 
-class Row:
-    """A vector of the state: its entries."""
+def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
+    """theta[0], theta[1], ... in order; the variable's own name in dimension 1, and of a scalar."""
+    return [
+        name if dim == 1 or shape != "vector" else f"{name}[{i}]"
+        for name, shape in shapes.items()
+        for i in range(dim if shape == "vector" else 1)
+    ]
 
-    __slots__ = ("entries",)
 
-    def __init__(self, entries: Sequence[Number]) -> None:
-        self.entries = list(entries)
+def symbols_of(ring: Ring, shapes: Mapping[str, str], dim: int) -> tuple[Any, ...]:
+    """The state as the ring's own symbols."""
+    left = iter(ring.generators[ring.first_state :])
+    return state_of(shapes, dim, lambda name, i: Number(ring, next(left)))
 
-    def _with(self, other: Any, combine: Callable[[Number, Any], Any]) -> Row:
-        others = other.entries if isinstance(other, Row) else [other] * len(self.entries)
-        return Row([combine(a, b) for a, b in zip(self.entries, others, strict=True)])
 
-    def __add__(self, other: Any) -> Row:
-        return self._with(other, lambda a, b: a + b)
-
-    def __sub__(self, other: Any) -> Row:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Row:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Row:
-        return self._with(other, lambda a, b: a * b)
-
-    def __truediv__(self, other: Any) -> Row:
-        return self._with(other, lambda a, b: a / b)
-
-    def __rtruediv__(self, other: Any) -> Row:
-        return self._with(other, lambda a, b: b / a)
-
-    def __pow__(self, exponent: int) -> Row:
-        return Row([entry**exponent for entry in self.entries])
-
-    def __neg__(self) -> Row:
-        return Row([-entry for entry in self.entries])
-
-    def __pos__(self) -> Row:
-        return self
-
-    __radd__, __rmul__ = __add__, __mul__
+def polynomials_of(
+    values: Iterable[Any], ring: Ring, shapes: Mapping[str, str], dim: int
+) -> list[fmpq_mpoly]:
+    """The coordinates of a state as polynomials of the ring."""
+    flat = coordinates_of(values, shapes, dim)
+    return [entry.value if isinstance(entry, Number) else ring.constant(entry) for entry in flat]
 
 
 def in_ring(ring: Ring, value: Fraction) -> Number:
@@ -257,40 +239,3 @@ def _(value: Number) -> Any:
 @sqrt.register
 def _(value: Number) -> Number:
     return Number(value.ring, value.ring.sqrt(value.value))
-
-
-@exp.register
-def _(value: Row) -> Row:
-    return Row([exp(entry) for entry in value.entries])
-
-
-@expm1.register
-def _(value: Row) -> Row:
-    return Row([expm1(entry) for entry in value.entries])
-
-
-@sqrt.register
-def _(value: Row) -> Row:
-    return Row([sqrt(entry) for entry in value.entries])
-
-
-@dot.register
-def _(left: Row, right: Row) -> Any:
-    products = [a * b for a, b in zip(left.entries, right.entries, strict=True)]
-    return sum(products[1:], products[0])
-
-
-@constants_like.register
-def _(like: Row, numbers: tuple[Any, ...]) -> Row:
-    ring = like.entries[0].ring
-    return Row([Number(ring, ring.constant(number)) for number in repeated(numbers, len(like.entries))])
-
-
-@linear_image.register
-def _(vector: Row, rows: tuple[Any, ...]) -> Row:
-    return Row([dot(constants_like(vector, row), vector) for row in repeated_rows(rows, len(vector.entries))])
-
-
-@first_entry.register
-def _(draw: Row) -> Number:
-    return draw.entries[0]

@@ -9,7 +9,14 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from sgverify.exact.closure.carrier import NotClosedError, Number, Ring, Row, in_ring
+from sgverify.exact.closure.carrier import (
+    NotClosedError,
+    Ring,
+    coordinate_names,
+    in_ring,
+    polynomials_of,
+    symbols_of,
+)
 from sgverify.exact.closure.moments import Monomial, PolynomialGradient, derivative, monomial_text
 from sgverify.schemes import Dynamics
 from sgverify.schemes.binding import Carrier, bind
@@ -76,22 +83,11 @@ def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, 
     if dynamics.riemannian:
         raise NotClosedError("the generator of a dynamics with a metric is not followed")
     dim = target.dim
-    coordinates = [
-        name if dim == 1 or shape != "vector" else f"{name}[{i}]"
-        for name, shape in dynamics.shapes.items()
-        for i in range(dim if shape == "vector" else 1)
-    ]
+    coordinates = coordinate_names(dynamics.shapes, dim)
     ring = Ring(coordinates, 0)
-    state: list[Any] = []
-    at = ring.first_state
-    for shape in dynamics.shapes.values():
-        count = dim if shape == "vector" else 1
-        entries = [Number(ring, g) for g in ring.generators[at : at + count]]
-        state.append(Row(entries) if shape == "vector" else entries[0])
-        at += count
     numbers = {name: parameters[name] for name in dynamics.parameters}
     bound = bind(dynamics, Carrier(number=lambda value: in_ring(ring, value)), numbers, dim=Fraction(dim))
-    read = bound.coefficients(state, grad=PolynomialGradient(target))
+    read = bound.coefficients(symbols_of(ring, dynamics.shapes, dim), grad=PolynomialGradient(target))
     drift, diffusion = (_forms(part, dynamics.shapes, dim, ring) for part in read)
     return Generator(tuple(coordinates), drift, diffusion)
 
@@ -106,14 +102,11 @@ def add_product(total: Form, left: Form, right: Form) -> None:
 
 def _forms(values: tuple[Any, ...], shapes: Mapping[str, str], dim: int, ring: Ring) -> tuple[Form, ...]:
     found = []
-    for value, shape in zip(values, shapes.values(), strict=True):
-        count = dim if shape == "vector" else 1
-        for entry in value.entries if isinstance(value, Row) else [value] * count:
-            polynomial = entry.value if isinstance(entry, Number) else ring.constant(entry)
-            form: Form = {}
-            for exponents, c in polynomial.to_dict().items():
-                if any(exponents[: ring.first_state]):
-                    raise NotClosedError("a constant of the dynamics has no fraction")
-                form[tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])] = c
-            found.append(form)
+    for polynomial in polynomials_of(values, ring, shapes, dim):
+        form: Form = {}
+        for exponents, c in polynomial.to_dict().items():
+            if any(exponents[: ring.first_state]):
+                raise NotClosedError("a constant of the dynamics has no fraction")
+            form[tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])] = c
+        found.append(form)
     return tuple(found)

@@ -14,7 +14,16 @@ from typing import Any
 from flint import arb, arb_mat, fmpq, fmpq_mpoly
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.closure.carrier import NotClosedError, Number, Ring, Row, in_ring
+from sgverify.exact.closure.carrier import (
+    NotClosedError,
+    Number,
+    Ring,
+    coordinate_names,
+    in_ring,
+    polynomials_of,
+    symbols_of,
+)
+from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.noise import NoiseLaw
@@ -65,11 +74,7 @@ def close_moments(
     """
     if scheme.memory:
         raise NotClosedError(f"the memory of `{scheme.name}` is not followed by moments")
-    coordinates = [
-        name if target.dim == 1 or shape != "vector" else f"{name}[{i}]"
-        for name, shape in scheme.shapes.items()
-        for i in range(target.dim if shape == "vector" else 1)
-    ]
+    coordinates = coordinate_names(scheme.shapes, target.dim)
     ring, laws, after = _read_step(scheme, target, coordinates, parameters)
     given = _terms_of(observable, len(coordinates))
     degree = max(sum(value.degrees()[ring.first_state : ring.first_draw], 0) for value in after)
@@ -150,27 +155,18 @@ def _read_step(
     dim = target.dim
     ring = Ring(coordinates, scheme.draws * dim)
     laws: list[NoiseLaw] = []
-    states, at = [], ring.first_state
-    for shape in scheme.shapes.values():
-        count = dim if shape == "vector" else 1
-        entries = [Number(ring, g) for g in ring.generators[at : at + count]]
-        states.append(Row(entries) if shape == "vector" else entries[0])
-        at += count
+    state = symbols_of(ring, scheme.shapes, dim)
 
-    def draw(law: NoiseLaw) -> Row:
+    def draw(law: NoiseLaw) -> Vector:
         first = ring.first_draw + len(laws)
         laws.extend([law] * dim)
-        return Row([Number(ring, g) for g in ring.generators[first : first + dim]])
+        return Vector([Number(ring, g) for g in ring.generators[first : first + dim]])
 
     carrier = Carrier(number=lambda value: value if isinstance(value, Number) else in_ring(ring, value))
     bound = bind(scheme, carrier, parameters, dim=Fraction(dim))
     h = Number(ring, ring.generators[0])
-    values = bound.step(states, h=h, grad=PolynomialGradient(target), draw=draw)
-    after = []
-    for value, shape in zip(values, scheme.shapes.values(), strict=True):
-        entries = value.entries if isinstance(value, Row) else [value] * (dim if shape == "vector" else 1)
-        after += [ring.reduce(e.value if isinstance(e, Number) else ring.constant(e)) for e in entries]
-    return ring, laws, after
+    values = bound.step(state, h=h, grad=PolynomialGradient(target), draw=draw)
+    return ring, laws, [ring.reduce(value) for value in polynomials_of(values, ring, scheme.shapes, dim)]
 
 
 class PolynomialGradient(FullSlope):
@@ -179,20 +175,20 @@ class PolynomialGradient(FullSlope):
     def __init__(self, target: Target) -> None:
         self._target, self._slopes = target, _slopes(target)
 
-    def __call__(self, place: Row) -> Row:
+    def __call__(self, place: Vector) -> Vector:
         """grad U."""
-        return Row([_evaluated(slope, place.entries) for slope in self._slopes])
+        return Vector([_evaluated(slope, place.entries) for slope in self._slopes])
 
-    def hessian(self, place: Row, vector: Row) -> Row:
+    def hessian(self, place: Vector, vector: Vector) -> Vector:
         """H(theta) v, from the derivatives of the slopes."""
         rows = [[derivative(slope, j) for j in range(len(self._slopes))] for slope in self._slopes]
-        bends = [Row([_evaluated(bend, place.entries) for bend in row]) for row in rows]
-        return Row([dot(row, vector) for row in bends])
+        bends = [Vector([_evaluated(bend, place.entries) for bend in row]) for row in rows]
+        return Vector([dot(row, vector) for row in bends])
 
-    def prior(self, place: Row) -> Row:
+    def prior(self, place: Vector) -> Vector:
         """The part of the prior."""
         alone = replace(self._target, likelihood=None, data=None)
-        return Row([_evaluated(slope, place.entries) for slope in _slopes(alone)])
+        return Vector([_evaluated(slope, place.entries) for slope in _slopes(alone)])
 
 
 def _slopes(target: Target) -> list[Form]:

@@ -9,7 +9,7 @@ from math import factorial, prod
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import RootMetric, Vector, times
+from sgverify.exact.entrywise import RootMetric, Vector, state_of, times
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.reciprocals import DIM
 from sgverify.exact.series.ring import Index, Ring, multi_indices
@@ -110,14 +110,10 @@ class Reading:
 
     def state(self) -> State:
         """The state as the ring's own symbols."""
-        values = []
-        for name, shape in self.ring.shapes.items():
-            entries = [
-                Series(self.ring, {0: self.ring.coordinate(name, i)}, EXACT)
-                for i in range(self.ring.dim if shape == "vector" else 1)
-            ]
-            values.append(Vector(entries) if shape == "vector" else entries[0])
-        return tuple(values)
+        ring = self.ring
+        return state_of(
+            ring.shapes, ring.dim, lambda name, i: Series(ring, {0: ring.coordinate(name, i)}, EXACT)
+        )
 
     def bind(self, definition: D) -> Bound[D]:
         """A definition on series, the parameters as symbols, which are squares of their roots'."""

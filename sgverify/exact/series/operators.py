@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sgverify.exact.entrywise import Matrix, Vector
+from sgverify.exact.entrywise import coordinates_of, squares_of
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.printing import print_operator
@@ -75,10 +75,11 @@ def generator_of(dynamics: Dynamics, ring: Ring) -> Operator:
     drift, diffusion = reading.bind(dynamics).coefficients(reading.state(), grad=reading.gradient())
     unit = [tuple(int(j == k) for j in range(len(ring.coordinates))) for k in range(len(ring.coordinates))]
     operator: Operator = {}
-    for k, f in enumerate(_flat(drift, ring)):
-        add_to(operator, unit[k], f)
-    for (k, j), a in _squares(diffusion, ring).items():
-        add_to(operator, tuple(m + n for m, n in zip(unit[k], unit[j], strict=True)), a)
+    for k, f in enumerate(coordinates_of(drift, ring.shapes, ring.dim)):
+        add_to(operator, unit[k], _coefficient(f, ring))
+    for (k, j), a in squares_of(diffusion, ring.shapes, ring.dim).items():
+        index = tuple(m + n for m, n in zip(unit[k], unit[j], strict=True))
+        add_to(operator, index, _coefficient(a, ring))
     return operator
 
 
@@ -120,30 +121,5 @@ def add_to(operator: Operator, index: Index, value: Polynomial) -> None:
     operator[index] = operator[index] + value if index in operator else value
 
 
-def _squares(values: tuple[Any, ...], ring: Ring) -> dict[tuple[int, int], Polynomial]:
-    """The entries of a: a number or vector is the diagonal of its block, a matrix the block itself."""
-    entries: dict[tuple[int, int], Polynomial] = {}
-    first = 0
-    for shape, value in zip(ring.shapes.values(), values, strict=True):
-        count = ring.dim if shape == "vector" else 1
-        if isinstance(value, Matrix):
-            for i, row in enumerate(value.rows):
-                for j, entry in enumerate(row):
-                    entries[first + i, first + j] = entry.coefficient(0)
-        else:
-            for i, diagonal in enumerate(_entries(value, count, ring)):
-                entries[first + i, first + i] = diagonal
-        first += count
-    return entries
-
-
-def _flat(values: tuple[Any, ...], ring: Ring) -> list[Polynomial]:
-    flat = []
-    for value, shape in zip(values, ring.shapes.values(), strict=True):
-        flat += _entries(value, ring.dim if shape == "vector" else 1, ring)
-    return flat
-
-
-def _entries(value: Any, count: int, ring: Ring) -> list[Polynomial]:
-    entries: list[Any] = list(value.entries) if isinstance(value, Vector) else [value] * count
-    return [entry.coefficient(0) if isinstance(entry, Series) else ring.constant(entry) for entry in entries]
+def _coefficient(entry: Any, ring: Ring) -> Polynomial:
+    return entry.coefficient(0) if isinstance(entry, Series) else ring.constant(entry)

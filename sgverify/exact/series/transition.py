@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import coordinates_of
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.polynomials import Polynomial, coefficients_in
 from sgverify.exact.series.ring import Ring
@@ -97,17 +97,8 @@ def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw]) -> Polynomia
 
 def increments_of(ring: Ring, start: tuple[Any, ...], end: tuple[Any, ...]) -> list[Series]:
     """X_1 - X_0, coordinate by coordinate."""
-    flat = []
-    for before, after in zip(start, end, strict=True):
-        if isinstance(before, Vector):
-            flat += [b - a for a, b in zip(before.entries, _entries(after, len(before.entries)), strict=True)]
-        else:
-            flat.append(after - before)
-    return flat
-
-
-def _entries(value: Any, count: int) -> list[Any]:
-    return value.entries if isinstance(value, Vector) else [value] * count
+    before, after = (coordinates_of(values, ring.shapes, ring.dim) for values in (start, end))
+    return [b - a for a, b in zip(before, after, strict=True)]
 
 
 def exponents_of(ring: Ring, increments: list[Series], degree: int) -> list[Polynomial]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Matrix, RootMetric, Vector, transpose
+from sgverify.exact.entrywise import RootMetric, Vector, coordinates_of, squares_of, state_of, transpose
 from sgverify.exact.stationarity.field import Element, Field
 from sgverify.schemes import Density, Dynamics
 
@@ -60,36 +60,18 @@ def read_dynamics(dynamics: Dynamics, field: Field) -> tuple[list[Element], list
     drift, diffusion = dynamics.coefficients(_state(field), **_ingredients(dynamics, field))
     size = len(field.coordinates)
     squares = [[field.constant(0) for _ in range(size)] for _ in range(size)]
-    start = 0
-    for value, shape in zip(diffusion, field.shapes.values(), strict=True):
-        count = field.dim if shape == "vector" else 1
-        if isinstance(value, Matrix):
-            for i, row in enumerate(value.rows):
-                squares[start + i][start : start + count] = row
-        else:
-            for i, entry in enumerate(_entries(value, count, field)):
-                squares[start + i][start + i] = entry
-        start += count
-    flat: list[Element] = []
-    for value, shape in zip(drift, field.shapes.values(), strict=True):
-        flat += _entries(value, field.dim if shape == "vector" else 1, field)
-    return flat, squares
+    for (i, j), value in squares_of(diffusion, field.shapes, field.dim).items():
+        squares[i][j] = _element(value, field)
+    return [_element(value, field) for value in coordinates_of(drift, field.shapes, field.dim)], squares
 
 
 def read_density(density: Density, field: Field) -> Element:
     """log rho."""
-    (value,) = _entries(density.log(_state(field), **_ingredients(density, field)), 1, field)
-    return value
+    return _element(density.log(_state(field), **_ingredients(density, field)), field)
 
 
 def _state(field: Field) -> tuple[Any, ...]:
-    values: list[Any] = []
-    for name, shape in field.shapes.items():
-        if shape == "vector":
-            values.append(Vector([field.symbol(name, i) for i in range(field.dim)]))
-        else:
-            values.append(field.symbol(name, 0))
-    return tuple(values)
+    return state_of(field.shapes, field.dim, field.symbol)
 
 
 def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]:
@@ -103,7 +85,5 @@ def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]
     }
 
 
-def _entries(value: Any, count: int, field: Field) -> list[Element]:
-    if isinstance(value, Vector):
-        return value.entries
-    return [value if isinstance(value, Element) else field.constant(value)] * count
+def _element(value: Any, field: Field) -> Element:
+    return value if isinstance(value, Element) else field.constant(value)
