@@ -12,38 +12,37 @@ from sgverify.configuration import TargetTable
 from sgverify.strategies.columns import asymmetric, columns
 from sgverify.strategies.precisions import precisions
 from sgverify.strategies.scalars import decimals
+from sgverify.targets import TARGETS, TargetKind
+from sgverify.targets.kind import MATRIX, NUMBER, POSITIVE, POSITIVE_VECTOR, SIMPLEX, VECTOR, Shape
 
 MOST_COUNT = 6
 """Counts go up to here: e^theta then stays within a few units of 1, and so does the curvature."""
 
 
 def landscape(name: str, dim: int, sizes: tuple[int, ...]) -> SearchStrategy[TargetTable]:
-    """Tables of the target `name`, one of `LANDSCAPES`, with `dim` coordinates and, where it has data, `sizes` of them."""
-    return LANDSCAPES[name](dim, sizes)
+    """Tables of the target `name` with `dim` coordinates and, where it has data, `sizes` of them, by what it declares."""
+    return _mixture(dim) if name == "mixture" else _declared(TARGETS[name], dim, sizes)
 
 
 @st.composite
-def _double_well(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    return TargetTable(
-        name="double-well",
-        dim=dim,
-        height=draw(decimals(low=0.5, high=4.0, places=1)),
-        width=draw(decimals(low=0.5, high=2.0, places=1)),
-        tilt=draw(_tilts()),
-        precision=draw(decimals(low=0.5, high=4.0, places=1)),
-    )
+def _declared(draw: Any, kind: TargetKind, dim: int, sizes: tuple[int, ...]) -> TargetTable:
+    """Its constants by their shapes, but for those that are drawn within other bounds; its data as few numbers, or by a seed."""
+    table: dict[str, Any] = {"name": kind.name, "dim": dim}
+    if kind.data is not None:
+        size = draw(st.sampled_from(sizes))
+        if kind.name in DATA:
+            table["data"] = _rows(draw(DATA[kind.name](dim, size)))
+        else:
+            table.update(size=size, data_seed=draw(st.integers(0, 99)))
+    for key, (shape, _) in kind.constants.items():
+        values = WITHIN[key](dim) if key in WITHIN else BY_SHAPE[shape](dim) if shape in BY_SHAPE else None
+        if values is not None:
+            table[key] = draw(values)
+    return TargetTable(**table)
 
 
 @st.composite
-def _quartic(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    tilts = _tilts() if dim == 1 else st.lists(_tilts(), min_size=dim, max_size=dim)
-    return TargetTable(
-        name="quartic", dim=dim, strength=draw(decimals(low=0.5, high=4.0, places=1)), tilt=draw(tilts)
-    )
-
-
-@st.composite
-def _mixture(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
+def _mixture(draw: Any, dim: int) -> TargetTable:
     count = draw(st.sampled_from([2, 3]))
     places = decimals(low=-2.0, high=2.0, places=1)
     point: SearchStrategy[Any] = places if dim == 1 else st.lists(places, min_size=dim, max_size=dim)
@@ -58,92 +57,30 @@ def _mixture(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
     )
 
 
-@st.composite
-def _linear_regression(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    numbers = columns(dim + 1, draw(st.sampled_from(sizes)), decimals(low=-3.0, high=3.0, places=1))
-    return TargetTable(
-        name="linear-regression",
-        dim=dim,
-        data=_rows(draw(numbers)),
-        noise_precision=draw(decimals(low=0.25, high=4.0)),
-        **draw(_priors(dim)),
-    )
-
-
-@st.composite
-def _logistic_regression(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    size = draw(st.sampled_from(sizes))
-    covariates = draw(columns(dim, size, decimals(low=-3.0, high=3.0, places=1)))
-    return TargetTable(
-        name="logistic-regression",
-        dim=dim,
-        data=_rows([*covariates, draw(_outcomes(size))]),
-        **draw(_priors(dim)),
-    )
-
-
-@st.composite
-def _gamma_poisson(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    counts = columns(dim, draw(st.sampled_from(sizes)), _counts())
-    return TargetTable(
-        name="gamma-poisson",
-        dim=dim,
-        data=_rows(draw(counts)),
-        shape=draw(_positives(dim)),
-        rate=draw(_positives(dim)),
-    )
-
-
-@st.composite
-def _beta_bernoulli(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    size = draw(st.sampled_from(sizes))
-    outcomes = [draw(_outcomes(size)) for _ in range(dim)]
-    return TargetTable(
-        name="beta-bernoulli",
-        dim=dim,
-        data=_rows(outcomes),
-        alpha=draw(_positives(dim)),
-        beta=draw(_positives(dim)),
-    )
-
-
-@st.composite
-def _dirichlet_multinomial(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    counts = columns(dim + 1, draw(st.sampled_from(sizes)), _counts())
-    return TargetTable(
-        name="dirichlet-multinomial",
-        dim=dim,
-        data=_rows(draw(counts)),
-        concentration=draw(
-            st.lists(decimals(low=0.5, high=4.0, places=1), min_size=dim + 1, max_size=dim + 1)
-        ),
-    )
-
-
-@st.composite
-def _tied_means(draw: Any, dim: int, sizes: tuple[int, ...]) -> TargetTable:
-    size = draw(st.sampled_from(sizes))
-    return TargetTable(
-        name="tied-means-mixture",
-        dim=dim,
-        data=_rows(draw(columns(dim, size, decimals(low=-3.0, high=3.0, places=1)))),
-        phi=draw(decimals(low=-2.0, high=2.0, places=1)),
-        sigma=draw(decimals(low=1.0, high=3.0, places=1)),
-    )
-
-
 def _tilts() -> SearchStrategy[float]:
     """Never 0: a symmetric potential hides errors of odd order."""
     return decimals(low=-1.0, high=1.0, places=2, without=frozenset({0.0}))
 
 
-def _positives(dim: int) -> SearchStrategy[Any]:
-    entry = decimals(low=0.5, high=4.0, places=1)
+def _within(low: float, high: float) -> Callable[[int], SearchStrategy[Any]]:
+    return lambda dim: decimals(low=low, high=high, places=1)
+
+
+def _vector(entry: SearchStrategy[float], dim: int) -> SearchStrategy[Any]:
     return entry if dim == 1 else st.lists(entry, min_size=dim, max_size=dim)
 
 
-def _counts() -> SearchStrategy[float]:
-    return st.integers(0, MOST_COUNT).map(float)
+def _precisions(dim: int) -> SearchStrategy[Any]:
+    """As strong as a datum or two."""
+    return decimals(low=1.0, high=4.0, places=0).flatmap(lambda least: precisions(dim=dim, smallest=least))
+
+
+def _numbers(dim: int, size: int) -> SearchStrategy[list[list[float]]]:
+    return columns(dim, size, decimals(low=-3.0, high=3.0, places=1))
+
+
+def _counts(dim: int, size: int) -> SearchStrategy[list[list[float]]]:
+    return columns(dim, size, st.integers(0, MOST_COUNT).map(float))
 
 
 @st.composite
@@ -154,40 +91,40 @@ def _outcomes(draw: Any, size: int) -> list[float]:
     return drawn
 
 
-@st.composite
-def _priors(draw: Any, dim: int) -> dict[str, Any]:
-    """A prior as strong as a datum or two, and off the centre of the data."""
-    entry = decimals(low=-2.0, high=2.0, places=1)
-    return {
-        "prior_precision": draw(precisions(dim=dim, smallest=draw(decimals(low=1.0, high=4.0, places=0)))),
-        "prior_mean": draw(entry if dim == 1 else st.lists(entry, min_size=dim, max_size=dim)),
-    }
-
-
 def _rows(made: list[list[float]]) -> list[Any]:
     """One list for each datum, or the plain numbers of a single column."""
     return made[0] if len(made) == 1 else [list(row) for row in zip(*made, strict=True)]
 
 
-LANDSCAPES: Mapping[str, Callable[[int, tuple[int, ...]], SearchStrategy[TargetTable]]] = {
-    "linear-regression": _linear_regression,
-    "double-well": _double_well,
-    "quartic": _quartic,
-    "mixture": _mixture,
-    "logistic-regression": _logistic_regression,
-    "gamma-poisson": _gamma_poisson,
-    "beta-bernoulli": _beta_bernoulli,
-    "dirichlet-multinomial": _dirichlet_multinomial,
-    "tied-means-mixture": _tied_means,
+BY_SHAPE: Mapping[Shape, Callable[[int], SearchStrategy[Any]]] = {
+    NUMBER: lambda dim: _tilts(),
+    POSITIVE: _within(0.5, 4.0),
+    VECTOR: lambda dim: _vector(_tilts(), dim),
+    POSITIVE_VECTOR: lambda dim: _vector(_within(0.5, 4.0)(dim), dim),
+    SIMPLEX: lambda dim: _vector(_within(0.5, 4.0)(dim), dim + 1),
+    MATRIX: _precisions,
 }
+"""How the constants of a shape are drawn; those of another shape are left open."""
 
-WITH_DATA = (
-    "linear-regression",
-    "logistic-regression",
-    "gamma-poisson",
-    "beta-bernoulli",
-    "dirichlet-multinomial",
-    "tied-means-mixture",
-)
+WITHIN: Mapping[str, Callable[[int], SearchStrategy[Any]]] = {
+    "width": _within(0.5, 2.0),
+    "prior_mean": lambda dim: _vector(_within(-2.0, 2.0)(dim), dim),
+    "noise_precision": lambda dim: decimals(low=0.25, high=4.0),
+    "phi": _within(-2.0, 2.0),
+    "sigma": _within(1.0, 3.0),
+}
+"""Constants that are drawn within other bounds, a prior off the centre of the data among them."""
 
-__all__ = ["LANDSCAPES", "WITH_DATA", "landscape"]
+DATA: Mapping[str, Callable[[int, int], SearchStrategy[list[list[float]]]]] = {
+    "linear-regression": lambda dim, size: _numbers(dim + 1, size),
+    "logistic-regression": lambda dim, size: st.tuples(_numbers(dim, size), _outcomes(size)).map(
+        lambda drawn: [*drawn[0], drawn[1]]
+    ),
+    "gamma-poisson": _counts,
+    "beta-bernoulli": lambda dim, size: st.lists(_outcomes(size), min_size=dim, max_size=dim),
+    "dirichlet-multinomial": lambda dim, size: _counts(dim + 1, size),
+    "tied-means-mixture": _numbers,
+}
+"""The numbers of N data, one list for each place of a datum."""
+
+__all__ = ["landscape"]

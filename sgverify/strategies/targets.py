@@ -12,8 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
 from sgverify.strategies.columns import columns
-from sgverify.strategies.landscapes import LANDSCAPES, landscape
-from sgverify.strategies.landscapes import WITH_DATA as LANDSCAPES_WITH_DATA
+from sgverify.strategies.landscapes import landscape
 from sgverify.strategies.precisions import Precision, precisions
 from sgverify.strategies.scalars import as_decimal, decimals
 from sgverify.targets import TARGETS, build_target
@@ -23,8 +22,8 @@ SIZES = (3, 4, 6, 8, 12)
 """Numbers of data: small enough to enumerate minibatches, with divisors for reshuffled epochs."""
 
 GAUSSIAN = ("gaussian", "gaussian-mean")
-NAMES = (*GAUSSIAN, *LANDSCAPES)
-WITH_DATA = ("gaussian-mean", *LANDSCAPES_WITH_DATA)
+NAMES = (*GAUSSIAN, *(name for name, kind in TARGETS.items() if name not in GAUSSIAN and not kind.rugged))
+WITH_DATA = tuple(name for name in NAMES if TARGETS[name].has_data)
 """The targets, in the order in which they shrink, and those of them that have data."""
 
 
