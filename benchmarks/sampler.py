@@ -203,7 +203,7 @@ def _gradient(subject: Subject) -> Callable[[Tensor], Tensor]:
     data = torch.tensor(subject.target.data, dtype=torch.float64)[:, 0]
     size, batch = len(data), subject.configuration.gradient.batch
     precision, mean = float(subject.target.precision[0][0]), float(subject.target.mean[0])
-    if subject.configuration.gradient.kind == "full":
+    if not subject.configuration.gradient.estimator.noisy:
         return lambda theta: precision * (theta - mean)
 
     def minibatch(theta: Tensor) -> Tensor:
