@@ -71,6 +71,38 @@ def black_box_order(question: Question) -> Evidence:
     )
 
 
+def measurable(scheme: Scheme) -> bool:
+    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
+    dynamics = scheme.dynamics
+    asked = scheme.census
+    apart = asked.hessians or asked.parts
+    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
+        law.normal for law in scheme.laws
+    )
+
+
+def as_torch_step(scheme: Scheme) -> TorchStep:
+    """The definition itself, run on tensors (chains, dim) with draws from torch; nothing of it is restated."""
+    ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
+
+    def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
+        h, dim = given.pop("h"), given.pop("dim", None)
+        return bind(scheme, TENSORS, given, dim=dim).step(
+            state,
+            h=h,
+            grad=None if grad is None else _Slope(grad),
+            draw=lambda law: torch.randn_like(state[0]),
+        )
+
+    declaration = Declaration(scheme.state, ingredients)
+    return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)
+
+
+def as_torch_subject(subject: Subject) -> TorchSubject:
+    """The subject with its scheme as torch code."""
+    return TorchSubject(as_torch_step(subject.scheme), subject.configuration, subject.reference)
+
+
 def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
     """That the order is one against another dynamics than the declared one."""
     name = subject.scheme.dynamics.name
@@ -123,38 +155,6 @@ def _taken_apart(measured: MeasuredOrder) -> str:
     if not measured.irregular:
         return ""
     return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
-
-
-def measurable(scheme: Scheme) -> bool:
-    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
-    dynamics = scheme.dynamics
-    asked = scheme.census
-    apart = asked.hessians or asked.parts
-    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
-        law.normal for law in scheme.laws
-    )
-
-
-def as_torch_step(scheme: Scheme) -> TorchStep:
-    """The definition itself, run on tensors (chains, dim) with draws from torch; nothing of it is restated."""
-    ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
-
-    def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
-        h, dim = given.pop("h"), given.pop("dim", None)
-        return bind(scheme, TENSORS, given, dim=dim).step(
-            state,
-            h=h,
-            grad=None if grad is None else _Slope(grad),
-            draw=lambda law: torch.randn_like(state[0]),
-        )
-
-    declaration = Declaration(scheme.state, ingredients)
-    return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)
-
-
-def as_torch_subject(subject: Subject) -> TorchSubject:
-    """The subject with its scheme as torch code."""
-    return TorchSubject(as_torch_step(subject.scheme), subject.configuration, subject.reference)
 
 
 class _Slope:

@@ -51,6 +51,25 @@ def check_consistency(question: Question) -> Evidence:
     return _check(question)
 
 
+def power_points(
+    subject: Subject, answers: Answers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
+) -> Sequence[Point]:
+    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
+
+    They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
+    Claims that ask the same question share the values.
+    """
+    if answers.why_not("weighted average"):
+        return []
+    lengths = lengths or DECREASING_LENGTHS
+    if max(lengths) > LONGEST:
+        raise ConfigurationError(
+            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
+            "lengths, or schedule.kind=horizon, which reaches 1e12"
+        )
+    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
+
+
 def _check(question: Question) -> Evidence:
     subject = question.subject
     if question.why_no_rate:
@@ -204,25 +223,6 @@ def schedule_text(schedule: str, alpha: Fraction) -> str:
     return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[
         schedule
     ]
-
-
-def power_points(
-    subject: Subject, answers: Answers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
-) -> Sequence[Point]:
-    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
-
-    They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
-    Claims that ask the same question share the values.
-    """
-    if answers.why_not("weighted average"):
-        return []
-    lengths = lengths or DECREASING_LENGTHS
-    if max(lengths) > LONGEST:
-        raise ConfigurationError(
-            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
-            "lengths, or schedule.kind=horizon, which reaches 1e12"
-        )
-    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
 
 
 @remembered

@@ -96,6 +96,16 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
     )
 
 
+def check_covariance(question: Question) -> Evidence:
+    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
+    return compare(question, Comparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
+
+
+def check_wasserstein(question: Question) -> Evidence:
+    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
+    return compare(question, Comparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
+
+
 def _point(law: InvariantLaw, comparison: Comparison, step: float) -> Point:
     try:
         found = _distance(law, comparison, step)
@@ -150,13 +160,3 @@ def _from_vanishing_steps(
         f"{what} does not vanish with h: it is {after.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that; "
         f"{why}",
     )
-
-
-def check_covariance(question: Question) -> Evidence:
-    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
-    return compare(question, Comparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
-
-
-def check_wasserstein(question: Question) -> Evidence:
-    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
-    return compare(question, Comparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))

@@ -84,6 +84,15 @@ ROUNDING_RESOLVED = 2.0**-8
 """What rounding may explain, over what the drifts before and after differ by: beyond it nothing is shown."""
 
 
+@dataclass(frozen=True)
+class Identity:
+    """X' - X = h ((1 - share) f(X) + share f(X')) of a scalar state variable, f its drift."""
+
+    name: str
+    place: int
+    share: float
+
+
 def check_moments(question: Question) -> Evidence:
     """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
 
@@ -114,6 +123,43 @@ def check_moments(question: Question) -> Evidence:
             return settle(Judgement(decision.verdict, False, decision.reason))
         shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
     return settle(Judgement("conforms", False, "; ".join(shown)))
+
+
+def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
+    """Where a scalar does not move by its drift, in words; "" where it does."""
+    c = subject.configuration
+    for identity in _identities(subject):
+        unit = float(np.finfo(subject.configuration.dtype).eps)
+        worst = 0.0
+        for batch in runs.batches:
+            states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
+            off, bound = _residual(
+                subject, identity, states, batch.steps[:, :, None], unit, c.friction, c.temperature
+            )
+            worst = max(worst, float((np.abs(off) / bound).max()))
+            beyond = np.argwhere(np.abs(off) > bound)
+            if len(beyond):
+                step, row, chain = (int(i) for i in beyond[0])
+                path = states[identity.place][:, row, chain, 0]
+                h = batch.steps[:, row]
+                path_states = tuple(state[:, row, chain] for state in states)
+                drift = _drift(subject, identity.place, path_states, c.friction, c.temperature)
+                mean = float(
+                    (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
+                )
+                return (
+                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
+                    f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) "
+                    f"is {float((path[-1] - path[0]) / h.sum()):.6g}"
+                )
+        certificate[f"drift_of_{identity.name}"] = {
+            "share_of_the_new_state": identity.share,
+            "error_over_bound": worst,
+        }
+        shown.append(
+            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
+        )
+    return ""
 
 
 def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
@@ -236,52 +282,6 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
     if not np.all(np.isfinite(values)) or values[0] <= (RESOLVED * unit * LENGTH * largest) ** 2:
         return "the momentum spreads no farther than rounding moves it"
     return mean[kept], np.linalg.cholesky(spread[kept, kept])
-
-
-@dataclass(frozen=True)
-class Identity:
-    """X' - X = h ((1 - share) f(X) + share f(X')) of a scalar state variable, f its drift."""
-
-    name: str
-    place: int
-    share: float
-
-
-def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
-    """Where a scalar does not move by its drift, in words; "" where it does."""
-    c = subject.configuration
-    for identity in _identities(subject):
-        unit = float(np.finfo(subject.configuration.dtype).eps)
-        worst = 0.0
-        for batch in runs.batches:
-            states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
-            off, bound = _residual(
-                subject, identity, states, batch.steps[:, :, None], unit, c.friction, c.temperature
-            )
-            worst = max(worst, float((np.abs(off) / bound).max()))
-            beyond = np.argwhere(np.abs(off) > bound)
-            if len(beyond):
-                step, row, chain = (int(i) for i in beyond[0])
-                path = states[identity.place][:, row, chain, 0]
-                h = batch.steps[:, row]
-                path_states = tuple(state[:, row, chain] for state in states)
-                drift = _drift(subject, identity.place, path_states, c.friction, c.temperature)
-                mean = float(
-                    (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
-                )
-                return (
-                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
-                    f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) "
-                    f"is {float((path[-1] - path[0]) / h.sum()):.6g}"
-                )
-        certificate[f"drift_of_{identity.name}"] = {
-            "share_of_the_new_state": identity.share,
-            "error_over_bound": worst,
-        }
-        shown.append(
-            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
-        )
-    return ""
 
 
 def _identities(subject: Subject) -> Iterator[Identity]:

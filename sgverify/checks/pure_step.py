@@ -76,6 +76,16 @@ def check_torch_code(question: Question) -> Evidence:
     return _evidence(question, faults, purity, batches)
 
 
+def noise_faults(subject: Subject) -> list[str]:
+    """What speaks against noise that is new at each step of torch code."""
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    state = states_of(subject, 1)[0]
+    box.make_debut(state, subject.step)
+    again = partial(box.real, h=subject.step)
+    faults = [stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)]
+    return [fault for fault in faults if fault]
+
+
 def _purity(subject: Subject) -> Purity:
     take, count = taker(subject)
     numbers = count(states_of(subject, 1)[0])
@@ -208,13 +218,3 @@ def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgem
         f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
         f"none of {purity.places} places that were watched changed, and no argument was written to{rows}",
     )
-
-
-def noise_faults(subject: Subject) -> list[str]:
-    """What speaks against noise that is new at each step of torch code."""
-    box = black_box(subject, seed=run_seed(subject, "minibatches"))
-    state = states_of(subject, 1)[0]
-    box.make_debut(state, subject.step)
-    again = partial(box.real, h=subject.step)
-    faults = [stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)]
-    return [fault for fault in faults if fault]

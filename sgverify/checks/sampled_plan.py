@@ -170,6 +170,17 @@ def shifted(subject: Subject, plan: Plan) -> Plan | None:
         return None
 
 
+def first_step(subject: Subject) -> float:
+    """The configured or default step; a default one is halved until friction, too, is slow beside a step."""
+    if subject.configuration.schedule.step is not None:
+        return subject.configuration.schedule.step
+    step = subject.step
+    if "D" in subject.scheme.dynamics.parameters:
+        while step * subject.configuration.friction > 2:
+            step /= 2
+    return step
+
+
 def _larger(subject: Subject, pilot: Pilot, truth: float) -> Pilot:
     """A larger first step, where a default that knows no stability limit left the bias small beside the noise."""
     for _ in range(DOUBLINGS):
@@ -214,14 +225,3 @@ def _with_budget(c: Configuration, plan: Plan) -> Plan:
         chains //= 2
     looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= WORK)
     return replace(plan, time=time, looks=looks)
-
-
-def first_step(subject: Subject) -> float:
-    """The configured or default step; a default one is halved until friction, too, is slow beside a step."""
-    if subject.configuration.schedule.step is not None:
-        return subject.configuration.schedule.step
-    step = subject.step
-    if "D" in subject.scheme.dynamics.parameters:
-        while step * subject.configuration.friction > 2:
-            step /= 2
-    return step

@@ -42,17 +42,6 @@ def averaged(l: int, period: int, threshold: float) -> bool:
     return Fraction((l - 1) % period, period) >= Fraction(str(threshold))
 
 
-def _cyclical_step(schedule: Cyclical, l: int, period: int) -> tuple[Fraction, Fraction]:
-    share = Fraction((l - 1) % period, period)
-    high, low = Fraction(schedule.scale), Fraction(schedule.low)
-    allowed = CYCLE * Fraction(UNIT) * high
-    if schedule.shape == "linear":
-        return high - (high - low) * share, allowed
-    with flint.ctx.workprec(128):
-        middle = arb.cos_pi(arb(fmpq(share.numerator, share.denominator))).mid().fmpq()
-    return low + (high - low) / 2 * (Fraction(int(middle.p), int(middle.q)) + 1), allowed
-
-
 def row_of(subject: Subject, length: int) -> Row:
     """One row of `length` steps: the configured cycles, else a fixed step; other schedules only speak of rates in L."""
     schedule = subject.configuration.schedule
@@ -82,3 +71,14 @@ def cycles_of(subject: Subject, length: int) -> dict[str, Any]:
     if subject.configuration.schedule.kind != "cyclical":
         return {}
     return {"schedule": str(row_of(subject, length).schedule)}
+
+
+def _cyclical_step(schedule: Cyclical, l: int, period: int) -> tuple[Fraction, Fraction]:
+    share = Fraction((l - 1) % period, period)
+    high, low = Fraction(schedule.scale), Fraction(schedule.low)
+    allowed = CYCLE * Fraction(UNIT) * high
+    if schedule.shape == "linear":
+        return high - (high - low) * share, allowed
+    with flint.ctx.workprec(128):
+        middle = arb.cos_pi(arb(fmpq(share.numerator, share.denominator))).mid().fmpq()
+    return low + (high - low) / 2 * (Fraction(int(middle.p), int(middle.q)) + 1), allowed

@@ -132,31 +132,6 @@ class StepRows:
         return parts if self._step.chains else _without_chains(self._step, parts, 0)
 
 
-def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch.Tensor, ...]:
-    """The state of one chain, as code takes it that knows of no others; with None the row is cut off already."""
-    chosen = [part if row is None else part[row] for part in parts]
-    shapes = step.shapes.values()
-    return tuple(
-        part if shape == VECTOR else part.reshape(()) for part, shape in zip(chosen, shapes, strict=True)
-    )
-
-
-def _mapped(step: TorchStep) -> Callable[..., Any]:
-    """The function of one chain as one of many, by torch's vmap."""
-
-    @wraps(step.function)
-    def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:
-        def one(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            value = step.function(*_without_chains(step, parts, None), **given)
-            value = value if isinstance(value, (tuple, list)) else (value,)
-            return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
-
-        found: tuple[torch.Tensor, ...] = torch.func.vmap(one, randomness="different")(*state)
-        return found
-
-    return many
-
-
 @dataclass(frozen=True)
 class Expected:
     """Expectations and how far off they may be. Shapes (q,)."""
@@ -221,6 +196,31 @@ class OverDraws:
         found = self.expectation(squares)
         off = np.outer(centre.bound, centre.bound)
         return Expected(found.value.reshape(count, count), found.bound.reshape(count, count) + off)
+
+
+def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch.Tensor, ...]:
+    """The state of one chain, as code takes it that knows of no others; with None the row is cut off already."""
+    chosen = [part if row is None else part[row] for part in parts]
+    shapes = step.shapes.values()
+    return tuple(
+        part if shape == VECTOR else part.reshape(()) for part, shape in zip(chosen, shapes, strict=True)
+    )
+
+
+def _mapped(step: TorchStep) -> Callable[..., Any]:
+    """The function of one chain as one of many, by torch's vmap."""
+
+    @wraps(step.function)
+    def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:
+        def one(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            value = step.function(*_without_chains(step, parts, None), **given)
+            value = value if isinstance(value, (tuple, list)) else (value,)
+            return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
+
+        found: tuple[torch.Tensor, ...] = torch.func.vmap(one, randomness="different")(*state)
+        return found
+
+    return many
 
 
 __all__ = ["Expected", "OverDraws", "StepRows"]

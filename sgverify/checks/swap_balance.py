@@ -82,10 +82,6 @@ def imbalances(subject: CompositeSubject) -> dict[str, arb]:
     return found
 
 
-def _choice(subject: CompositeSubject) -> Any:
-    return subject.configuration.exchange or ExchangeChoice()
-
-
 def energy_faults(subject: CompositeSubject) -> list[str]:
     """Energies on minibatches that hold every datum as often as any other: they average to U; none is left at a control."""
     size, n = subject.target.size, subject.configuration.gradient.batch
@@ -114,6 +110,43 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
     if around.energies.exact:
         return found
     return found + _variance_faults(subject)
+
+
+def stream_faults(subject: CompositeSubject) -> list[str]:
+    """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
+    driven = drive(subject, CHAINS)
+    around, found = driven.around, []
+    driven.enter(driven.state("streams", CHAINS))
+    around.prepare(0, UNIFORMS)
+    u = around.log_uniforms.exp().double()
+    ordered = np.sort(u.numpy().ravel())
+    places = np.arange(1, ordered.size + 1) / ordered.size
+    apart = max(np.abs(ordered - places).max(), np.abs(ordered - places + 1 / ordered.size).max())
+    # Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
+    if not apart <= math.sqrt(math.log(2 / LEVEL) / (2 * ordered.size)):
+        found.append(
+            f"the numbers that decide on swaps are not uniform: their distribution is off by {apart:.3g}"
+        )
+    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=1).T) < driven.replicas * CHAINS:
+        found.append("two chains decide on their swaps by the same random numbers")
+    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=0)) < UNIFORMS:
+        found.append("two steps decide on their swaps by the same random numbers")
+    if around.energies.exact:
+        return found
+    size, n = subject.target.size or 1, subject.configuration.gradient.batch
+    bits = math.log2(math.comb(size, n)) if around.energies.subset else n * math.log2(size)
+    if bits < 0.5:
+        return found
+    drawn = torch.stack([around.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
+    if not bool((drawn == drawn[:, :1]).all()):
+        found.append("the replicas of a chain compare energies of different minibatches")
+    if len(np.unique(drawn[:, 0].numpy(), axis=1).T) < CHAINS:
+        found.append("two chains compare energies of the same minibatches")
+    return found
+
+
+def _choice(subject: CompositeSubject) -> Any:
+    return subject.configuration.exchange or ExchangeChoice()
 
 
 def _variance_faults(subject: CompositeSubject) -> list[str]:
@@ -150,39 +183,6 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
         "the variance that is measured is not that of the difference of the energies in use: "
         f"{float(found[0]):.9g} for {float(owed[0]):.9g}"
     ]
-
-
-def stream_faults(subject: CompositeSubject) -> list[str]:
-    """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
-    driven = drive(subject, CHAINS)
-    around, found = driven.around, []
-    driven.enter(driven.state("streams", CHAINS))
-    around.prepare(0, UNIFORMS)
-    u = around.log_uniforms.exp().double()
-    ordered = np.sort(u.numpy().ravel())
-    places = np.arange(1, ordered.size + 1) / ordered.size
-    apart = max(np.abs(ordered - places).max(), np.abs(ordered - places + 1 / ordered.size).max())
-    # Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
-    if not apart <= math.sqrt(math.log(2 / LEVEL) / (2 * ordered.size)):
-        found.append(
-            f"the numbers that decide on swaps are not uniform: their distribution is off by {apart:.3g}"
-        )
-    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=1).T) < driven.replicas * CHAINS:
-        found.append("two chains decide on their swaps by the same random numbers")
-    if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=0)) < UNIFORMS:
-        found.append("two steps decide on their swaps by the same random numbers")
-    if around.energies.exact:
-        return found
-    size, n = subject.target.size or 1, subject.configuration.gradient.batch
-    bits = math.log2(math.comb(size, n)) if around.energies.subset else n * math.log2(size)
-    if bits < 0.5:
-        return found
-    drawn = torch.stack([around.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
-    if not bool((drawn == drawn[:, :1]).all()):
-        found.append("the replicas of a chain compare energies of different minibatches")
-    if len(np.unique(drawn[:, 0].numpy(), axis=1).T) < CHAINS:
-        found.append("two chains compare energies of the same minibatches")
-    return found
 
 
 def _rounding(driven: Drive, theta: Tensor) -> float:

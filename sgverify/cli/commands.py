@@ -238,17 +238,6 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     return VIOLATES if changed else code
 
 
-def _ids(text: str | None) -> list[str]:
-    if text is None:
-        return []
-    ids = [part.strip() for part in text.split(",") if part.strip()]
-    if not ids:
-        raise ConfigurationError(
-            f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
-        )
-    return ids
-
-
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
     """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
     from sgverify.configuration import tree_of
@@ -288,3 +277,14 @@ def plot(evidence: Sequence[Evidence], path: str | None) -> None:
         return
     write_rate(drawn, path)
     click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.verdict}: {path}", err=True)
+
+
+def _ids(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    ids = [part.strip() for part in text.split(",") if part.strip()]
+    if not ids:
+        raise ConfigurationError(
+            f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
+        )
+    return ids

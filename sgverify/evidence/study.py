@@ -91,11 +91,12 @@ class Study:
     seconds: Size = 0.0
 
 
-def _check_finite(where: str, values: Iterable[Any]) -> None:
-    """A value that diverged is None and named in a note: NaN and infinities have no place on an axis or in JSON."""
-    for value in values:
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{where}: {value}; expected finite numbers, or None with a note that says why")
+@dataclass(frozen=True)
+class Studies:
+    """The studies of one report, and where they were made."""
+
+    studies: tuple[Study, ...]
+    provenance: Provenance
 
 
 def write_studies(path: str | Path, studies: Iterable[Study], provenance: Provenance) -> dict[str, Any]:
@@ -139,17 +140,6 @@ def validate_studies(document: Any, *, where: str = "document") -> None:
     STUDIES.check(document, where)
 
 
-@dataclass(frozen=True)
-class Studies:
-    """The studies of one report, and where they were made."""
-
-    studies: tuple[Study, ...]
-    provenance: Provenance
-
-
-STUDIES = Published("sgverify/studies/1", Studies, "studies", "Write it again with `sgverify report`.")
-
-
 def encode_studies(document: Studies) -> dict[str, Any]:
     """The studies in the form of the published schema, keys in the order of the dataclasses' fields."""
     return {
@@ -172,6 +162,16 @@ def documented_studies(studies: Iterable[Study], provenance: Provenance) -> Stud
         if ids.count(id) > 1:
             raise ValueError(f"study id {id!r} occurs twice; ids name one study of a report")
     return Studies(studies, provenance)
+
+
+def _check_finite(where: str, values: Iterable[Any]) -> None:
+    """A value that diverged is None and named in a note: NaN and infinities have no place on an axis or in JSON."""
+    for value in values:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{where}: {value}; expected finite numbers, or None with a note that says why")
+
+
+STUDIES = Published("sgverify/studies/1", Studies, "studies", "Write it again with `sgverify report`.")
 
 
 def _lists(value: Any) -> Any:

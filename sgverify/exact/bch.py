@@ -220,6 +220,35 @@ def as_operator_words(result: BCHResult) -> dict[str, Any]:
     return expand({term.commutator: term.coefficient for term in result.leading})
 
 
+def rounded_defect(word: str, coefficients: Sequence[Number], degree: int, letters: str) -> dict[str, arb]:
+    """Return enclosures of exp(c1 X1) exp(c2 X2) ... - exp(S) at all Lyndon words of one degree.
+
+    letters: the sorted alphabet, which S sums. The balls are made with 256 bits, so that their radii are those of
+    the coefficients. See `word_defect` for what the Lyndon words say.
+    """
+    table = lyndon_table(letters, degree)
+    with flint.ctx.workprec(BITS):
+        balls = [_ball(c) for c in coefficients]
+        powers = [np.array([ball**n for n in range(degree + 1)], dtype=object) for ball in balls]
+        start = np.zeros(table.size, dtype=object)
+        start[0] = 1
+
+        def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
+            return np.asarray(values * powers[i][n], dtype=object)
+
+        scaled = spread(table, word, start, times)[table.places]
+        return {
+            text: (arb(value) - 1) / factorial(degree)
+            for text, value in zip(table.words, scaled.tolist(), strict=True)
+        }
+
+
+def interval(ball: arb) -> Rounded:
+    """The ends of a ball as exact numbers."""
+    with flint.ctx.workprec(2 * BITS):
+        return Rounded(_rational(ball.lower()), _rational(ball.upper()))
+
+
 def _prove(splitting: Splitting, last: int) -> BCHResult:
     word, coefficients = splitting.word, splitting.coefficients
     wrong = _wrong_shares(splitting)
@@ -292,35 +321,6 @@ def _exact_splitting(
             "leave out the ~, or --decimals rounded, to read the decimals as exact"
         )
     return splitting
-
-
-def rounded_defect(word: str, coefficients: Sequence[Number], degree: int, letters: str) -> dict[str, arb]:
-    """Return enclosures of exp(c1 X1) exp(c2 X2) ... - exp(S) at all Lyndon words of one degree.
-
-    letters: the sorted alphabet, which S sums. The balls are made with 256 bits, so that their radii are those of
-    the coefficients. See `word_defect` for what the Lyndon words say.
-    """
-    table = lyndon_table(letters, degree)
-    with flint.ctx.workprec(BITS):
-        balls = [_ball(c) for c in coefficients]
-        powers = [np.array([ball**n for n in range(degree + 1)], dtype=object) for ball in balls]
-        start = np.zeros(table.size, dtype=object)
-        start[0] = 1
-
-        def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
-            return np.asarray(values * powers[i][n], dtype=object)
-
-        scaled = spread(table, word, start, times)[table.places]
-        return {
-            text: (arb(value) - 1) / factorial(degree)
-            for text, value in zip(table.words, scaled.tolist(), strict=True)
-        }
-
-
-def interval(ball: arb) -> Rounded:
-    """The ends of a ball as exact numbers."""
-    with flint.ctx.workprec(2 * BITS):
-        return Rounded(_rational(ball.lower()), _rational(ball.upper()))
 
 
 def _ball(value: Number) -> arb:

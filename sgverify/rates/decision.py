@@ -199,17 +199,6 @@ def decide_terms(
     )
 
 
-def _judge(trials: Sequence[Trial], margin: float) -> tuple[str, list[Trial]]:
-    """The verdict, and the trials that it rests on, the one to name first."""
-    against = [trial for trial in trials if trial.verdict(margin) == "violates"]
-    if against:
-        # Several fits may object to one wrong term; the one that describes most points best names it.
-        return "violates", sorted(against, key=lambda trial: (trial.dropped, -trial.p_value))
-    if all(trial.verdict(margin) == "conforms" for trial in trials):
-        return "conforms", list(trials)
-    return "inconclusive", list(trials)
-
-
 def decide_in_looks(
     draw: Callable[[int], Sample],
     looks: Sequence[int],
@@ -240,3 +229,14 @@ def decide_in_looks(
             "level_of_all_looks": level,
         },
     )
+
+
+def _judge(trials: Sequence[Trial], margin: float) -> tuple[str, list[Trial]]:
+    """The verdict, and the trials that it rests on, the one to name first."""
+    against = [trial for trial in trials if trial.verdict(margin) == "violates"]
+    if against:
+        # Several fits may object to one wrong term; the one that describes most points best names it.
+        return "violates", sorted(against, key=lambda trial: (trial.dropped, -trial.p_value))
+    if all(trial.verdict(margin) == "conforms" for trial in trials):
+        return "conforms", list(trials)
+    return "inconclusive", list(trials)

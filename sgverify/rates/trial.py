@@ -91,6 +91,37 @@ class Trial:
         }
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """A confidence set for a ratio: an interval, the outside of one, or the whole line, as `pieces`.
+
+    `estimate` is None where the denominator's estimate is 0.
+    """
+
+    estimate: float | None
+    pieces: tuple[tuple[float, float], ...]
+
+    def within(self, margin: float) -> bool:
+        """Whether every ratio in the set is of size below `margin`."""
+        return all(-margin < low and high < margin for low, high in self.pieces)
+
+    def beyond(self, margin: float) -> bool:
+        """Whether every ratio in the set is of size above `margin`."""
+        return all(high < -margin or margin < low for low, high in self.pieces)
+
+    @property
+    def printed(self) -> list[list[float | None]]:
+        """The pieces with None for infinity, as a certificate holds them."""
+        return [[end if math.isfinite(end) else None for end in piece] for piece in self.pieces]
+
+    def __str__(self) -> str:
+        if len(self.pieces) == 1:
+            (low, high) = self.pieces[0]
+            return "an unknown part" if math.isinf(low) else f"{low:.1%} to {high:.1%}"
+        (_, low), (high, _) = self.pieces
+        return f"below {low:.1%} or above {high:.1%}"
+
+
 def try_term(sample: Sample, term: Term, leading: Sequence[Term], guard: Term, tail: float) -> Trial:
     """Fit the term with the leading ones, dropping points of largest error until the fit holds; then the guard fit.
 
@@ -173,50 +204,6 @@ def explain(
     )
 
 
-def _wanted(trial: Trial, margin: float) -> float:
-    """How many times more chains would bring the share's interval inside the margin, were the share 0.
-
-    The variance falls like 1 / chains. Where the error is below its own noise, that noise stands for it, so that the
-    factor is a lower bound.
-    """
-    main, guard = trial.main, trial.guard
-    error = max(abs(main.error[0]), main.error[1])
-    inside = (main.width + POWER) * main.carried[1] / (margin * error)
-    quiet = POWER * guard.carried[1] / (margin * error)
-    return max(inside, quiet) ** 2
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A confidence set for a ratio: an interval, the outside of one, or the whole line, as `pieces`.
-
-    `estimate` is None where the denominator's estimate is 0.
-    """
-
-    estimate: float | None
-    pieces: tuple[tuple[float, float], ...]
-
-    def within(self, margin: float) -> bool:
-        """Whether every ratio in the set is of size below `margin`."""
-        return all(-margin < low and high < margin for low, high in self.pieces)
-
-    def beyond(self, margin: float) -> bool:
-        """Whether every ratio in the set is of size above `margin`."""
-        return all(high < -margin or margin < low for low, high in self.pieces)
-
-    @property
-    def printed(self) -> list[list[float | None]]:
-        """The pieces with None for infinity, as a certificate holds them."""
-        return [[end if math.isfinite(end) else None for end in piece] for piece in self.pieces]
-
-    def __str__(self) -> str:
-        if len(self.pieces) == 1:
-            (low, high) = self.pieces[0]
-            return "an unknown part" if math.isinf(low) else f"{low:.1%} to {high:.1%}"
-        (_, low), (high, _) = self.pieces
-        return f"below {low:.1%} or above {high:.1%}"
-
-
 def fieller(top: float, bottom: float, tops: float, both: float, bottoms: float, width: float) -> Ratio:
     """{r: |top - r bottom| <= width sd(top - r bottom)}, Fieller 1954.
 
@@ -237,3 +224,16 @@ def fieller(top: float, bottom: float, tops: float, both: float, bottoms: float,
         root = math.sqrt(inside)
         pieces = ((-math.inf, (b + root) / a), ((b - root) / a, math.inf))
     return Ratio(estimate, pieces)
+
+
+def _wanted(trial: Trial, margin: float) -> float:
+    """How many times more chains would bring the share's interval inside the margin, were the share 0.
+
+    The variance falls like 1 / chains. Where the error is below its own noise, that noise stands for it, so that the
+    factor is a lower bound.
+    """
+    main, guard = trial.main, trial.guard
+    error = max(abs(main.error[0]), main.error[1])
+    inside = (main.width + POWER) * main.carried[1] / (margin * error)
+    quiet = POWER * guard.carried[1] / (margin * error)
+    return max(inside, quiet) ** 2

@@ -21,6 +21,24 @@ class Judgement:
     reason: str
 
 
+@dataclass(frozen=True)
+class Rate:
+    """A leading term: coefficient * x^exponent * (log x)^logarithm; exponent None for an exact zero.
+
+    `coefficient` is None where only the exponent is known; with `at_most` the exponent is an upper bound.
+    """
+
+    exponent: Fraction | None
+    coefficient: float | None = None
+    logarithm: int = 0
+    at_most: bool = False
+
+    def __str__(self) -> str:
+        if self.exponent is None:
+            return "0"
+        return f"{self.exponent}" + (" with log L" if self.logarithm else "")
+
+
 def judge_step_rate(found: Rate, predicted: Fraction, what: str) -> Judgement:
     """A rate in h: at least as fast means an exponent at least as large. A zero conforms."""
     if found.exponent is None:
@@ -82,28 +100,6 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     return Judgement(
         "conforms", False, f"{what} decays like {law}, faster than the predicted {_law(predicted)}"
     )
-
-
-def _law(rate: Rate) -> str:
-    return f"L^({rate.exponent})" + (" log L" if rate.logarithm else "")
-
-
-@dataclass(frozen=True)
-class Rate:
-    """A leading term: coefficient * x^exponent * (log x)^logarithm; exponent None for an exact zero.
-
-    `coefficient` is None where only the exponent is known; with `at_most` the exponent is an upper bound.
-    """
-
-    exponent: Fraction | None
-    coefficient: float | None = None
-    logarithm: int = 0
-    at_most: bool = False
-
-    def __str__(self) -> str:
-        if self.exponent is None:
-            return "0"
-        return f"{self.exponent}" + (" with log L" if self.logarithm else "")
 
 
 def leading_power(coefficients: Sequence[float], zero: Sequence[bool]) -> int | None:
@@ -186,3 +182,7 @@ def decreasing_mse(bias: Sequence[float], variance: float | None, alpha: Fractio
     assert squared.exponent is not None
     exponent = max(-(1 - alpha), 2 * squared.exponent)
     return Rate(exponent, at_most=variance == 0 and 2 * squared.exponent < exponent)
+
+
+def _law(rate: Rate) -> str:
+    return f"L^({rate.exponent})" + (" log L" if rate.logarithm else "")

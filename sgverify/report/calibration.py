@@ -63,6 +63,36 @@ def render_calibration(calibration: Calibration) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def draw_calibration(calibration: Calibration) -> Drawing:
+    """The tables of the first claimed order at one look, a panel for each truth.
+
+    Stacked bars: shares of the three verdicts, one bar for each way of sampling side by side. A diamond: the share that the
+    habit accepts on the same points.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawing
+
+    claim = calibration.tables[0].cells[0].claim
+    cells = [cell for table in calibration.tables[:2] for cell in table.cells if cell.claim == claim]
+    truths = list(dict.fromkeys(cell.name for cell in cells))
+    ways = list(dict.fromkeys(cell.sampling for cell in cells))
+    noises = sorted({cell.noise for cell in cells})
+    rows = math.ceil((len(truths) + 1) / COLUMNS)
+    with matplotlib.rc_context({**STYLE, "figure.facecolor": PAPER, "axes.facecolor": PAPER}):
+        drawing = Drawing(figsize=(PANEL[0] * COLUMNS, PANEL[1] * rows), layout="constrained")
+        FigureCanvasSVG(drawing)
+        panels = drawing.subplots(rows, COLUMNS, squeeze=False).flatten().tolist()
+        for axes, truth in zip(panels, truths, strict=False):
+            _draw_truth(axes, [cell for cell in cells if cell.name == truth], ways, noises)
+        for axes in panels[len(truths) :]:
+            axes.set_axis_off()
+        for axes in panels[::COLUMNS]:
+            axes.set_ylabel("% of samples")
+        _explain(panels[len(truths)], ways, claim)
+    return drawing
+
+
 def _bars(bars: Sequence[Bar]) -> str:
     rows = [["", "promise", "bar", "cells", "worst", "95 % interval", "which"]]
     rows += [
@@ -149,36 +179,6 @@ COLUMNS = 4
 PANEL = (2.45, 1.95)
 BAR, GAP = 0.38, 0.04
 HOLDS = {"keeps": "keeps the claim", "breaks": "breaks the claim", "either": "on the margin"}
-
-
-def draw_calibration(calibration: Calibration) -> Drawing:
-    """The tables of the first claimed order at one look, a panel for each truth.
-
-    Stacked bars: shares of the three verdicts, one bar for each way of sampling side by side. A diamond: the share that the
-    habit accepts on the same points.
-    """
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Drawing
-
-    claim = calibration.tables[0].cells[0].claim
-    cells = [cell for table in calibration.tables[:2] for cell in table.cells if cell.claim == claim]
-    truths = list(dict.fromkeys(cell.name for cell in cells))
-    ways = list(dict.fromkeys(cell.sampling for cell in cells))
-    noises = sorted({cell.noise for cell in cells})
-    rows = math.ceil((len(truths) + 1) / COLUMNS)
-    with matplotlib.rc_context({**STYLE, "figure.facecolor": PAPER, "axes.facecolor": PAPER}):
-        drawing = Drawing(figsize=(PANEL[0] * COLUMNS, PANEL[1] * rows), layout="constrained")
-        FigureCanvasSVG(drawing)
-        panels = drawing.subplots(rows, COLUMNS, squeeze=False).flatten().tolist()
-        for axes, truth in zip(panels, truths, strict=False):
-            _draw_truth(axes, [cell for cell in cells if cell.name == truth], ways, noises)
-        for axes in panels[len(truths) :]:
-            axes.set_axis_off()
-        for axes in panels[::COLUMNS]:
-            axes.set_ylabel("% of samples")
-        _explain(panels[len(truths)], ways, claim)
-    return drawing
 
 
 def _draw_truth(axes: Axes, cells: Sequence[Tally], ways: Sequence[str], noises: Sequence[float]) -> None:

@@ -145,71 +145,6 @@ def module_target(
     return target
 
 
-def _reduction(loss: Any, given: str | None) -> str:
-    said = getattr(loss, "reduction", None) if given is None else given
-    if said not in REDUCTIONS:
-        raise ConfigurationError(
-            f"reduction={given!r}: it must be said whether the loss of a batch is the mean or the sum over its data; expected "
-            "one of 'mean', 'sum' and 'none'; give reduction=..., or a loss with this attribute"
-        )
-    return str(said)
-
-
-def _prior(prior: Prior, layout: Layout) -> Any:
-    if callable(prior):
-        return WrittenPrior(prior, layout)
-    named = dict(prior) if isinstance(prior, Mapping) else dict.fromkeys(layout.shapes, prior)
-    if set(named) != set(layout.shapes):
-        raise ConfigurationError(
-            f"prior: has the names {sorted(named)}; expected one precision for each of {list(layout.shapes)}; name all of them"
-        )
-    precision = np.empty(layout.dim)
-    for key, _, place in layout.places():
-        value = named[key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-            raise ConfigurationError(
-                f"prior={value!r} for {key}: expected a positive, finite precision 1/sd^2, or a function for all parameters"
-            )
-        precision[place] = value
-    return GaussianPrior(precision)
-
-
-def _rows(
-    data: Any,
-) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...], tuple[torch.dtype | None, torch.dtype | None]]:
-    """The data as rows of numbers, with the shapes and, where they are whole numbers, the dtypes of x and y."""
-    if not isinstance(data, tuple) or len(data) != 2:
-        raise ConfigurationError(f"data: expected a pair (x, y), not {type(data).__name__}; give both")
-    x, y = (_copied(item) for item in data)
-    if not x.ndim or not y.ndim or len(x) != len(y) or not len(x):
-        raise ConfigurationError(
-            f"data: x has the shape {tuple(x.shape)} and y {tuple(y.shape)}; expected as many y as x along the first axis; give "
-            "one y for each x"
-        )
-    for key, item in (("x", x), ("y", y)):
-        if not torch.isfinite(item.double()).all():
-            raise ConfigurationError(
-                f"data: {key} holds NaN or infinity; expected finite numbers; mend the data"
-            )
-        if not item.is_floating_point() and item.abs().max() >= 2**24:
-            raise ConfigurationError(
-                f"data: {key} holds whole numbers beyond 2^24, which float32 does not hold; expected smaller ones; renumber them"
-            )
-    rows = torch.cat([item.reshape(len(item), -1).double() for item in (x, y)], 1).numpy()
-    rows.flags.writeable = False
-    kinds = tuple(None if item.is_floating_point() else item.dtype for item in (x, y))
-    return rows, tuple(x.shape[1:]), tuple(y.shape[1:]), (kinds[0], kinds[1])
-
-
-def _copied(item: Any) -> Tensor:
-    return item.detach().cpu() if isinstance(item, Tensor) else torch.tensor(np.array(item))
-
-
-def _as(x: Any, kind: torch.dtype) -> Tensor:
-    given = _copied(x)
-    return given.to(kind) if given.is_floating_point() else given
-
-
 def check_module(module: torch.nn.Module, name: str) -> None:
     """Refuse, by name, layers that are random or mix the data of a batch. Raises `DefinitionError`."""
     for place, layer in module.named_modules():
@@ -275,6 +210,71 @@ def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, n
         f"reduction={likelihood.reduction!r}: the loss of {len(rows)} data together is {does}; expected what was said, else the "
         f"gradient of a minibatch is scaled wrongly; say reduction={other!r}"
     )
+
+
+def _reduction(loss: Any, given: str | None) -> str:
+    said = getattr(loss, "reduction", None) if given is None else given
+    if said not in REDUCTIONS:
+        raise ConfigurationError(
+            f"reduction={given!r}: it must be said whether the loss of a batch is the mean or the sum over its data; expected "
+            "one of 'mean', 'sum' and 'none'; give reduction=..., or a loss with this attribute"
+        )
+    return str(said)
+
+
+def _prior(prior: Prior, layout: Layout) -> Any:
+    if callable(prior):
+        return WrittenPrior(prior, layout)
+    named = dict(prior) if isinstance(prior, Mapping) else dict.fromkeys(layout.shapes, prior)
+    if set(named) != set(layout.shapes):
+        raise ConfigurationError(
+            f"prior: has the names {sorted(named)}; expected one precision for each of {list(layout.shapes)}; name all of them"
+        )
+    precision = np.empty(layout.dim)
+    for key, _, place in layout.places():
+        value = named[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise ConfigurationError(
+                f"prior={value!r} for {key}: expected a positive, finite precision 1/sd^2, or a function for all parameters"
+            )
+        precision[place] = value
+    return GaussianPrior(precision)
+
+
+def _rows(
+    data: Any,
+) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...], tuple[torch.dtype | None, torch.dtype | None]]:
+    """The data as rows of numbers, with the shapes and, where they are whole numbers, the dtypes of x and y."""
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise ConfigurationError(f"data: expected a pair (x, y), not {type(data).__name__}; give both")
+    x, y = (_copied(item) for item in data)
+    if not x.ndim or not y.ndim or len(x) != len(y) or not len(x):
+        raise ConfigurationError(
+            f"data: x has the shape {tuple(x.shape)} and y {tuple(y.shape)}; expected as many y as x along the first axis; give "
+            "one y for each x"
+        )
+    for key, item in (("x", x), ("y", y)):
+        if not torch.isfinite(item.double()).all():
+            raise ConfigurationError(
+                f"data: {key} holds NaN or infinity; expected finite numbers; mend the data"
+            )
+        if not item.is_floating_point() and item.abs().max() >= 2**24:
+            raise ConfigurationError(
+                f"data: {key} holds whole numbers beyond 2^24, which float32 does not hold; expected smaller ones; renumber them"
+            )
+    rows = torch.cat([item.reshape(len(item), -1).double() for item in (x, y)], 1).numpy()
+    rows.flags.writeable = False
+    kinds = tuple(None if item.is_floating_point() else item.dtype for item in (x, y))
+    return rows, tuple(x.shape[1:]), tuple(y.shape[1:]), (kinds[0], kinds[1])
+
+
+def _copied(item: Any) -> Tensor:
+    return item.detach().cpu() if isinstance(item, Tensor) else torch.tensor(np.array(item))
+
+
+def _as(x: Any, kind: torch.dtype) -> Tensor:
+    given = _copied(x)
+    return given.to(kind) if given.is_floating_point() else given
 
 
 def _close(a: Tensor, b: Tensor) -> bool:

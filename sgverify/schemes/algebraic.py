@@ -185,17 +185,6 @@ def multiplication(number: Algebraic | Fraction, basis: Basis) -> list[list[Frac
     return [coordinates(Algebraic({monomial: Fraction(1)}) * number, basis) for monomial in basis]
 
 
-def _sign(value: Algebraic | Fraction | float) -> int:
-    if isinstance(value, Fraction | float):
-        return (value > 0) - (value < 0)
-    bits = 64
-    while True:  # an irrational number is not 0
-        low, high = value.enclosure(bits)
-        if low > 0 or high < 0:
-            return 1 if low > 0 else -1
-        bits *= 2
-
-
 def check_together(monomials: Iterable[Monomial]) -> None:
     """Raise DefinitionError where a `Root` stands beside another generator: independence is not proved there."""
     generators = {generator for monomial in monomials for generator, _ in monomial}
@@ -244,17 +233,6 @@ def product_of(left: Monomial, right: Monomial) -> tuple[tuple[Monomial, int], .
     return tuple(sums)
 
 
-def _reduced(generator: Generator, exponent: Fraction) -> list[tuple[Fraction, int]]:
-    if not isinstance(generator, Root):
-        whole, rest = divmod(exponent, 1)
-        return [(rest, generator**whole)]
-    vector = [1] + [0] * (len(generator.powers) - 1)
-    for _ in range(int(exponent)):
-        top = vector[-1]
-        vector = [below + top * c for below, c in zip([0, *vector[:-1]], generator.powers, strict=True)]
-    return [(Fraction(i), c) for i, c in enumerate(vector) if c]
-
-
 def text_of(monomial: Monomial, factor: Fraction) -> str:
     """factor * monomial as `read_number` reads it back."""
     shown = []
@@ -268,3 +246,25 @@ def text_of(monomial: Monomial, factor: Fraction) -> str:
         return str(factor)
     front = {1: "", -1: "-"}.get(factor) if factor.denominator == 1 else None  # type: ignore[call-overload]
     return (f"{factor}*" if front is None else front) + "*".join(shown)
+
+
+def _sign(value: Algebraic | Fraction | float) -> int:
+    if isinstance(value, Fraction | float):
+        return (value > 0) - (value < 0)
+    bits = 64
+    while True:  # an irrational number is not 0
+        low, high = value.enclosure(bits)
+        if low > 0 or high < 0:
+            return 1 if low > 0 else -1
+        bits *= 2
+
+
+def _reduced(generator: Generator, exponent: Fraction) -> list[tuple[Fraction, int]]:
+    if not isinstance(generator, Root):
+        whole, rest = divmod(exponent, 1)
+        return [(rest, generator**whole)]
+    vector = [1] + [0] * (len(generator.powers) - 1)
+    for _ in range(int(exponent)):
+        top = vector[-1]
+        vector = [below + top * c for below, c in zip([0, *vector[:-1]], generator.powers, strict=True)]
+    return [(Fraction(i), c) for i, c in enumerate(vector) if c]

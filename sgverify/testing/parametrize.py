@@ -225,14 +225,6 @@ def pairs_of(asked: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
-    return Counter[str](evidence.verdict for evidence in held).most_common()
-
-
-def _replay(evidence: Evidence) -> str:
-    return f" (replay: {evidence.replay})" if evidence.verdict == "inconclusive" else ""
-
-
 def listed_schemes(schemes: Iterable[Given]) -> list[Given]:
     """The schemes as a list; raises `UserError` for one that stands alone, for none and for an entry of another kind."""
     if isinstance(schemes, Given):
@@ -312,6 +304,14 @@ def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[st
             labels[place] = f"{label}-{number}"
         taken.add(labels[place])
     return labels
+
+
+def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
+    return Counter[str](evidence.verdict for evidence in held).most_common()
+
+
+def _replay(evidence: Evidence) -> str:
+    return f" (replay: {evidence.replay})" if evidence.verdict == "inconclusive" else ""
 
 
 def _name(scheme: Given) -> str:

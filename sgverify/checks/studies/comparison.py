@@ -66,6 +66,101 @@ def figure_8(effort: str) -> Study:
     )
 
 
+def printed(found: Found, length: int, place: str) -> Table:
+    """Settings and axes, printed and reproduced."""
+    rows: list[tuple[Cell, ...]] = [
+        *MODEL_ROWS,
+        ("selected constants", "not printed", "in the next table", f"by the exact error at L = {length}"),
+        (
+            "L of the search over h_1",
+            "not printed",
+            str(length),
+            'as for the fixed steps; the appendix says "the same procedure"',
+        ),
+    ]
+    rows += [
+        _axis_row(axis, kind, quantity, gradient, best)
+        for (kind, quantity, gradient), contenders in found.items()
+        if (axis := settings.TICKS.get((place, kind, quantity)))
+        for best in contenders
+    ]
+    if len(rows) == len(MODEL_ROWS) + 2:
+        rows.append(
+            ("vertical axes", "not in the text of the paper", "the panels above", "nothing to compare with")
+        )
+    return Table("Printed and reproduced", ("quantity", "printed", "reproduced", "comment"), tuple(rows))
+
+
+def constants(found: Found) -> Table:
+    """What the grid searches select, and what of the grid diverges."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"{QUANTITIES[quantity]}, {_kind(kind)}",
+            GRADIENTS[gradient],
+            best.contender.name,
+            f"{SYMBOLS[kind]} = {float(best.scale):g}" + (", at the grid's end" if best.on_the_edge else ""),
+            best.friction if _searched(best) else None,
+            best.error,
+            _gone(best),
+        )
+        for (kind, quantity, gradient), contenders in found.items()
+        for best in contenders
+    ]
+    columns = ("search", "gradients", "method", "selected", "D", "|error| there", "diverging on the grid")
+    return Table("What the grid searches select", columns, tuple(rows))
+
+
+def claims(found: Found, effort: Effort) -> Table:
+    """Whether SGHMC has the smaller error, against both readings of SGLD, over draws of the data."""
+    rows: list[tuple[Cell, ...]] = []
+    for (kind, quantity, gradient), contenders in found.items():
+        ours, *others = contenders
+        mine, *drawn = (_over(best, quantity, effort) for best in contenders)
+        for theirs, over in zip(others, drawn, strict=True):
+            pairs = [(n, ours.value(quantity, n), theirs.value(quantity, n)) for n in settings.LENGTHS]
+            better = [n for n, a, b in pairs if _smaller(a, b)]
+            where = f"at L = {listed(better)}" if better else "at no L of the axis"
+            last, a, b = pairs[-1]
+            answers = [smaller(mine.values(quantity, n), over.values(quantity, n)) for n in settings.LENGTHS]
+            rows.append(
+                (
+                    f"{ours.contender.name} has a smaller {QUANTITIES[quantity]} than {theirs.contender.name}, {_kind(kind)}",
+                    GRADIENTS[gradient],
+                    f"{where}; at L = {last} {number(a)} against {number(b)}",
+                    *effort.draws.judged(answers),
+                )
+            )
+    return Table("What the text says", CLAIM_COLUMNS, tuple(rows))
+
+
+def benefit(found: Found, length: int, effort: Effort) -> Table:
+    """Whether decreasing steps gain less than fixed ones: the ratio SGLD to SGHMC at the last length."""
+    rows: list[tuple[Cell, ...]] = []
+    last = settings.LENGTHS[-1]
+    for (_, quantity, gradient), decreasing in found.items():
+        fixed = [
+            tuned(best.contender, gradient, "horizon", quantity, length, effort.thinning)
+            for best in decreasing
+        ]
+        for falling, steady in list(zip(decreasing, fixed, strict=True))[1:]:
+            gains = [_ratio(a, b, quantity, last) for a, b in ((falling, decreasing[0]), (steady, fixed[0]))]
+            judged = ("not asked", "not asked")
+            if None not in gains:
+                of_falling, of_steady = (
+                    abs(_over(a, quantity, effort).values(quantity, last))
+                    / abs(_over(b, quantity, effort).values(quantity, last))
+                    for a, b in ((falling, decreasing[0]), (steady, fixed[0]))
+                )
+                judged = effort.draws.judged([of_falling < of_steady])
+            rows.append((QUANTITIES[quantity], GRADIENTS[gradient], falling.contender.name, *gains, *judged))
+    columns = (
+        *("error", "asked of", "against", "gain, decreasing", "gain, fixed"),
+        *("over draws of the data", "verdict"),
+    )
+    title = f"The benefit of SGHMC is not as large as with fixed steps: error of SGLD / error of SGHMC, L = {last}"
+    return Table(title, columns, tuple(rows))
+
+
 def _study(
     effort: Effort, questions: Sequence[tuple[str, str]], place: str, *, id: str, title: str, source: str
 ) -> Study:
@@ -169,101 +264,6 @@ def _sampled(best: Tuned, quantity: str, effort: Effort) -> Series:
         tuple(point and point[0] for point in points),
         tuple(point and point[1] for point in points),
     )
-
-
-def printed(found: Found, length: int, place: str) -> Table:
-    """Settings and axes, printed and reproduced."""
-    rows: list[tuple[Cell, ...]] = [
-        *MODEL_ROWS,
-        ("selected constants", "not printed", "in the next table", f"by the exact error at L = {length}"),
-        (
-            "L of the search over h_1",
-            "not printed",
-            str(length),
-            'as for the fixed steps; the appendix says "the same procedure"',
-        ),
-    ]
-    rows += [
-        _axis_row(axis, kind, quantity, gradient, best)
-        for (kind, quantity, gradient), contenders in found.items()
-        if (axis := settings.TICKS.get((place, kind, quantity)))
-        for best in contenders
-    ]
-    if len(rows) == len(MODEL_ROWS) + 2:
-        rows.append(
-            ("vertical axes", "not in the text of the paper", "the panels above", "nothing to compare with")
-        )
-    return Table("Printed and reproduced", ("quantity", "printed", "reproduced", "comment"), tuple(rows))
-
-
-def constants(found: Found) -> Table:
-    """What the grid searches select, and what of the grid diverges."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            f"{QUANTITIES[quantity]}, {_kind(kind)}",
-            GRADIENTS[gradient],
-            best.contender.name,
-            f"{SYMBOLS[kind]} = {float(best.scale):g}" + (", at the grid's end" if best.on_the_edge else ""),
-            best.friction if _searched(best) else None,
-            best.error,
-            _gone(best),
-        )
-        for (kind, quantity, gradient), contenders in found.items()
-        for best in contenders
-    ]
-    columns = ("search", "gradients", "method", "selected", "D", "|error| there", "diverging on the grid")
-    return Table("What the grid searches select", columns, tuple(rows))
-
-
-def claims(found: Found, effort: Effort) -> Table:
-    """Whether SGHMC has the smaller error, against both readings of SGLD, over draws of the data."""
-    rows: list[tuple[Cell, ...]] = []
-    for (kind, quantity, gradient), contenders in found.items():
-        ours, *others = contenders
-        mine, *drawn = (_over(best, quantity, effort) for best in contenders)
-        for theirs, over in zip(others, drawn, strict=True):
-            pairs = [(n, ours.value(quantity, n), theirs.value(quantity, n)) for n in settings.LENGTHS]
-            better = [n for n, a, b in pairs if _smaller(a, b)]
-            where = f"at L = {listed(better)}" if better else "at no L of the axis"
-            last, a, b = pairs[-1]
-            answers = [smaller(mine.values(quantity, n), over.values(quantity, n)) for n in settings.LENGTHS]
-            rows.append(
-                (
-                    f"{ours.contender.name} has a smaller {QUANTITIES[quantity]} than {theirs.contender.name}, {_kind(kind)}",
-                    GRADIENTS[gradient],
-                    f"{where}; at L = {last} {number(a)} against {number(b)}",
-                    *effort.draws.judged(answers),
-                )
-            )
-    return Table("What the text says", CLAIM_COLUMNS, tuple(rows))
-
-
-def benefit(found: Found, length: int, effort: Effort) -> Table:
-    """Whether decreasing steps gain less than fixed ones: the ratio SGLD to SGHMC at the last length."""
-    rows: list[tuple[Cell, ...]] = []
-    last = settings.LENGTHS[-1]
-    for (_, quantity, gradient), decreasing in found.items():
-        fixed = [
-            tuned(best.contender, gradient, "horizon", quantity, length, effort.thinning)
-            for best in decreasing
-        ]
-        for falling, steady in list(zip(decreasing, fixed, strict=True))[1:]:
-            gains = [_ratio(a, b, quantity, last) for a, b in ((falling, decreasing[0]), (steady, fixed[0]))]
-            judged = ("not asked", "not asked")
-            if None not in gains:
-                of_falling, of_steady = (
-                    abs(_over(a, quantity, effort).values(quantity, last))
-                    / abs(_over(b, quantity, effort).values(quantity, last))
-                    for a, b in ((falling, decreasing[0]), (steady, fixed[0]))
-                )
-                judged = effort.draws.judged([of_falling < of_steady])
-            rows.append((QUANTITIES[quantity], GRADIENTS[gradient], falling.contender.name, *gains, *judged))
-    columns = (
-        *("error", "asked of", "against", "gain, decreasing", "gain, fixed"),
-        *("over draws of the data", "verdict"),
-    )
-    title = f"The benefit of SGHMC is not as large as with fixed steps: error of SGLD / error of SGHMC, L = {last}"
-    return Table(title, columns, tuple(rows))
 
 
 def _over(best: Tuned, quantity: str, effort: Effort) -> TunedOver:

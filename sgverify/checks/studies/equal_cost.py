@@ -28,6 +28,102 @@ COST = "gradients of single data"
 GRADIENTS = {"full": "full gradients", "iid": f"minibatches of {settings.BATCH}"}
 
 
+def winners(races: Sequence[Race]) -> Table:
+    """Which scheme has the smallest error at each budget, and by how much."""
+    rows: list[tuple[Cell, ...]] = []
+    for budget in races[0].budgets:
+        across: list[tuple[str, Best]] = []
+        for item in races:
+            ranking = item.ranking(budget)
+            if not ranking:
+                rows.append(
+                    (power(budget), GRADIENTS[item.kind], "none: no full step is paid for", None, None, "")
+                )
+                continue
+            across += [(f"{name}, {GRADIENTS[item.kind]}", best) for name, best in ranking]
+            rows.append((power(budget), GRADIENTS[item.kind], *_result(ranking)))
+        rows.append((power(budget), "either", *_result(sorted(across, key=lambda pair: pair[1].rmse))))
+    return Table(
+        "Winner at each budget",
+        (
+            f"budget, {COST}",
+            "gradients",
+            "winner",
+            "RMSE",
+            "best h",
+            "runner-up, and its RMSE over the winner's",
+        ),
+        tuple(rows),
+    )
+
+
+def at_best(item: Race) -> Table:
+    """Every scheme at its best step size, for the first, the middle and the last budget."""
+    shown = sorted({item.budgets[0], item.middle, item.budgets[-1]})
+    rows = []
+    for budget in shown:
+        for name, best in item.ranking(budget):
+            runner = item.runners[name]
+            rows.append(
+                (
+                    power(budget),
+                    name,
+                    best.length,
+                    best.step,
+                    best.rmse,
+                    runner.autocorrelation_time(best.step),
+                    best.end,
+                )
+            )
+    return Table(
+        f"At the best step size, {GRADIENTS[item.kind]}",
+        (f"budget, {COST}", "scheme", "L", "best h", "RMSE", "IAT in steps", "optimum"),
+        tuple(rows),
+    )
+
+
+def constants(races: Sequence[Race]) -> Table:
+    """What a step costs, and the leading terms of bias and variance as h falls."""
+    rows = []
+    for item in races:
+        for name, runner in item.runners.items():
+            answers = exact_answers(runner.subject)
+            bias = answers.expansion.values
+            q = leading_power(bias, [value == 0 for value in bias])
+            rows.append(
+                (
+                    GRADIENTS[item.kind],
+                    name,
+                    runner.gradients,
+                    runner.cost,
+                    runner.subject.step_sizes.limit,
+                    "none" if q is None else q,
+                    None if q is None else bias[q],
+                    answers.variance,
+                )
+            )
+    return Table(
+        "Constants: bias b_q h^q + ..., variance sigma_0^2/(L h) + ... as h falls",
+        (
+            "gradients",
+            "scheme",
+            "evaluations a step",
+            f"cost of a step, {COST}",
+            "stability limit of h",
+            "q",
+            "b_q",
+            "sigma_0^2",
+        ),
+        tuple(rows),
+    )
+
+
+def power(budget: int) -> str:
+    """A budget as a reader writes it: 1e6."""
+    exponent = math.log10(budget)
+    return f"1e{exponent:.0f}" if exponent == round(exponent) else f"{budget:.3g}"
+
+
 @dataclass(frozen=True)
 class _Effort:
     """Budgets, how many points a curve over the step size has, and which schemes run."""
@@ -42,6 +138,32 @@ EFFORTS = {
     "default": _Effort(tuple(10**k for k in range(4, 10)), 26, SCHEMES),
     "full": _Effort(tuple(round(10 ** (k / 2)) for k in range(8, 21)), 51, SCHEMES),
 }
+
+
+@dataclass(frozen=True)
+class Race:
+    """Every scheme at its best step size under one gradient estimator."""
+
+    kind: str
+    budgets: tuple[int, ...]
+    runners: dict[str, Runner]
+
+    @cached_property
+    def best(self) -> dict[str, list[Best | None]]:
+        """What each scheme reaches at each budget."""
+        return {name: runner.best(self.budgets) for name, runner in self.runners.items()}
+
+    def ranking(self, budget: int) -> list[tuple[str, Best]]:
+        """The schemes that can pay for a step, best first."""
+        place = self.budgets.index(budget)
+        found = [(name, best[place]) for name, best in self.best.items()]
+        paid = [(name, best) for name, best in found if best is not None]
+        return sorted(paid, key=lambda pair: pair[1].rmse)
+
+    @property
+    def middle(self) -> int:
+        """The budget at which errors are shown against the step size."""
+        return self.budgets[len(self.budgets) // 2]
 
 
 def equal_cost(effort: str) -> Study:
@@ -181,131 +303,9 @@ def _unbiased_note(races: Sequence[Race]) -> tuple[str, ...]:
     )
 
 
-def winners(races: Sequence[Race]) -> Table:
-    """Which scheme has the smallest error at each budget, and by how much."""
-    rows: list[tuple[Cell, ...]] = []
-    for budget in races[0].budgets:
-        across: list[tuple[str, Best]] = []
-        for item in races:
-            ranking = item.ranking(budget)
-            if not ranking:
-                rows.append(
-                    (power(budget), GRADIENTS[item.kind], "none: no full step is paid for", None, None, "")
-                )
-                continue
-            across += [(f"{name}, {GRADIENTS[item.kind]}", best) for name, best in ranking]
-            rows.append((power(budget), GRADIENTS[item.kind], *_result(ranking)))
-        rows.append((power(budget), "either", *_result(sorted(across, key=lambda pair: pair[1].rmse))))
-    return Table(
-        "Winner at each budget",
-        (
-            f"budget, {COST}",
-            "gradients",
-            "winner",
-            "RMSE",
-            "best h",
-            "runner-up, and its RMSE over the winner's",
-        ),
-        tuple(rows),
-    )
-
-
-def at_best(item: Race) -> Table:
-    """Every scheme at its best step size, for the first, the middle and the last budget."""
-    shown = sorted({item.budgets[0], item.middle, item.budgets[-1]})
-    rows = []
-    for budget in shown:
-        for name, best in item.ranking(budget):
-            runner = item.runners[name]
-            rows.append(
-                (
-                    power(budget),
-                    name,
-                    best.length,
-                    best.step,
-                    best.rmse,
-                    runner.autocorrelation_time(best.step),
-                    best.end,
-                )
-            )
-    return Table(
-        f"At the best step size, {GRADIENTS[item.kind]}",
-        (f"budget, {COST}", "scheme", "L", "best h", "RMSE", "IAT in steps", "optimum"),
-        tuple(rows),
-    )
-
-
-def constants(races: Sequence[Race]) -> Table:
-    """What a step costs, and the leading terms of bias and variance as h falls."""
-    rows = []
-    for item in races:
-        for name, runner in item.runners.items():
-            answers = exact_answers(runner.subject)
-            bias = answers.expansion.values
-            q = leading_power(bias, [value == 0 for value in bias])
-            rows.append(
-                (
-                    GRADIENTS[item.kind],
-                    name,
-                    runner.gradients,
-                    runner.cost,
-                    runner.subject.step_sizes.limit,
-                    "none" if q is None else q,
-                    None if q is None else bias[q],
-                    answers.variance,
-                )
-            )
-    return Table(
-        "Constants: bias b_q h^q + ..., variance sigma_0^2/(L h) + ... as h falls",
-        (
-            "gradients",
-            "scheme",
-            "evaluations a step",
-            f"cost of a step, {COST}",
-            "stability limit of h",
-            "q",
-            "b_q",
-            "sigma_0^2",
-        ),
-        tuple(rows),
-    )
-
-
 def _result(ranking: Sequence[tuple[str, Best]]) -> tuple[str, float, float, str]:
     first = ranking[0][1]
     tied = [name for name, best in ranking if best.rmse <= first.rmse * (1 + TIE)]
     behind = ranking[len(tied) :]
     second = f"{behind[0][0]}: {behind[0][1].rmse / first.rmse:.3g}" if behind else ""
     return " = ".join(tied), first.rmse, first.step, second
-
-
-@dataclass(frozen=True)
-class Race:
-    """Every scheme at its best step size under one gradient estimator."""
-
-    kind: str
-    budgets: tuple[int, ...]
-    runners: dict[str, Runner]
-
-    @cached_property
-    def best(self) -> dict[str, list[Best | None]]:
-        """What each scheme reaches at each budget."""
-        return {name: runner.best(self.budgets) for name, runner in self.runners.items()}
-
-    def ranking(self, budget: int) -> list[tuple[str, Best]]:
-        """The schemes that can pay for a step, best first."""
-        place = self.budgets.index(budget)
-        found = [(name, best[place]) for name, best in self.best.items()]
-        paid = [(name, best) for name, best in found if best is not None]
-        return sorted(paid, key=lambda pair: pair[1].rmse)
-
-    @property
-    def middle(self) -> int:
-        """The budget at which errors are shown against the step size."""
-        return self.budgets[len(self.budgets) // 2]
-
-
-def power(budget: int) -> str:
-    """A budget as a reader writes it: 1e6."""
-    exponent = math.log10(budget)
-    return f"1e{exponent:.0f}" if exponent == round(exponent) else f"{budget:.3g}"

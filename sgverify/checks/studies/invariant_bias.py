@@ -77,6 +77,48 @@ def bias_at(scheme: str, gradient: str, friction: float, length: int) -> list[fl
     return [None if value is None else value.value for value in found]
 
 
+def contracts(scheme: str, step: float, friction: float) -> bool:
+    """Whether the spectral radius of one step is below 1."""
+    subject = experiment(scheme, "full", 1.0).subject
+    given = {**subject.model.parameters, "D": Fraction(friction)}
+    (radius,) = spectral_radii(subject.scheme, given, subject.step_sizes.eigenvalues, [step])
+    return bool(radius < 1)
+
+
+@cache
+def windows(scheme: str, step: float) -> tuple[tuple[float, float], ...]:
+    """The intervals of D, within the grid, in which one step contracts; their ends are bisected."""
+    stable = [contracts(scheme, step, friction) for friction in GRID]
+    found, low = [], GRID[0] if stable[0] else None
+    for k in range(1, len(GRID)):
+        if stable[k] and not stable[k - 1]:
+            low = _edge(scheme, step, GRID[k - 1], GRID[k])
+        elif stable[k - 1] and not stable[k] and low is not None:
+            found.append((low, _edge(scheme, step, GRID[k], GRID[k - 1])))
+            low = None
+    if low is not None:
+        found.append((low, GRID[-1]))
+    return tuple(found)
+
+
+def smallest_friction(scheme: str, step: float) -> float:
+    """The smallest D from which one step contracts."""
+    return windows(scheme, step)[0][0]
+
+
+def frictions_that_contract(scheme: str, step: float) -> str:
+    """The windows in words; an end of the grid is no end of the window."""
+    texts = []
+    for low, high in windows(scheme, step):
+        below = "" if low == GRID[0] else f"{low:.4g} < "
+        texts.append(
+            f"{below}D" + ("" if high == GRID[-1] else f" < {high:.4g}")
+            if below or high != GRID[-1]
+            else "every D"
+        )
+    return " or ".join(texts) or "none"
+
+
 def _panel(gradient: str, friction: float, length: int, sampling: Effort | None = None) -> Panel:
     series = []
     for scheme, name in NAMES.items():
@@ -203,48 +245,6 @@ def _over(draws: Draws, scheme: str, gradient: str, friction: float, step: float
         return None if found is None else found.value
 
     return draws.errors("bias", gradient, bias)
-
-
-def contracts(scheme: str, step: float, friction: float) -> bool:
-    """Whether the spectral radius of one step is below 1."""
-    subject = experiment(scheme, "full", 1.0).subject
-    given = {**subject.model.parameters, "D": Fraction(friction)}
-    (radius,) = spectral_radii(subject.scheme, given, subject.step_sizes.eigenvalues, [step])
-    return bool(radius < 1)
-
-
-@cache
-def windows(scheme: str, step: float) -> tuple[tuple[float, float], ...]:
-    """The intervals of D, within the grid, in which one step contracts; their ends are bisected."""
-    stable = [contracts(scheme, step, friction) for friction in GRID]
-    found, low = [], GRID[0] if stable[0] else None
-    for k in range(1, len(GRID)):
-        if stable[k] and not stable[k - 1]:
-            low = _edge(scheme, step, GRID[k - 1], GRID[k])
-        elif stable[k - 1] and not stable[k] and low is not None:
-            found.append((low, _edge(scheme, step, GRID[k], GRID[k - 1])))
-            low = None
-    if low is not None:
-        found.append((low, GRID[-1]))
-    return tuple(found)
-
-
-def smallest_friction(scheme: str, step: float) -> float:
-    """The smallest D from which one step contracts."""
-    return windows(scheme, step)[0][0]
-
-
-def frictions_that_contract(scheme: str, step: float) -> str:
-    """The windows in words; an end of the grid is no end of the window."""
-    texts = []
-    for low, high in windows(scheme, step):
-        below = "" if low == GRID[0] else f"{low:.4g} < "
-        texts.append(
-            f"{below}D" + ("" if high == GRID[-1] else f" < {high:.4g}")
-            if below or high != GRID[-1]
-            else "every D"
-        )
-    return " or ".join(texts) or "none"
 
 
 def _edge(scheme: str, step: float, outside: float, inside: float) -> float:

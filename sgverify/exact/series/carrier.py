@@ -183,6 +183,11 @@ def raised(index: Index, i: int) -> Index:
     return tuple(n + (j == i) for j, n in enumerate(index))
 
 
+def inverse_factorial(index: Index) -> Fraction:
+    """1 / index!."""
+    return Fraction(1, prod(factorial(n) for n in index))
+
+
 def _powers(shifts: list[Series], ring: Ring) -> Iterator[tuple[Index, Series]]:
     """shift^a for every multi-index a that reaches below the cap, and the first ones that do not."""
     level = {(0,) * ring.dim: Series(ring, {0: ring.one}, EXACT)}
@@ -195,8 +200,3 @@ def _powers(shifts: list[Series], ring: Ring) -> Iterator[tuple[Index, Series]]:
             if below is not None and below.terms:
                 following[index] = below * shifts[i]
         level = following
-
-
-def inverse_factorial(index: Index) -> Fraction:
-    """1 / index!."""
-    return Fraction(1, prod(factorial(n) for n in index))

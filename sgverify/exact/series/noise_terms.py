@@ -90,26 +90,6 @@ def moment_name(moments: Moments) -> str:
     return " ".join(name if times == 1 else f"{name}^{times}" for name, times in names.items())
 
 
-def _orders(moments: Moments) -> tuple[int, ...] | None:
-    if any(sum(index) != 1 for family in moments for index in family):
-        return None
-    return tuple(len(family) for family in moments)
-
-
-def _text(operator: Operator, ring: Ring) -> str:
-    # After the average all minibatches are the full data: U', not U'[0].
-    printed = {index: ring.text(value).replace("[0]", "") for index, value in operator.items()}
-    return print_operator(printed, ring.labels)
-
-
-def _name(family: Sequence[tuple[int, ...]]) -> str:
-    order = len(family)
-    if all(index == (1,) for index in family):
-        return "V" if order == 2 else f"E g^{order}"
-    primes = Counter("g" + "'" * (index[0] - 1) for index in family)
-    return f"E[{' '.join(name if times == 1 else f'({name})^{times}' for name, times in primes.items())}]"
-
-
 def noise_defect(dynamics: Dynamics, dim: int) -> Defect | None:
     """(h^2/2) (E L_l^2 - L^2): what the average over minibatches of exp(h L_l) differs by from exp(h L).
 
@@ -133,3 +113,23 @@ def noise_defect(dynamics: Dynamics, dim: int) -> Defect | None:
         if reduced:
             texts.append(f"{print_moments(moments, dim)} * ( {defect_text(reduced, ring, Fraction(2))} )")
     return Defect(Fraction(2), " + ".join(texts), noise_alone=True) if texts else None
+
+
+def _orders(moments: Moments) -> tuple[int, ...] | None:
+    if any(sum(index) != 1 for family in moments for index in family):
+        return None
+    return tuple(len(family) for family in moments)
+
+
+def _text(operator: Operator, ring: Ring) -> str:
+    # After the average all minibatches are the full data: U', not U'[0].
+    printed = {index: ring.text(value).replace("[0]", "") for index, value in operator.items()}
+    return print_operator(printed, ring.labels)
+
+
+def _name(family: Sequence[tuple[int, ...]]) -> str:
+    order = len(family)
+    if all(index == (1,) for index in family):
+        return "V" if order == 2 else f"E g^{order}"
+    primes = Counter("g" + "'" * (index[0] - 1) for index in family)
+    return f"E[{' '.join(name if times == 1 else f'({name})^{times}' for name, times in primes.items())}]"

@@ -166,6 +166,25 @@ class Series:
         return Series(self.ring, {k + by: c for k, c in self.terms.items()}, order)
 
 
+def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
+    """Name the h at which sum_k c_k h^(k/2), under a root, may next be 0, where its terms do not show that there is none."""
+    if not _may_vanish(ring, terms.values()) or len(terms) == 1:
+        # One power of h has no other zero.
+        return
+    place = f"h below the first zero of {text}"
+    double = _has_square(ring, terms)
+    if all(c.is_constant() for c in terms.values()):
+        zeros = _zeros({k: float(rational(c.leading_coefficient())) for k, c in terms.items()})
+        if not zeros:
+            return
+        place = f"h < {zeros[0] ** 2:.6g}"
+        double = double or any(b - a < SAME * b for a, b in pairwise(zeros))
+    if double:
+        ring.condition(UNSEEN, f"{place}, where sqrt({text}) turns into another function of h")
+    else:
+        ring.condition(LIMIT, place)
+
+
 def _divide(left: Series, right: Series) -> Series:
     """left / right, wherever right is not 0; what is left with negative powers of s is refused by who reads it."""
     right = right.reduced()
@@ -300,25 +319,6 @@ def _binomial_half(k: int) -> Fraction:
 @dot.register
 def _(left: Series, right: Any) -> Any:
     return left * right
-
-
-def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
-    """Name the h at which sum_k c_k h^(k/2), under a root, may next be 0, where its terms do not show that there is none."""
-    if not _may_vanish(ring, terms.values()) or len(terms) == 1:
-        # One power of h has no other zero.
-        return
-    place = f"h below the first zero of {text}"
-    double = _has_square(ring, terms)
-    if all(c.is_constant() for c in terms.values()):
-        zeros = _zeros({k: float(rational(c.leading_coefficient())) for k, c in terms.items()})
-        if not zeros:
-            return
-        place = f"h < {zeros[0] ** 2:.6g}"
-        double = double or any(b - a < SAME * b for a, b in pairwise(zeros))
-    if double:
-        ring.condition(UNSEEN, f"{place}, where sqrt({text}) turns into another function of h")
-    else:
-        ring.condition(LIMIT, place)
 
 
 def _may_vanish(ring: Ring, coefficients: Iterable[Polynomial]) -> bool:

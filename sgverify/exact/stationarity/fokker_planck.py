@@ -178,29 +178,6 @@ def integrable(log_density: Element, field: Field) -> bool | None:
     return True if slope < 0 else None
 
 
-def _at_one(polynomial: fmpq_mpoly, parameters: set[int]) -> Fraction | None:
-    """A polynomial in the parameters alone at 1; None where it is none, or vanishes there."""
-    total = Fraction(0)
-    for exponents, factor in polynomial.to_dict().items():
-        if any(power and place not in parameters for place, power in enumerate(exponents)):
-            return None
-        total += Fraction(int(factor.p), int(factor.q))
-    return total or None
-
-
-def _negative_definite(form: list[list[Fraction]]) -> bool:
-    """By elimination: every pivot is negative."""
-    rows = [list(row) for row in form]
-    for k, row in enumerate(rows):
-        if row[k] >= 0:
-            return False
-        for below in rows[k + 1 :]:
-            factor = below[k] / row[k]
-            for j in range(k, len(rows)):
-                below[j] -= factor * row[j]
-    return True
-
-
 def find_witness(value: Element) -> dict[str, str]:
     """Values of the symbols that occur at which `value` is not zero, and the value there; empty where none is found.
 
@@ -228,6 +205,29 @@ def find_witness(value: Element) -> dict[str, str]:
         found = {field.label(place)[0]: str(number) for place, number in chosen.items()}
         return {**found, "residual": str(_at(value, chosen))}
     return {}
+
+
+def _at_one(polynomial: fmpq_mpoly, parameters: set[int]) -> Fraction | None:
+    """A polynomial in the parameters alone at 1; None where it is none, or vanishes there."""
+    total = Fraction(0)
+    for exponents, factor in polynomial.to_dict().items():
+        if any(power and place not in parameters for place, power in enumerate(exponents)):
+            return None
+        total += Fraction(int(factor.p), int(factor.q))
+    return total or None
+
+
+def _negative_definite(form: list[list[Fraction]]) -> bool:
+    """By elimination: every pivot is negative."""
+    rows = [list(row) for row in form]
+    for k, row in enumerate(rows):
+        if row[k] >= 0:
+            return False
+        for below in rows[k + 1 :]:
+            factor = below[k] / row[k]
+            for j in range(k, len(rows)):
+                below[j] -= factor * row[j]
+    return True
 
 
 def _free(field: Field, place: int) -> bool:

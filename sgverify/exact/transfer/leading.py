@@ -181,6 +181,15 @@ class Prediction:
         return {}
 
 
+def slopes_of(taylor: np.ndarray, highest: int) -> dict[int, Jet]:
+    """U', ..., U^(highest) as Taylor polynomials, from the coefficients U^(k)/k!. Shape (K + 1, n)."""
+    function, found = Jet(taylor), {}
+    for j in range(1, highest + 1):
+        function = differentiate(function)
+        found[j] = function
+    return found
+
+
 @dataclass(frozen=True)
 class _OnGrid:
     value: float
@@ -188,10 +197,6 @@ class _OnGrid:
     adjoint: float | None
     points: int
     proved: bool = False
-
-
-def _cut(slopes: dict[int, Any], degree: int) -> dict[int, Any]:
-    return {j: type(slope)(slope.c[: degree + 1]) for j, slope in slopes.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,10 +317,5 @@ class Expansion:
         return inside
 
 
-def slopes_of(taylor: np.ndarray, highest: int) -> dict[int, Jet]:
-    """U', ..., U^(highest) as Taylor polynomials, from the coefficients U^(k)/k!. Shape (K + 1, n)."""
-    function, found = Jet(taylor), {}
-    for j in range(1, highest + 1):
-        function = differentiate(function)
-        found[j] = function
-    return found
+def _cut(slopes: dict[int, Any], degree: int) -> dict[int, Any]:
+    return {j: type(slope)(slope.c[: degree + 1]) for j, slope in slopes.items()}

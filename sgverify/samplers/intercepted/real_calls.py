@@ -85,6 +85,25 @@ class RealCall:
         return bool(self.values) and alike
 
 
+class Steady(TorchDispatchMode):
+    """While it is entered, the k-th draw of torch comes from a generator of its own, the same whenever it is entered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._number = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if not is_random(func):
+            return func(*args, **kwargs)
+        self._number += 1
+        if kwargs.get("generator") is not None:
+            kwargs["generator"] = torch.Generator().manual_seed(SEED + self._number)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(SEED + self._number)
+            return func(*args, **kwargs)
+
+
 def real_call(call: Callable[[], Any]) -> RealCall:
     """Run it as it is, from torch's generator as that is found."""
     with Watch() as watch:
@@ -194,51 +213,6 @@ def kept_noise(function: Any) -> str:
     )
 
 
-def _debut(function: Any) -> Debut | None:
-    try:
-        return _DEBUTS.get(function, {}).get(_code(function))
-    except TypeError:
-        return None
-
-
-def _numbers(call: Callable[[], Any]) -> int | None:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEEDS[0])
-        try:
-            return real_call(call).numbers
-        except (Exception, SystemExit):
-            return None
-
-
-def _code(function: Any) -> CodeType | None:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return code if isinstance(code, CodeType) else None
-
-
-def copies(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """New tensors, so that nothing which a step does to its arguments reaches the next."""
-    return tuple(value.clone() for value in state)
-
-
-class Steady(TorchDispatchMode):
-    """While it is entered, the k-th draw of torch comes from a generator of its own, the same whenever it is entered."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._number = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        if not is_random(func):
-            return func(*args, **kwargs)
-        self._number += 1
-        if kwargs.get("generator") is not None:
-            kwargs["generator"] = torch.Generator().manual_seed(SEED + self._number)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(SEED + self._number)
-            return func(*args, **kwargs)
-
-
 def first_call(call: Callable[[], State], other: Callable[[], Any]) -> tuple[State, str]:
     """Make the first call, and say what it gives otherwise after another call; "" where that is the same or is not known.
 
@@ -271,6 +245,32 @@ def steady(call: Callable[[], Any]) -> Any:
     """What it gives with draws that are the same at every call."""
     with Steady():
         return call()
+
+
+def _debut(function: Any) -> Debut | None:
+    try:
+        return _DEBUTS.get(function, {}).get(_code(function))
+    except TypeError:
+        return None
+
+
+def _numbers(call: Callable[[], Any]) -> int | None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEEDS[0])
+        try:
+            return real_call(call).numbers
+        except (Exception, SystemExit):
+            return None
+
+
+def _code(function: Any) -> CodeType | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def copies(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """New tensors, so that nothing which a step does to its arguments reaches the next."""
+    return tuple(value.clone() for value in state)
 
 
 def _answer(call: Callable[[], State], other: Callable[[], Any], there: int) -> None:

@@ -43,6 +43,14 @@ _DEEPEST = 18.0
 """A grid goes out to where a bowl below U is 18 tau: exp(-18) = 1.5e-8 is left out."""
 
 
+@dataclass(frozen=True)
+class Star:
+    """theta* of AWSGLD, and by how much the grid with half the points differs, relative; shape (m,) each."""
+
+    weights: np.ndarray
+    errors: np.ndarray
+
+
 def exploration(effort: str) -> Study:
     """Curves of the modes visited, states, and weights at the printed settings, and the same for Griewank's function."""
     chosen = find_named("effort", effort, EFFORTS)
@@ -141,6 +149,20 @@ def explore(printed: Printed, effort: Effort, these: Explorers) -> dict[str, Tra
     modes = modes_of(printed.target, printed.box)
     trails = visit(these.scheme, target, these.rows, settings, modes, effort.points)
     return dict(zip(these.labels, trails, strict=True))
+
+
+def star_of(name: str, partition: Partition, tau: float, zeta: float, bowl: float, points: int) -> Star:
+    """theta* by a grid of the plane, U >= bowl |theta|^2: the midpoint rule on the box where bowl theta_i^2 <= 18 tau.
+
+    U is even in both coordinates, so that a quarter of the `points` x `points` are enough.
+    The masses go through the exact recursion (`cumulated_weights`).
+    """
+    reach = (_DEEPEST * tau / bowl) ** 0.5
+    fine, coarse = (
+        np.array([float(weight) for weight in cumulated_weights([arb(p) for p in masses], zeta)])
+        for masses in (_masses(name, partition, tau, reach, count) for count in (points, points // 2))
+    )
+    return Star(fine, np.abs(fine - coarse) / fine)
 
 
 def _load(name: str) -> Scheme | Composite:
@@ -263,28 +285,6 @@ def _rounded(values: np.ndarray) -> tuple[float, ...]:
 
 def _shortened(effort: Effort) -> str:
     return "" if effort.share == 1 else f" (lengths times {effort.share:g}, cycles shortened with them)"
-
-
-@dataclass(frozen=True)
-class Star:
-    """theta* of AWSGLD, and by how much the grid with half the points differs, relative; shape (m,) each."""
-
-    weights: np.ndarray
-    errors: np.ndarray
-
-
-def star_of(name: str, partition: Partition, tau: float, zeta: float, bowl: float, points: int) -> Star:
-    """theta* by a grid of the plane, U >= bowl |theta|^2: the midpoint rule on the box where bowl theta_i^2 <= 18 tau.
-
-    U is even in both coordinates, so that a quarter of the `points` x `points` are enough.
-    The masses go through the exact recursion (`cumulated_weights`).
-    """
-    reach = (_DEEPEST * tau / bowl) ** 0.5
-    fine, coarse = (
-        np.array([float(weight) for weight in cumulated_weights([arb(p) for p in masses], zeta)])
-        for masses in (_masses(name, partition, tau, reach, count) for count in (points, points // 2))
-    )
-    return Star(fine, np.abs(fine - coarse) / fine)
 
 
 def _masses(name: str, partition: Partition, tau: float, reach: float, points: int) -> np.ndarray:
