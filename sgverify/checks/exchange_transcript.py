@@ -43,29 +43,12 @@ class Step(composite_transcript.Step):
     recorded: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
-class Transcript:
-    """A whole run: how it began, its steps, and whether chains left every bound."""
+class Transcript(Writing[Step]):
+    """A whole run: how it began (`start`, and the controls and variances then), its steps, and whether chains left every bound."""
 
-    start: list[np.ndarray]
     first_controls: tuple[np.ndarray, ...] | None
     first_variance: np.ndarray
-    steps: list[Step]
-    diverged: bool
-
-
-def transcript_of(ensemble: Ensemble, seed: int) -> Transcript:
-    """Run all steps of an ensemble of one schedule, made with `block=BLOCK`."""
-    around = ensemble.around
-    assert isinstance(around, Exchange)
-    swaps = _Swaps(around, np.random.default_rng(seed))
-    diverged = write(ensemble, swaps, PAUSE)
-    return Transcript(swaps.start, swaps.first_controls, swaps.first_variance, swaps.steps, diverged)
-
-
-class _Swaps(Writing[Step]):
-    first_controls: tuple[np.ndarray, ...] | None
-    first_variance: np.ndarray
+    diverged = False
 
     def __init__(self, around: Exchange, random: np.random.Generator) -> None:
         super().__init__(Step)
@@ -108,6 +91,15 @@ class _Swaps(Writing[Step]):
     def _controls(self) -> tuple[np.ndarray, ...] | None:
         controls = self._around.controls
         return None if controls is None else tuple(array(tensor) for tensor in controls.tensors)
+
+
+def transcript_of(ensemble: Ensemble, seed: int) -> Transcript:
+    """Run all steps of an ensemble of one schedule, made with `block=BLOCK`."""
+    around = ensemble.around
+    assert isinstance(around, Exchange)
+    transcript = Transcript(around, np.random.default_rng(seed))
+    transcript.diverged = write(ensemble, transcript, PAUSE)
+    return transcript
 
 
 __all__ = ["BLOCK", "PAUSE", "SURE", "Step", "Transcript", "transcript_of"]

@@ -20,7 +20,7 @@ import numpy as np
 from sgverify.checks.node_runner import NodeRunner
 from sgverify.checks.quadrature_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
-from sgverify.exact.entrywise import Matrix, Vector
+from sgverify.exact.entrywise import Matrix, Vector, coordinates_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.exact.vanishing_steps import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError
@@ -190,7 +190,7 @@ def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
             dim=dim,
             **PARAMETERS,
         )
-        columns.append([-float(entry) for part in drift for entry in _entries(part, dim)])
+        columns.append([-float(entry) for entry in coordinates_of(drift, step.dynamics.shapes, dim)])
     return np.array(columns).T
 
 
@@ -250,10 +250,6 @@ def _names(step: TorchStep, dim: int) -> tuple[str, ...]:
         for name, shape in step.shapes.items()
         for i in range(dim if shape == "vector" else 1)
     )
-
-
-def _entries(value: Any, dim: int) -> list[Any]:
-    return list(value.entries) if isinstance(value, Vector) else [value] * dim
 
 
 __all__ = ["OwnDynamics", "find_own_dynamics"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import coordinates_of
 from sgverify.exact.lie_polynomial import logarithm_of_flows
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.operators import Operator, compose, difference, generator_of, ring_of
@@ -141,6 +141,6 @@ def _noises(dynamics: Dynamics, ring: Ring, count: int) -> list[Operator]:
 
 def _first_order(drift: list[Any], ring: Ring) -> Operator:
     """F . grad."""
-    flat = [entry for part in drift for entry in (part.entries if isinstance(part, Vector) else [part])]
+    flat = coordinates_of(drift, ring.shapes, ring.dim)
     units = [tuple(int(j == k) for j in range(len(flat))) for k in range(len(flat))]
     return {unit: entry.coefficient(0) for unit, entry in zip(units, flat, strict=True)}
