@@ -84,22 +84,6 @@ class Expansion:
         """Whether zero coefficients are proved to be zero, rather than balls that hold 0."""
         return all(isinstance(c, fmpq) for c in self.coefficients)
 
-    @property
-    def leading_order(self) -> int | None:
-        """The first power of h whose coefficient is not zero, None if there is none so far."""
-        return next((k for k, c in enumerate(self.coefficients) if not _may_vanish(c)), None)
-
-    @property
-    def leading(self) -> Number | None:
-        """The coefficient at the leading order."""
-        return None if self.leading_order is None else self.coefficients[self.leading_order]
-
-    @property
-    def zero_through(self) -> int:
-        """The highest order through which every coefficient vanishes; -1 if b_0 does not."""
-        order = self.leading_order
-        return len(self.coefficients) - 1 if order is None else order - 1
-
 
 @dataclass(frozen=True)
 class SteadyExpansion:
@@ -241,7 +225,3 @@ def asymptotic_variance(steady: SteadyExpansion) -> Number:
 def _inner(left: Matrix, right: Matrix) -> Any:
     pairs = zip(left.entries(), right.entries(), strict=True)
     return sum((a * b for a, b in pairs), fmpq(0))
-
-
-def _may_vanish(coefficient: Number) -> bool:
-    return coefficient == 0 if isinstance(coefficient, fmpq) else bool(coefficient.contains(0))

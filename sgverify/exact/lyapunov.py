@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import flint
 import numpy as np
@@ -29,29 +27,20 @@ class Contraction:
     tail: arb
 
     @classmethod
-    def of(
-        cls,
-        map_: Any,
-        norm_of: Callable[[Any], arb] | None = None,
-        radius_of: Callable[[Any], float] | None = None,
-    ) -> Contraction:
-        """Square M until its norm is negligible; raises InstabilityError naming the spectral radius.
-
-        `norm_of` and `radius_of` are those of another kind of matrix than flint's.
-        """
-        norm_of, radius_of = norm_of or frobenius, radius_of or spectral_radius
+    def of(cls, map_: arb_mat) -> Contraction:
+        """Square M until its norm is negligible; raises InstabilityError naming the spectral radius."""
         power = map_
-        powers: list[Any] = []
+        powers: list[arb_mat] = []
         negligible, hopeless = arb(2) ** -flint.ctx.prec, arb(2) ** 512
         for _ in range(_SQUARINGS):
-            norm = norm_of(power)
+            norm = frobenius(power)
             if norm < negligible:
                 return cls(tuple(powers), norm.upper())
             if not norm < hopeless:
                 break
             powers.append(power)
             power = power * power
-        radius = radius_of(map_)
+        radius = spectral_radius(map_)
         if radius >= 1.0:
             raise InstabilityError(
                 f"spectral radius={radius:.6g}: one step is stable only below 1; take a smaller step size"

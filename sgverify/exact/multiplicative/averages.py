@@ -93,7 +93,7 @@ class Averages:
         for exponents, coefficient in self._product(product).to_dict().items():
             weight = fmpq(coefficient)
             for place, power in enumerate(exponents[n:first]):
-                moment = self.laws[place // dim].moment(power)
+                moment = self.laws[place // dim].moment(int(power))
                 weight *= fmpq(moment.numerator, moment.denominator)
             for k in range(self.minibatches):
                 of_batch = exponents[first + k * q : first + (k + 1) * q]
