@@ -1,12 +1,14 @@
 """One oracle for every kind of randomness: each minibatch, order and draw of a short run, in plain fractions.
 
 The definition itself is run on all paths at once, arrays of fractions with the paths first. Draws are +-1, so that a scheme
-under test has `noise.two_point()` and coefficients that are fractions. Nothing here shares a formula with the engines.
+under test has `noise.two_point()` and coefficients that are fractions; or else everything is in float64, and a normal draw is one
+of three points with its moments to order five. Nothing here shares a formula with the engines.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,18 +24,18 @@ from sgverify.schemes import exact
 class Enumerated:
     """Averages over all paths: of phi(X_l) less the true average, of their sums S_l, and of S_l^2, for l = 1, 2, ..."""
 
-    errors: list[Fraction]
-    sums: list[Fraction]
-    squares: list[Fraction]
+    errors: list[Any]
+    sums: list[Any]
+    squares: list[Any]
 
 
-def enumerate_runs(subject: Subject, length: int) -> Enumerated:
-    """All paths of `length` steps from where chains start; `start=0`, so that the start is a fraction."""
-    runs = [_Run(subject, choice).follow(length) for choice in _choices(subject, length)]
+def enumerate_runs(subject: Subject, length: int, number: Any = Fraction) -> Enumerated:
+    """All paths of `length` steps from where chains start, at the mean where `number` is Fraction and not float."""
+    runs = [_Run(subject, choice, number).follow(length) for choice in _choices(subject, length)]
     columns = (
         zip(*(getattr(run, name) for run in runs), strict=True) for name in ("errors", "sums", "squares")
     )
-    return Enumerated(*([sum(values, Fraction(0)) / len(runs) for values in column] for column in columns))
+    return Enumerated(*([sum(values) / len(runs) for values in column] for column in columns))
 
 
 def _choices(subject: Subject, length: int) -> Iterator[list[list[tuple[int, ...]]] | None]:
@@ -56,49 +58,84 @@ def _choices(subject: Subject, length: int) -> Iterator[list[list[tuple[int, ...
 
 
 class _Run:
-    def __init__(self, subject: Subject, choice: list[list[tuple[int, ...]]] | None) -> None:
-        self.subject, self.choice = subject, choice
+    def __init__(self, subject: Subject, choice: list[list[tuple[int, ...]]] | None, number: Any) -> None:
+        self.subject, self.choice, self.number = subject, choice, number
         self.table, self.target = subject.configuration.gradient, subject.felt
-        if self.table.kind not in ("full", "additive"):
-            parts = self.target.data_quadratics()
-            dim = self.target.dim
-            self.slopes = [[_fraction(v) for v in row] for row in parts.gradients.tolist()]
-            self.hessians = [[_fraction(v) for v in row] for row in parts.hessians.tolist()]
-            self.hessians = [[row[i * dim : (i + 1) * dim] for i in range(dim)] for row in self.hessians]
+        self.kind = object if number is Fraction else float
+        self.precision, self.mean = self.array(self.target.precision), self.array(self.target.mean)
+        if self.table.kind != "full":
+            parts, dim = self.target.data_quadratics(), self.target.dim
+            self.slopes = self.array([[_fraction(v) for v in row] for row in parts.gradients.tolist()])
+            rows = [[_fraction(v) for v in row] for row in parts.hessians.tolist()]
+            self.hessians = self.array(rows).reshape(-1, dim, dim)
+
+    def array(self, values: Any) -> Any:
+        return np.array(
+            [[self.number(v) for v in row] for row in np.atleast_2d(np.array(values, dtype=object))],
+            dtype=self.kind,
+        )
 
     def follow(self, length: int) -> Enumerated:
-        scheme, dim = self.subject.scheme, self.target.dim
-        centre = np.array([list(self.subject.target.mean)], dtype=object)
+        scheme, c = self.subject.scheme, self.subject.configuration
+        centre = self._start()
         state = [centre if name == "theta" else centre * 0 for name in scheme.state]
-        total, snapshot = np.array([Fraction(0)], dtype=object), centre
-        found = Enumerated([], [], [])
-        for number in range(length):
-            minibatches = self._minibatches(number)
-            signs = list(itertools.product((Fraction(1), Fraction(-1)), repeat=dim))
-            joint = list(itertools.product(minibatches, itertools.product(signs, repeat=scheme.draws)))
-            if self.table.kind == "svrg" and number % self.subject.noise.refresh == 0:
+        total, snapshot = centre[:, 0] * 0, centre
+        chance, found = total + self.number(1), Enumerated([], [], [])
+        nodes = self._nodes()
+        for step in range(length):
+            joint = list(
+                itertools.product(self._minibatches(step), itertools.product(nodes, repeat=scheme.draws))
+            )
+            if self.table.kind == "svrg" and step % self.subject.noise.refresh == 0:
                 snapshot = state[0]
             paths = len(total)
             *state, snapshot = (np.repeat(value, len(joint), axis=0) for value in (*state, snapshot))
             total = np.repeat(total, len(joint))
-            batches = [chosen for chosen, _ in joint] * paths
-            draws = iter(np.array([drawn for _, drawn in joint] * paths, dtype=object).transpose(1, 0, 2))
-            c = self.subject.configuration
-            state = scheme.step(
-                tuple(state),
-                h=exact(self.subject.step),
-                T=exact(c.temperature),
-                D=exact(c.friction),
-                grad=_Gradient(self, batches, snapshot),
-                noise=_Noise(draws),
+            weights = [math.prod((w for w, _ in drawn), start=self.number(1)) for _, drawn in joint]
+            share = self.number(len(joint)) / self.number(len(nodes) ** scheme.draws)
+            chance = (
+                np.repeat(chance, len(joint)) * np.tile(np.array(weights, dtype=self.kind), paths) / share
             )
-            state = list(state)
-            errors = self._phi(state) - self.subject.truth
+            batches = [chosen for chosen, _ in joint] * paths
+            drawn = np.array([[z for _, z in drawn] for _, drawn in joint], dtype=self.kind)
+            draws = np.tile(drawn.reshape(len(joint), scheme.draws, -1), (paths, 1, 1)).transpose(1, 0, 2)
+            values = scheme.step(
+                tuple(state),
+                grad=_Gradient(self, batches, snapshot),
+                noise=_Noise(iter(draws), self.number),
+                **{name: self.number(exact(v)) for name, v in self._given(c).items()},
+            )
+            state = list(values)
+            errors = self._phi(state) - self.number(self.subject.truth)
             total = total + errors
-            found.errors.append(_mean(errors))
-            found.sums.append(_mean(total))
-            found.squares.append(_mean(total * total))
+            found.errors.append((chance * errors).sum())
+            found.sums.append((chance * total).sum())
+            found.squares.append((chance * total * total).sum())
         return found
+
+    def _start(self) -> Any:
+        posterior, c = self.subject.target, self.subject.configuration
+        centre = self.array(posterior.mean)
+        if self.number is Fraction:
+            assert c.start_of() == 0, "a start beside the mean is no fraction"
+            return centre
+        spread = [(c.temperature * float(posterior.covariance[i][i])) ** 0.5 for i in range(posterior.dim)]
+        return centre + c.start_of() * np.array([spread])
+
+    def _given(self, c: Any) -> dict[str, Any]:
+        return {"h": self.subject.step, "T": c.temperature, "D": c.friction}
+
+    def _nodes(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """What a draw may be in all coordinates, with its probability."""
+        half = self.number(Fraction(1, 2))
+        one = [(half, self.number(1)), (half, self.number(-1))]
+        if all(law.normal for law in self.subject.scheme.laws):
+            one = [(2 / 3, 0.0), (1 / 6, math.sqrt(3)), (1 / 6, -math.sqrt(3))]
+        several = itertools.product(one, repeat=self.target.dim)
+        return [
+            (math.prod((w for w, _ in each), start=self.number(1)), tuple(z for _, z in each))
+            for each in several
+        ]
 
     def _minibatches(self, number: int) -> list[Any]:
         """The minibatches of one step, all equally likely."""
@@ -128,23 +165,26 @@ class _Run:
 
     def full(self, theta: Any) -> Any:
         """grad U, path by path."""
-        precision = np.array([list(row) for row in self.target.precision], dtype=object)
-        return (theta - np.array(list(self.target.mean), dtype=object)) @ precision
+        return (theta - self.mean) @ self.precision
 
     def on_minibatch(self, theta: Any, chosen: list[tuple[int, ...]]) -> Any:
         """The estimate N/n sum_B grad_i + that of the prior, on the minibatch of each path."""
-        rows, everything = [], range(len(self.slopes))
-        whole = self.full(theta)
-        for place, batch, full in zip(theta, chosen, whole, strict=True):
-            rows.append(full + self._likelihood(place, batch) - self._likelihood(place, everything))
-        return np.array(rows, dtype=object)
+        moved = np.array(
+            [self._likelihood(place, batch) for place, batch in zip(theta, chosen, strict=True)],
+            dtype=self.kind,
+        )
+        everything = list(range(len(self.slopes)))
+        whole = np.array([self._likelihood(place, everything) for place in theta], dtype=self.kind)
+        return self.full(theta) + moved - whole
+
+    def bend(self, vector: Any, chosen: list[tuple[int, ...]]) -> Any:
+        """The Hessian of the minibatch of each path, prior and all, times a vector."""
+        return self.on_minibatch(vector, chosen) - self.on_minibatch(vector * 0, chosen)
 
     def _likelihood(self, place: Any, batch: Any) -> Any:
-        parts = [
-            np.array(self.hessians[i], dtype=object) @ place + np.array(self.slopes[i], dtype=object)
-            for i in batch
-        ]
-        return sum(parts) / Fraction(len(parts))
+        rows = list(batch)
+        total = self.hessians[rows].sum(axis=0) @ place + self.slopes[rows].sum(axis=0)
+        return total / self.number(len(rows))
 
 
 class _Gradient:
@@ -159,29 +199,47 @@ class _Gradient:
         run = self._run
         if run.table.kind == "full":
             return run.full(theta)
-        if self._number is None:
-            self._number = len(self._opened)
-            self._opened.append(self._number)
-        chosen = [batches[self._number] for batches in self._batches]
+        chosen = self._chosen()
         found = run.on_minibatch(theta, chosen)
         if run.table.kind == "svrg":
             found = found - run.on_minibatch(self._snapshot, chosen) + run.full(self._snapshot)
         return found
 
+    def _chosen(self) -> list[tuple[int, ...]]:
+        if self._number is None:
+            self._number = len(self._opened)
+            self._opened.append(self._number)
+        return [batches[self._number] for batches in self._batches]
+
     def fresh(self) -> _Gradient:
         return _Gradient(self._run, self._batches, self._snapshot, self._opened)
 
+    def hessian(self, theta: Any, vector: Any) -> Any:
+        return self._run.bend(vector, self._chosen())
+
 
 class _Noise:
-    def __init__(self, draws: Iterator[Any]) -> None:
-        self._draws = draws
+    def __init__(self, draws: Iterator[Any], number: Any) -> None:
+        self._draws, self._number = draws, number
+
+    def __call__(self) -> Any:
+        return _Drawn(next(self._draws))
 
     def two_point(self) -> Any:
-        return next(self._draws)
+        drawn = next(self._draws)
+        return drawn if self._number is Fraction else _Drawn(drawn)
 
 
-def _mean(values: Any) -> Fraction:
-    return sum(values, Fraction(0)) / len(values)
+class _Drawn:
+    """A draw in float64, which meets an exact number before it as the float that it is."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __mul__(self, factor: Any) -> Any:
+        return float(factor) * self._values
+
+    __rmul__ = __mul__
 
 
 def _fraction(value: Any) -> Fraction:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sgverify.checks import Subject
@@ -15,8 +14,8 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import MomentAnswers, answers_for
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin, scheme, sqrt
-from tests.exact.multiplicative.enumeration import averages
-from tests.exact.multiplicative.models import draw, regression, table
+from tests.exact.enumeration import enumerate_runs
+from tests.exact.multiplicative.models import draw, table
 from tests.properties.brute_force import Outcome, enumerate_paths
 
 LINE = {"name": "gaussian", "precision": 1.5, "mean": 0.25}
@@ -91,26 +90,22 @@ def test_bias_and_mean_square_error_are_those_of_all_paths(case: Any) -> None:
 @pytest.mark.parametrize("kind", ["iid", "without-replacement"])
 @pytest.mark.parametrize("dim", [1, 2])
 def test_multiplicative_noise_and_coins_are_averaged_together(dim: int, kind: str) -> None:
-    """The brute force draws +-1 in the place of normal noise: the law of two points itself, in any degree."""
-    data = draw(3, dim, 5)
     settings = {
-        "target": table(data),
+        "target": table(draw(3, dim, 5)),
         "gradient": {"kind": kind, "batch": 2},
         "temperature": 1.5,
         "test_function": "theta**2 - theta" if dim == 1 else "theta[0]*theta[1] + theta[1]**2",
+        "schedule": {"step": 0.0625},
     }
-    model = Subject(coin, load_configuration(settings), "").model
-    start = np.array([float(v.mid()) for v in model.start_law()[0].entries()])
-    phi = (lambda t: t[:, 0] ** 2 - t[:, 0]) if dim == 1 else (lambda t: t[:, 0] * t[:, 1] + t[:, 1] ** 2)
-    plain = find_scheme("sgld-euler")
-    due = averages(plain, regression(data), kind, 2, (start,), phi, 2, degree=2, h=0.0625, T=1.5)
-    answers, truth = answers_for(model), float(model.truth)
-    h = fixed_step(Fraction(1, 16))
-    assert answers.bias(h, 2).value + truth == pytest.approx(due[0], rel=1e-12)
-    square = answers.mean_square_error(h, 2).value + 2 * truth * answers.bias(h, 2).value + truth**2
-    assert square == pytest.approx(due[1], rel=1e-11)
-    normal = answers_for(replace(model, scheme=plain)).mean_square_error(h, 2).value
-    assert abs(normal - answers.mean_square_error(h, 2).value) > 1e-4 * normal
+    subject = Subject(coin, load_configuration(settings), "")
+    due, answers, h = enumerate_runs(subject, 2, float), answers_for(subject.model), fixed_step(0.0625)
+    assert answers.bias(h, 2).value == pytest.approx(due.sums[1] / 2, rel=1e-11)
+    square = answers.mean_square_error(h, 2).value
+    assert square == pytest.approx(due.squares[1] / 4, rel=1e-11)
+    normal = (
+        answers_for(replace(subject.model, scheme=find_scheme("sgld-euler"))).mean_square_error(h, 2).value
+    )
+    assert abs(normal - square) > 1e-4 * normal
 
 
 @pytest.mark.parametrize(("place", "order"), [(0, 4), (1, 4), (2, 6), (6, 4), (11, 4)])

@@ -123,6 +123,51 @@ def test_bias_and_mean_square_error_are_those_of_all_paths(case: Any) -> None:
             assert holds(answers.mean_square_error(fixed_step(H), l), due.squares[l - 1] / l**2)
 
 
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_every_position_settles_to_its_law(case: Any) -> None:
+    """Far out E phi(X_L) = L bias(L) - (L - 1) bias(L - 1) is that of the invariant law at L's place in the period."""
+    subject = subject_of(*case[:4])
+    answers, h = answers_for(subject.model), fixed_step(H)
+    far = 10**6 * (answers.steps or 1)
+    for k in range(1, (answers.steps or 1) + 1):
+        position = None if answers.steps is None else k
+        law = answers.stationary_bias(h, position)
+        now, before = answers.bias(h, far + k), answers.bias(h, far + k - 1)
+        with flint.ctx.workprec(256):
+            settled = now.ball * (far + k) - before.ball * (far + k - 1)
+            assert abs(settled - law.ball) < 1e-18
+            if subject.observable.degree <= 2:
+                found = answers.moments(h, position)
+                c, b, a = subject.observable.quadratic_form()
+                size = subject.target.dim * len(subject.observable.state)
+                second = found.covariance + found.mean * found.mean.transpose()
+                value = number(c) - number(subject.truth)
+                for i in range(size):
+                    value += number(b[i]) * found.mean[i, 0]
+                    value += sum((number(a[i][j]) * second[i, j] for j in range(size)), number(0))
+                assert abs(value - law.ball) < 1e-18
+    assert abs(answers.bias(h, far * 10**6).value - answers.stationary_bias(h).value) < 1e-9
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_expansions_are_those_of_small_steps(case: Any) -> None:
+    """What b_0, ..., b_4 leave is of order h^5, and the sum of all transients is (tau_0 + tau_1 h + ...)/h."""
+    answers = answers_for(subject_of(*case[:4]).model)
+    for position in [None] if answers.steps is None else [None, 1, answers.steps]:
+        rest = []
+        for h in (2.0**-8, 2.0**-9):
+            partial = sum(b * h**k for k, b in enumerate(answers.expansion_at(position).values))
+            rest.append(answers.stationary_bias(fixed_step(h), position).value - partial)
+        # Where the next two coefficients cancel: a wrong b_4 would leave 1.5e-11 times its error.
+        assert rest[0] / rest[1] == pytest.approx(32, rel=0.3) or abs(rest[1]) < 4e-12
+    h, length = 2.0**-12, 10**9 * (answers.steps or 1)
+    found, settled = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    with flint.ctx.workprec(256):
+        gone = float(((found.ball - settled.ball) * length).mid())
+    series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
+    assert gone == pytest.approx(series, rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case[4] > 2], ids=named)
 def test_another_law_is_told_apart(case: Any) -> None:
     """A run that is one step longer, a neighbour's noise: the oracle sees both."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,43 @@ from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes import Scheme, langevin, sqrt
 from sgverify.schemes.loading import load_scheme
-from tests.exact.multiplicative.enumeration import Regression
+
+
+@dataclass
+class Regression:
+    """Data with N grad likelihood_i(theta) = H_i theta + g_i, and the same of the prior; H: (N, d, d), g: (N, d)."""
+
+    hessians: Any
+    gradients: Any
+    prior_hessian: Any
+    prior_gradient: Any
+
+    @classmethod
+    def of(cls, data: Any, prior_precision: Any, prior_mean: Any, noise_precision: float) -> Regression:
+        """-log p(y | x, theta) = r (y - x . theta)^2 / 2 for each datum (x, y), and a Gaussian prior."""
+        rows = np.array(data, dtype=float)
+        x, y = rows[:, :-1], rows[:, -1]
+        size = len(rows) * noise_precision
+        prior = np.array(prior_precision, dtype=float)
+        return cls(
+            size * x[:, :, None] * x[:, None, :], -size * y[:, None] * x, prior, -prior @ np.array(prior_mean)
+        )
+
+    @property
+    def dim(self) -> int:
+        return len(self.prior_gradient)
+
+    def minibatches(self, kind: str, batch: int) -> tuple[Any, Any]:
+        """(H_B, g_B) of every minibatch, all equally likely."""
+        size = len(self.gradients)
+        if kind == "iid":
+            chosen = list(itertools.product(range(size), repeat=batch))
+        else:
+            chosen = list(itertools.combinations(range(size), batch))
+        hessians = np.array([self.hessians[list(c)].mean(axis=0) + self.prior_hessian for c in chosen])
+        gradients = np.array([self.gradients[list(c)].mean(axis=0) + self.prior_gradient for c in chosen])
+        return hessians, gradients
+
 
 PRIOR = {1: [[1.5]], 2: [[1.75, 0.25], [0.25, 1.0]], 3: [[1.5, 0.25, 0.0], [0.25, 1.0, 0.5], [0.0, 0.5, 2.0]]}
 NOISE_PRECISION = 0.5

@@ -1,12 +1,10 @@
-"""The law at each position of an epoch: against every order of the data, step by step."""
+"""Positions of an epoch in evidence, and those that it does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import flint
-import numpy as np
 import pytest
 
 import sgverify
@@ -14,13 +12,10 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers, EpochAnswers, MomentAnswers, answers_for
-from sgverify.exact.invariant import InvariantLaw
+from sgverify.exact.answers import answers_for
 from tests.exact.multiplicative.models import draw, subject, table
-from tests.exact.multiplicative.test_epochs import run
 
 STEP = 0.125
-SETTLED = 480
 
 
 def of(name: str, data: Any, kind: str, batch: int, phi: str) -> Subject:
@@ -39,67 +34,6 @@ def of(name: str, data: Any, kind: str, batch: int, phi: str) -> Subject:
 def common(size: int) -> list[list[float]]:
     """Data of one Hessian: the covariate is always 1."""
     return [[1.0, row[1]] for row in draw(size, 1, seed=3)]
-
-
-CASES = [
-    # scheme, data, batch: additive noise, then Hessians of their own
-    ("sgld-euler", common(4), 1, EpochAnswers),
-    ("sghmc-aboba", common(4), 1, EpochAnswers),
-    ("sghmc-aboba", common(4), 2, EpochAnswers),
-    ("sgld-euler", draw(4, 1, seed=7), 1, MomentAnswers),
-    ("sghmc-baoab", draw(4, 1, seed=7), 1, MomentAnswers),
-]
-
-
-def positions(kind: str, name: str, data: Any, batch: int) -> tuple[Answers, list[float], list[Any]]:
-    """The answers about theta^2, the bias at every position by enumeration, and E X X^T there."""
-    found = of(name, data, kind, batch, "theta**2")
-    answers = answers_for(found.model)
-    start = np.array([float(v.mid()) for v in found.model.start_law()[0].entries()])
-    assert isinstance(answers, EpochAnswers | MomentAnswers)
-    length = SETTLED - SETTLED % answers.steps
-    seconds = run(name, data, batch, STEP, start, length, backward=kind == "symmetric")[-answers.steps :]
-    return answers, [second[0, 0] - float(found.truth) for second in seconds], seconds
-
-
-@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
-@pytest.mark.parametrize(("name", "data", "batch", "kind_of_answers"), CASES)
-def test_every_position_has_the_law_of_every_order_of_the_data(
-    name: str, data: Any, batch: int, kind_of_answers: Any, kind: str
-) -> None:
-    answers, expected, seconds = positions(kind, name, data, batch)
-    assert answers.stationary_bias(fixed_step(STEP)).value == pytest.approx(np.mean(expected), rel=1e-8)
-    assert isinstance(answers, kind_of_answers)
-    assert len(set(np.round(expected, 12))) == len(expected)
-    law = InvariantLaw(answers.model)
-    for k, (value, second) in enumerate(zip(expected, seconds, strict=True), 1):
-        found = answers.stationary_bias(fixed_step(STEP), k)
-        assert found.value == pytest.approx(value, rel=1e-8)
-        with flint.ctx.workprec(200):
-            moments = law.at_position(k).at(fixed_step(STEP))
-        n = len(second)
-        means = [float(m.mid()) for m in moments.mean.entries()]
-        covariance = np.array([[float(moments.covariance[i, j].mid()) for j in range(n)] for i in range(n)])
-        assert covariance + np.outer(means, means) == pytest.approx(second, rel=1e-8, abs=1e-12)
-    # A law one position early or late is another one.
-    assert answers.stationary_bias(fixed_step(STEP), 1).value != pytest.approx(expected[1], rel=1e-6)
-
-
-@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
-@pytest.mark.parametrize(("name", "data", "batch", "kind_of_answers"), CASES[1:])
-def test_the_expansion_at_a_position_is_that_of_its_bias(
-    name: str, data: Any, batch: int, kind_of_answers: Any, kind: str
-) -> None:
-    answers = answers_for(of(name, data, kind, batch, "theta**2 + theta").model)
-    assert isinstance(answers, kind_of_answers)
-    for k in range(1, answers.steps + 1):
-        rest = []
-        for h in (2.0**-9, 2.0**-10):
-            partial = sum(b * h**j for j, b in enumerate(answers.expansion_at(k).values))
-            rest.append(answers.stationary_bias(fixed_step(h), k).value - partial)
-        assert rest[0] / rest[1] == pytest.approx(32, rel=0.2)
-    mean = np.mean([answers.expansion_at(k).values for k in range(1, answers.steps + 1)], axis=0)
-    assert mean == pytest.approx(answers.expansion.values, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,53 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.stability import FOURTH, SECOND, MomentStability
-from tests.exact.multiplicative.models import FRICTION, TEMPERATURE, draw, find, subject, table
-from tests.exact.multiplicative.test_laws import matrices
+from sgverify.schemes import Scheme
+from tests.exact.multiplicative.models import FRICTION, TEMPERATURE, draw, find, regression, subject, table
 
 
 def stability(name: str, data: Any, kind: str = "iid") -> MomentStability:
     found = subject(name, data, kind, 2, "1")
     assert found.noise.minibatch is not None
     return MomentStability(FreshHessians(found.model))
+
+
+def matrices(scheme: Scheme, data: list[list[float]], kind: str, batch: int, step: float) -> list[Any]:
+    """(M, c, Q) of every minibatch of a scheme with one of them, probed by finite differences of the definition."""
+    oracle, dim = regression(data), len(data[0]) - 1
+    n = dim * len(scheme.state)
+    found = []
+    for hessian, gradient in zip(*oracle.minibatches(kind, batch), strict=True):
+
+        def run(x: Any, draws: Any, hessian: Any = hessian, gradient: Any = gradient) -> Any:
+            state = tuple(x[k * dim : (k + 1) * dim] for k in range(len(scheme.state)))
+            noises = iter(draws)
+
+            class Drawn:
+                def __init__(self, value: Any) -> None:
+                    self.value = value
+
+                def __mul__(self, factor: Any) -> Any:
+                    return float(factor) * self.value
+
+                __rmul__ = __mul__
+
+            values = scheme.step(
+                state,
+                h=step,
+                T=TEMPERATURE,
+                D=FRICTION,
+                grad=lambda theta: hessian @ theta + gradient,
+                noise=lambda: Drawn(next(noises)),
+            )
+            return np.concatenate(values)
+
+        still = np.zeros((scheme.draws, dim))
+        shift = run(np.zeros(n), still)
+        columns = [run(unit, still) - shift for unit in np.eye(n)]
+        noise = [run(np.zeros(n), unit.reshape(still.shape)) - shift for unit in np.eye(still.size)]
+        b = np.column_stack(noise)
+        found.append((np.column_stack(columns), shift, b @ b.T))
+    return found
 
 
 @pytest.mark.parametrize("degree", [SECOND, FOURTH])
