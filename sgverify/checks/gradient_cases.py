@@ -224,8 +224,8 @@ def _(estimator: MinibatchGradient, run: History) -> tuple[list[GradientParts], 
 @elsewhere.register
 def _(estimator: SnapshotGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
     assert run.target.size is not None
-    refresh = run.gradient.refresh or -(-run.target.size // int(run.gradient.batch))
-    there = run.parts(run.where(run.step - run.step % refresh))
+    interval = estimator.interval(run.target.size, run.gradient)
+    there = run.parts(run.where(run.step - run.step % interval))
     return [there], there.data
 
 

@@ -6,15 +6,13 @@ a polynomial of degree k at most: a constant where all data share one Hessian.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, product
 from math import comb
 
 from flint import fmpq
 
 from sgverify.configuration import GradientTable
-from sgverify.errors import ConfigurationError
 from sgverify.exact.affine.matrices import to_fraction
 from sgverify.exact.cumulants import moments_from_cumulants
 from sgverify.exact.minibatch import with_replacement, without_replacement
@@ -22,8 +20,6 @@ from sgverify.schemes import exact
 from sgverify.targets import Target
 
 HIGHEST = 4
-MOST = 200_000
-"""The most minibatches that are enumerated."""
 
 Moments = dict[int, list[Fraction]]
 """E g^k by k: the coefficients of 1, theta, theta^2, ..."""
@@ -64,30 +60,6 @@ def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
     return found
 
 
-def enumerated_moments(table: GradientTable, target: Target) -> Moments:
-    """The same from every minibatch there is: all N^n tuples of indices, or all subsets.
-
-    Raises `ConfigurationError` beyond `MOST` minibatches.
-    """
-    rows = pulls(target)
-    size, batch, replaced = len(rows), table.batch, table.estimator.replaced
-    count = size**batch if replaced else comb(size, batch)
-    if count > MOST:
-        raise ConfigurationError(
-            f"gradient.batch={batch} of {size} data: {count} minibatches; at most {MOST} are enumerated"
-        )
-    mean = [sum(column, Fraction(0)) / size for column in zip(*rows, strict=True)]
-    sums: Moments = {k: [Fraction(0)] * (k + 1) for k in range(2, HIGHEST + 1)}
-    for chosen in _minibatches(size, batch, replaced):
-        parts = [sum((rows[i][c] for i in chosen), Fraction(0)) / batch - m for c, m in enumerate(mean)]
-        # g = slope theta + level.
-        slope, level = parts if len(parts) == 2 else [Fraction(0), *parts]
-        for k, total in sums.items():
-            for j in range(k + 1):
-                total[j] += comb(k, j) * slope**j * level ** (k - j)
-    return {k: _trimmed([value / count for value in total]) for k, total in sums.items()}
-
-
 def pulls(target: Target) -> list[tuple[Fraction, ...]]:
     """(H_i, y_i) of each datum, N grad likelihood_i(theta) = H_i theta + y_i; (y_i,) alone where all H_i are the same."""
     if target.common_curvature:
@@ -111,10 +83,6 @@ def polynomial_text(coefficients: Sequence[Fraction]) -> str:
         sign = ("- " if value < 0 else "+ ") if shown else ("-" if value < 0 else "")
         shown += f"{' ' if shown else ''}{sign}{text}"
     return shown or "0"
-
-
-def _minibatches(size: int, batch: int, replaced: bool) -> Iterator[tuple[int, ...]]:
-    return product(range(size), repeat=batch) if replaced else combinations(range(size), batch)
 
 
 def _trimmed(coefficients: list[Fraction]) -> list[Fraction]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sgverify.gradients.estimator import GradientEstimator
 from sgverify.values import Count
@@ -15,6 +16,10 @@ class SnapshotGradient(GradientEstimator):
     replaced: bool = True
     plain: bool = False
     memory: str = "a snapshot"
+
+    def interval(self, size: int, settings: Any) -> int:
+        """The steps from snapshot to snapshot: the configured ones, else as many as see N data in batches of n."""
+        return int(settings.refresh or -(-size // int(settings.batch)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,11 +72,10 @@ def make_estimator(
 
 def _refresh(at: Place) -> int:
     """The steps from snapshot to snapshot."""
-    refresh = at.choice.refresh
-    if refresh is None:
-        return -(-(at.potential.target.size or 0) // int(at.choice.batch))
-    if isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1:
+    refresh, size = at.choice.refresh, at.potential.target.size
+    if refresh is not None and (isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1):
         raise ConfigurationError(
             f"gradient.refresh={refresh!r}: expected a positive whole number of steps from snapshot to snapshot"
         )
-    return refresh
+    assert size is not None
+    return int(at.choice.estimator.interval(size, at.choice))

@@ -157,7 +157,8 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
 @noise_of.register
 def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Target) -> GradientNoise:
     """N/n sum_B (grad_i(theta) - grad_i(s)) + the full gradient at s: exact where all data have one Hessian."""
-    refresh = refresh_interval(table, target)
+    assert target.size is not None
+    refresh = estimator.interval(target.size, table)
     if not target.quadratic or target.common_curvature:
         return GradientNoise(estimator.name, refresh=refresh)
     law = MinibatchLaw.of(target, table.batch, replaced=True)
@@ -173,12 +174,6 @@ def _from_centre(estimator: CentredGradient, table: GradientTable, target: Targe
         return GradientNoise(estimator.name)
     law = MinibatchLaw.of(target, table.batch, replaced=True).centred(target.mean)
     return GradientNoise(estimator.name, law.noise_at(target.mean), minibatch=law)
-
-
-def refresh_interval(table: GradientTable, target: Target) -> int:
-    """The steps from snapshot to snapshot: the configured ones, else as many as see N data in batches of n."""
-    assert target.size is not None
-    return table.refresh or -(-target.size // table.batch)
 
 
 def check_minibatch(table: GradientTable, target: Target) -> None:
