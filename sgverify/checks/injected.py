@@ -11,9 +11,8 @@ from torch import Tensor
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.plain_step import PlainStep
 from sgverify.samplers.intercepted.purity import Question
-from sgverify.samplers.intercepted.slopes import Slope
+from sgverify.samplers.intercepted.slopes import PlainStep, Slope
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.torch_step import TorchStep

@@ -1,17 +1,23 @@
-"""The gradient that an injected step is given: of all data, or of minibatches that were chosen beforehand."""
+"""A definition's step with its draws and its gradient put in: of all data, or of minibatches that were chosen beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.binding import bind_numbers
+from sgverify.samplers.constants import Clock
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator
+from sgverify.schemes import Scheme
+from sgverify.schemes.binding import in_order
 from sgverify.targets import Target
+from sgverify.targets.metric import MetricText
 
 
 class Slope:
@@ -63,3 +69,26 @@ class SlopeEstimator(Estimator):
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
         return self._slope(theta, minibatch)
+
+
+@dataclass(frozen=True)
+class PlainStep:
+    """`scheme` with this gradient, dimension and parameters (T, D by name)."""
+
+    scheme: Scheme
+    gradient: Slope = field(repr=False)
+    dim: int
+    parameters: Mapping[str, float]
+    metric: MetricText | None = None
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a step draws."""
+        return self.scheme.draws * self.dim
+
+    def run(self, state: Sequence[Tensor], draws: Tensor, h: float) -> tuple[Tensor, ...]:
+        """X_1 from a state, shapes (*chains, dim) and (*chains, 1), and the draws, shape (*chains, draws * dim)."""
+        bound = bind_numbers(self.scheme, self.parameters, self.dim, Clock(), self.metric)
+        parts = draws.to(state[0].dtype).split(self.dim, dim=-1) if self.numbers else ()
+        with torch.no_grad():
+            return bound.step(state, h=h, grad=SlopeEstimator(self.gradient).of_step(0), draw=in_order(parts))
