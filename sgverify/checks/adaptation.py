@@ -58,4 +58,4 @@ def check_adaptation(question: Question) -> Evidence:
             f"at every edge of {partition.bins} regions gradients and weights undo one another, weights stand still at the exact "
             f"fixed point, and {STEPS} steps of {CHAINS} chains at 2 step sizes are those of the rules in plain numbers",
         )
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate)

@@ -87,10 +87,9 @@ def black_box_bias(question: Question) -> Evidence:
     if judgement.verdict == "violates" and fitted.rate.exponent is not None:
         size = abs(float(fitted.rate.coefficient or 0.0)) * points[0].step ** float(fitted.rate.exponent)
         judgement = reader.or_rounding(judgement, max(size, 0.0), scale)
-    return question.evidence(
+    return question.settled(
         method="quadrature",
         judgement=judgement,
-        prediction=prediction,
         found=fitted.rate,
         points=[Point(step=p.step, value=p.value, error_bound=p.error) for p in points],
         certificate={
@@ -347,10 +346,9 @@ def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
     if verdict == "conforms" and tried.bend is not None and tried.bend >= FAR:
         # No integral over the posterior shows what is so rare.
         verdict, reason = "inconclusive", f"{reason}; see the check settings"
-    return question.evidence(
+    return question.settled(
         method="quadrature",
         judgement=Judgement(verdict, False, reason),
-        prediction=prediction,
         certificate={
             "steps": list(tried.steps),
             "read": "E f(X_1) - E f(X_0), X_0 from the posterior, for coordinates, their products, sines and cosines",

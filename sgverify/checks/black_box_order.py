@@ -45,10 +45,9 @@ def black_box_order(question: Question) -> Evidence:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
-    return question.evidence(
+    return question.settled(
         method="quadrature",
         judgement=verdict,
-        prediction=prediction,
         found=measured.order if measured.settled or verdict.verdict == "violates" else None,
         certificate={
             "given_minibatch": whole(measured.order),

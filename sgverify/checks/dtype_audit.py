@@ -158,8 +158,7 @@ def _evidence(
         else Judgement("conforms", False, f"{what} were watched: every floating tensor is float64{note}")
     )
     return question.evidence(
-        method="exact",
-        judgement=judgement,
+        judgement,
         points=points,
         certificate={
             "watched": what,

@@ -116,10 +116,8 @@ def _judged(question: Question, ladder: Ladder, combined: Share) -> Evidence:
     holds = exponent >= prediction.exponent and by_n <= -1 + CLOSE and bounded and all(v == 0 for v in fresh)
     if not all(v == 0 for v in fresh):
         said = f"at its control the energy still has the variance {float(fresh[0].mid()):.4g}"
-    return question.evidence(
-        method="exact",
-        judgement=Judgement("conforms" if holds else "violates", exponent == prediction.exponent, said),
-        prediction=prediction,
+    return question.settled(
+        Judgement("conforms" if holds else "violates", exponent == prediction.exponent, said),
         found=Fraction(exponent).limit_denominator(100),
         points=[
             Point(step=float(step.mid()), length=k + 1, value=float(v.mid()), error_bound=float(v.rad()))

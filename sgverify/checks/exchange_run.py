@@ -101,7 +101,7 @@ def check_exchange_run(question: Question) -> Evidence:
             f"{STEPS} steps of {len(plan.temperatures)} replicas in {chains} chains, with {swaps} swaps, are those of the "
             "configuration in plain numbers, and the minibatches of energies are drawn apart from those of gradients",
         )
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate)
 
 
 def _period_faults(plan: Plan, settings: Settings) -> list[str]:

@@ -106,10 +106,8 @@ def _check(question: Question) -> Evidence:
         judgement = explained(subject, judgement, [max(used)])
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
-    return question.evidence(
-        method="exact",
-        judgement=judgement,
-        prediction=prediction,
+    return question.settled(
+        judgement,
         found=found,
         points=points,
         certificate=_certificate(subject, answers, schedule, alpha, found, prediction),

@@ -10,7 +10,6 @@ from sgverify.checks.biased_gradient import gradient_error, mean_error, unit_cha
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, why_no_expansion
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.claims import Prediction
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.drift_change import limit_bias
@@ -30,7 +29,7 @@ def check_gradient_bias(question: Question) -> Evidence:
     subject = question.subject
     prediction = question.prediction
     if not subject.affine:
-        return _without_limit(question, prediction)
+        return _without_limit(question)
     delta, change = gradient_error(subject), unit_change(subject)
     try:
         series = Coefficients.of(limit_bias(replace(subject.model, target=subject.target), change, ORDERS))
@@ -46,10 +45,8 @@ def check_gradient_bias(question: Question) -> Evidence:
     }
     power = leading_power(series.values, [value == 0 for value in series.values])
     found = Rate(None if power is None else Fraction(power))
-    return question.evidence(
-        method="exact",
-        judgement=_judge(subject, delta, series, limit.values[0], power, prediction.exponent),
-        prediction=prediction,
+    return question.settled(
+        _judge(subject, delta, series, limit.values[0], power, prediction.exponent),
         found=found,
         certificate=certificate,
     )
@@ -95,7 +92,7 @@ def _judge(
     )
 
 
-def _without_limit(question: Question, prediction: Prediction) -> Evidence:
+def _without_limit(question: Question) -> Evidence:
     """Evidence where the limit is not computed: E dV at three states, and why there is no more."""
     subject = question.subject
     try:
@@ -104,13 +101,11 @@ def _without_limit(question: Question, prediction: Prediction) -> Evidence:
         why = str(reason)
     certificate: dict[str, Any] = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])
-    return question.evidence(
-        method="exact",
-        judgement=Judgement(
+    return question.settled(
+        Judgement(
             "inconclusive",
             False,
             f"the limit of the bias is not computed ({why}); E g - grad U is {at} at the posterior mean",
         ),
-        prediction=prediction,
         certificate=certificate,
     )

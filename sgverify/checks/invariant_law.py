@@ -86,10 +86,8 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
             )
             return question.unsettled(reason)
         judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
-    return question.evidence(
-        method="exact",
-        judgement=judgement,
-        prediction=prediction,
+    return question.settled(
+        judgement,
         found=found,
         points=points,
         certificate=certificate,

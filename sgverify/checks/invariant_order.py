@@ -130,8 +130,7 @@ def _on_the_target(question: Question, why: str) -> Evidence:
             f"order {leading.order} of the invariant law {on}; {why}",
         )
     return question.evidence(
-        method="exact",
-        judgement=judgement,
+        judgement,
         prediction=prediction,
         found=None if leading.order is None else Fraction(leading.order),
         certificate={"kind": "invariant", "coefficient": leading.coefficient, "no_proof": why},

@@ -47,10 +47,9 @@ def check_local_order(question: Question) -> Evidence:
         claimed=subject.scheme.order,
     )
     judgement = replace(judgement, reason=judgement.reason + in_words(subject))
-    return question.evidence(
+    return question.settled(
         method="proof",
         judgement=_as_a_function_of_h(subject, proved.order, judgement),
-        prediction=prediction,
         found=proved.order.order,
         certificate=_certificate(subject, proved),
     )

@@ -20,7 +20,6 @@ def check_mean_flow(question: Question) -> Evidence:
     """
     subject = question.subject
     formula = FORMULAS[question.claim.id]
-    prediction = question.prediction
     compared = compare(formula, subject.scheme.dynamics, PROOF_DIMENSION)
     induction = induction_defect() if formula is corrected else {}
     found = Fraction(1) if compared.apart or induction else Fraction(2)
@@ -32,10 +31,9 @@ def check_mean_flow(question: Question) -> Evidence:
     }
     if formula is corrected:
         certificate["induction over the number of minibatches"] = induction or "complete"
-    return question.evidence(
+    return question.settled(
         method="proof",
         judgement=_judgement(compared, bool(induction)),
-        prediction=prediction,
         found=found,
         certificate=certificate,
     )

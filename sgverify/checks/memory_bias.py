@@ -46,10 +46,9 @@ def bias_of_memory(question: Question) -> Evidence | None:
         f"the stationary bias of {subject.observable} does not vanish with h: as h goes to 0 the memory "
         f"({', '.join(scheme.memory)}) follows theta, and the law that is left gives {limit.average:.6g}, not {float(truth):.6g}"
     )
-    return question.evidence(
+    return question.settled(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
-        prediction=question.prediction,
         found=Fraction(0),
         certificate={
             "average_in_the_limit": limit.average,
@@ -81,10 +80,9 @@ def order_of_memory(question: Question) -> Evidence | None:
         f"local order 0: with the memory ({', '.join(subject.scheme.memory)}) settled at theta={step.theta:.6g}, a step of size h "
         f"has the {step.what} {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h"
     )
-    return question.evidence(
+    return question.settled(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
-        prediction=question.prediction,
         found=Fraction(0),
         certificate={
             "what": step.what,

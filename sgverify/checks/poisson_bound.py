@@ -41,7 +41,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         return question.unsettled(why, "not-applicable")
     except NotExpandableError as reason:
         why = f"no V falls along the drift of `{subject.scheme.dynamics.name}`: {reason}"
-        return question.evidence(method="exact", judgement=Judgement("violates", False, why))
+        return question.evidence(Judgement("violates", False, why))
     certificate = _certificate(generator, lyapunov, psi)
     if average != subject.truth:
         why = (
@@ -51,7 +51,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         judgement = Judgement("violates", False, why)
     else:
         judgement = _along_the_chain(subject, max(1, _degree(psi)), certificate)
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate)
 
 
 def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any]) -> Judgement:

@@ -114,8 +114,7 @@ def _evidence(
 ) -> Evidence:
     subject = question.subject
     return question.evidence(
-        method="exact",
-        judgement=_judge(faults, purity, batches),
+        _judge(faults, purity, batches),
         certificate={
             "calls": purity.calls,
             "places_watched": purity.places,

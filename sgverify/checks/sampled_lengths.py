@@ -78,7 +78,7 @@ def sampled_error(question: Question) -> Evidence:
 
     Of the mean square error what its bias leads is seen (chen2015 Theorems 2, 3, 5).
     """
-    subject, quantity = question.subject, question.quantity
+    subject, quantity = question.subject.under(question.configuration), question.quantity
     kind, alpha, prediction = question.schedule.kind, question.alpha, question.prediction
     what = f"the {_name(quantity)} of {subject.observable} at {schedule_text(kind, alpha)}"
     if kind == "fixed":

@@ -33,10 +33,9 @@ def sampled_stationary_bias(question: Question) -> Evidence:
         return question.unsettled(str(why), method="monte-carlo")
     prediction = question.prediction
     sweep, decision = _settle(subject, plan, int(prediction.exponent))
-    return question.evidence(
+    return question.settled(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
-        prediction=prediction,
         found=decision,
         points=_points(subject, sweep),
         certificate=_certificate(subject, sweep, decision),

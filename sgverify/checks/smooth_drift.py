@@ -91,7 +91,7 @@ def check_backward_equation(question: Question) -> Evidence:
         "and so do its remainders, which are polynomials of that degree",
     }
     judgement = judge_series(generator, law_terms(generator, phi, ORDER), phi)
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate)
 
 
 def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:

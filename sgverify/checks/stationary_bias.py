@@ -77,15 +77,13 @@ def _settled(question: Question) -> Evidence:
     if subject.target.dim == 1 and subject.target.quadratic:
         formula = posterior_formula(subject.target.name, subject.observable)
         certificate["posterior_average_formula"] = str(formula)
-    return question.evidence(
-        method="exact",
-        judgement=explained(
+    return question.settled(
+        explained(
             subject,
             judge_step_rate(found, prediction.exponent, what),
             steps,
             {point.step: _beside(point, found) for point in points if point.step},
         ),
-        prediction=prediction,
         found=found,
         points=points,
         certificate=certificate,
@@ -142,11 +140,8 @@ def _from_vanishing_steps(question: Question, answers: Answers, points: list[Poi
         f"the stationary bias of {subject.observable} does not vanish with h: it is {last.value:.6g} at h={tiny[-1]:.3g} and "
         f"{before.value:.6g} at twice that; {why}"
     )
-    prediction = question.prediction
-    return question.evidence(
-        method="exact",
-        judgement=Judgement("violates", False, reason),
-        prediction=prediction,
+    return question.settled(
+        Judgement("violates", False, reason),
         found=Fraction(0),
         points=points,
         certificate=certificate,

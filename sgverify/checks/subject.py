@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sgverify.checks.orbits import orbits_of
 from sgverify.checks.prior_part import prior_part
@@ -252,6 +253,12 @@ class Subject:
     def scale(self) -> float:
         """The configured scale of a schedule, or its default."""
         return self.configuration.schedule.scale or self.step
+
+    def under(self, configuration: Configuration) -> Self:
+        """The same subject on the schedule of a question, by which chains are seeded; all that was derived is kept."""
+        other = copy(self)
+        vars(other).update(configuration=configuration)
+        return other
 
     def why_not_asked(self, check: Check) -> str | None:
         """Why a check is not asked of such a subject; None where it may be."""

@@ -61,7 +61,7 @@ def check_swap_balance(question: Question) -> Evidence:
             f"at {len(flows)} pairs of energies and noises the flows balance; the running code swaps with the rule's chance, "
             "changes the joint density as S says, and estimates energies and their variance on minibatches of their own",
         )
-    return question.evidence(method="exact", judgement=judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate)
 
 
 def imbalances(subject: CompositeSubject) -> dict[str, arb]:

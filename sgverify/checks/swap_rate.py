@@ -57,12 +57,8 @@ def check_swap_rate(question: Question) -> Evidence:
             f"the chance of a swap is less than without noise by the order (sigma~^2)^{least:g} at log S = {worst}, at most "
             "sigma~/sqrt(2 pi), and falls with sigma~ at every log S"
         )
-    return question.evidence(
-        method="exact",
-        judgement=Judgement(
-            "conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason
-        ),
-        prediction=prediction,
+    return question.settled(
+        Judgement("conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason),
         found=Fraction(least).limit_denominator(100),
         certificate={
             "order in sigma~^2 by log S": {

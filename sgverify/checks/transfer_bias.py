@@ -74,10 +74,8 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     if escaping:
         reason = f"{judgement.reason}; {_escape_text(escaping[0])}"
         judgement = Judgement(judgement.verdict, judgement.sharp, reason)
-    evidence = question.evidence(
-        method="exact",
-        judgement=judgement,
-        prediction=prediction,
+    evidence = question.settled(
+        judgement,
         found=found,
         points=[_point(bias) for bias in biases],
         certificate=certificate,

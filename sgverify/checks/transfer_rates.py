@@ -44,10 +44,8 @@ def transferred_rate(question: Question, what: str) -> Evidence:
     prediction = question.prediction
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
-    return question.evidence(
-        method="exact",
-        judgement=replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
-        prediction=prediction,
+    return question.settled(
+        replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
         found=found,
         certificate={
             "stationary_bias": stationary.certificate["stationary_bias"],

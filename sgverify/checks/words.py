@@ -38,7 +38,6 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     word = subject.scheme.word
     if word is None:
         return question.unsettled(f"{subject.reference} is not a splitting word", "not-applicable")
-    prediction = question.prediction
     try:
         mine = local_order(subject.scheme, DIMENSION)
         others = {
@@ -79,10 +78,9 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     judgement = replace(
         judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
     )
-    return question.evidence(
+    return question.settled(
         method="proof",
         judgement=judgement,
-        prediction=prediction,
         found=found,
         certificate={
             "orders": orders,

@@ -8,8 +8,10 @@ from functools import cached_property
 import pytest
 
 import sgverify
-from sgverify.checks import facts, make_subject
+from sgverify.checks import Subject, facts, make_subject, sampled_lengths
 from sgverify.checks.question import STATED, Question
+from sgverify.checks.sampled_forgetting import NoRun
+from sgverify.checks.sampled_rung import run_seed
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError
@@ -67,3 +69,24 @@ def test_every_quantity_of_a_card_has_a_check_and_another_is_refused_by_name() -
             assert Question(subject, claim, quantity).check.name == quantity
     with pytest.raises(UnknownNameError, match="biass.*bias"):
         _ = Question(subject, find_claim(STATED), "biass").check
+
+
+def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_replayed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Evidence holds the schedule of its question, and a replay knows no other configuration."""
+    seeds = []
+
+    def settle(subject: Subject, *_: object) -> None:
+        seeds.append(run_seed(subject, "lengths"))
+        raise NoRun("seen")
+
+    monkeypatch.setattr(sampled_lengths, "_settle", settle)
+    subject = make_subject("sgld-euler", load_configuration(), method="monte-carlo")
+    asked = Question(subject, find_claim("chen2015/theorem-5"), "bias")
+    stored = load_configuration(asked.check.sample(asked).configuration)
+    again = make_subject("sgld-euler", stored, method="monte-carlo")
+    replayed = Question(again, asked.claim, "bias")
+    replayed.check.sample(replayed)
+    assert seeds[0] == seeds[1] == run_seed(again, "lengths")
+    assert asked.subject.under(asked.configuration).memory is subject.memory

@@ -27,11 +27,11 @@ from sgverify.exact.entrywise import Vector
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.operators import generator_of, ring_of
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
+from sgverify.exact.series.polynomials import Polynomial, rational
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.exact.series.symbols import compose_symbols, exponential_symbols, symbol_of
-from sgverify.exact.series.transition import exponentials, exponents_of, increments_of
+from sgverify.exact.series.transition import expect, exponentials, exponents_of, increments_of
 from sgverify.schemes import NoiseLaw, Scheme
 
 FORGETS = Fraction(999, 1000)
@@ -169,16 +169,8 @@ class SettledStep:
     def _expected(self, value: Polynomial, laws: Sequence[NoiseLaw], first: int = 0) -> Polynomial:
         """Averaged over the draws from `first` on, all minibatches the same."""
         ring = self.ring
-        degrees = value.degrees()
-        for position, draw in ring.draws.items():
-            if draw >= first and degrees[position]:
-                total = ring.zero
-                for n, factor in enumerate(coefficients_in(value, position)):
-                    moment = laws[draw].moment(n) if factor else 0
-                    if moment:
-                        total = total + factor * ring.constant(moment)
-                value = total
-        return ring.reduce(merge_minibatches({(): value}, ring).get((), ring.zero))
+        averaged = expect(value, ring, laws, first)
+        return ring.reduce(merge_minibatches({(): averaged}, ring).get((), ring.zero))
 
     def _by_memory(self, value: Polynomial) -> Parts:
         """The coefficients of the monomials in the memory's symbols."""

@@ -81,11 +81,11 @@ def transition_of_flow(flow: Flow, ring: Ring, degree: int) -> Transition:
     return Transition(ring, increments_of(ring, start, end), degree, reading.laws)
 
 
-def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw]) -> Polynomial:
-    """The average over independent draws z: every power of a draw becomes that moment of its law."""
+def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw], first: int = 0) -> Polynomial:
+    """The average over independent draws z from the `first` on: every power of a draw becomes that moment of its law."""
     degrees = value.degrees()
     for position, draw in ring.draws.items():
-        if degrees[position]:
+        if draw >= first and degrees[position]:
             total = ring.zero
             for n, factor in enumerate(coefficients_in(value, position)):
                 moment = laws[draw].moment(n) if factor else 0
