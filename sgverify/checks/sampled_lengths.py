@@ -209,7 +209,7 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
             (made,) = run_chains(
                 subject,
                 run.rows,
-                seed=run_seed(subject, *stage, schedule=run.kind),
+                seed=run_seed(subject, *stage),
                 first=done,
                 count=chains - done,
                 progress=(done / run.looks[-1], chains / run.looks[-1]),

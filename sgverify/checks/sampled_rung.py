@@ -46,15 +46,14 @@ class Chains:
         return Chains(values, diverged, self.chains + other.chains)
 
 
-def run_seed(subject: Subject, *stage: Any, schedule: str | None = None) -> int:
+def run_seed(subject: Subject, *stage: Any) -> int:
     """The seed of a run: a hash of the configuration, in canonical form, and of what is run.
 
-    Two stages never share their random numbers, and the same configuration gives the same ones on every machine. `schedule`: the
-    kind that an open one is run on, which evidence then names as configured; so that its replay draws the same numbers.
+    Two stages never share their random numbers, and the same configuration gives the same ones on every machine.
     """
-    c = subject.configuration
-    held = c if schedule is None else c.on_schedule(schedule)
-    content = json.dumps(canonical_numbers([held.as_dict(), [str(part) for part in stage]]), sort_keys=True)
+    content = json.dumps(
+        canonical_numbers([subject.configuration.as_dict(), [str(part) for part in stage]]), sort_keys=True
+    )
     return int.from_bytes(hashlib.sha256(content.encode()).digest()[:8], "big") >> 1
 
 

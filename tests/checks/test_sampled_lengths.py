@@ -164,15 +164,3 @@ def test_what_may_vanish_is_not_refuted_by_its_parts() -> None:
     for certificate, verdict in ((unbounded, "inconclusive"), (bounded, "violates")):
         decision = Decision("violates", "so it seems", certificate=certificate)
         assert _unless_it_vanishes(decision, "the bias").verdict == verdict
-
-
-@pytest.mark.parametrize("kind", ["horizon", "power"])
-def test_a_replay_draws_the_numbers_of_the_run_on_an_open_schedule(kind: str) -> None:
-    # Evidence names the schedule that an open one was run on, and is replayed under what it names.
-    first = make_subject("sgld-euler", load_configuration(friction=3.0))
-    held = first.configuration.on_schedule(kind)
-    again = make_subject("sgld-euler", load_configuration(held.as_dict()))
-    assert sampled_rung.run_seed(first, "lengths", schedule=kind) == sampled_rung.run_seed(
-        again, "lengths", schedule=kind
-    )
-    assert sampled_rung.run_seed(first, "lengths") != sampled_rung.run_seed(first, "lengths", schedule=kind)
