@@ -114,39 +114,6 @@ class Potential:
         self.target.check_data()
         return self._energy(theta, chosen)
 
-    def energy_and_gradient(self, theta: Tensor, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """U and grad U of all data, or their estimates of a minibatch, from one evaluation of the potential.
-
-        Shape (*batch, d) -> (*batch), float64, and (*batch, d). `chosen` as in `energy_over`.
-        """
-        if self.affine is not None and (chosen is None or self.affine.deviations is not None):
-            energy = self._energy(theta, chosen)
-            if chosen is None:
-                return energy, self.full(theta)
-            added = self._deviation(chosen).to(theta.dtype) + self.affine.offset
-            return energy, self.affine.linear(theta) + added
-        energy, slope = value_and_gradient(self.target.prior, theta)
-        energy = energy.double()
-        if self.data is None:
-            return energy, slope
-        heights, slopes = torch.zeros_like(energy), torch.zeros_like(slope)
-        for data, weights in self._pieces(theta, chosen):
-            if self._summed is not None:
-                height, gradient = value_and_gradient(of_batch(self._summed, data), theta)
-                heights, slopes = heights + height.double(), slopes + gradient
-                continue
-            each, gradients = value_and_gradient(
-                of_pair(self.target, data), theta.expand(len(data), *theta.shape)
-            )
-            each, gradients = each.double(), self._felt(gradients)
-            if weights is not None:
-                each, gradients = each * weights, gradients * weights[..., None]
-            heights, slopes = add_up(heights, each), add_up(slopes, gradients)
-        if chosen is None:
-            return energy + heights, slope + slopes
-        scale = len(self.data) / len(chosen)
-        return energy + scale * heights, slope + scale * slopes
-
     def hessian(self, theta: Tensor, vector: Tensor, chosen: Tensor | None = None) -> Tensor:
         """The Hessian of U at theta times a vector, or of its estimate on a minibatch. Shapes (*batch, d) -> (*batch, d).
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
+from sgverify.samplers.differentiation import Potential
 from sgverify.targets import Target, build_target
 
 MATRIX = [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]]
@@ -52,3 +54,12 @@ def wide_posterior() -> Target:
     return build(
         "gaussian-mean", dim=3, size=12, data_seed=5, noise_precision=MATRIX, prior_precision=[1.0, 2.0, 4.0]
     )
+
+
+def slope_of(made: Potential, theta: Tensor, chosen: Tensor | None = None) -> Tensor:
+    """grad U of all data, or its estimate of a minibatch, datum by datum."""
+    if chosen is None:
+        return made.full(theta)
+    assert made.data is not None
+    likelihood = made.likelihoods(theta, made.data[chosen]).sum(0)
+    return made.prior(theta) + len(made.data) / len(chosen) * likelihood
