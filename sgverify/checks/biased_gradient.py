@@ -39,7 +39,7 @@ def unbiased(subject: Subject) -> bool:
 
 def gradient_error(subject: Subject) -> Fraction:
     """delta = gradient.scale - 1: E g - grad U = delta sum_i grad likelihood(x_i), but for clipping."""
-    return Fraction(exact(subject.configuration.gradient.scale)) - 1  # type: ignore[arg-type]
+    return Fraction(exact(subject.configuration.gradient.scale)) - 1
 
 
 def unit_change(subject: Subject) -> DriftChange:

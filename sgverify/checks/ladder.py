@@ -23,13 +23,13 @@ class Ladder:
     def of(subject: Subject) -> Ladder:
         """The configured ladder, its defaults where nothing is configured."""
         table = subject.configuration.exchange or ExchangeTable()
-        base = _rational(subject.configuration.temperature)
+        base = exact(subject.configuration.temperature)
         factors = table.step_factors or [1.0] * len(table.ladder)
         batch, size = subject.configuration.gradient.batch, subject.target.size
         return Ladder(
-            tuple(base * _rational(value) for value in table.ladder),
-            tuple(map(_rational, factors)),
-            _rational(table.correction),
+            tuple(base * exact(value) for value in table.ladder),
+            tuple(map(exact, factors)),
+            exact(table.correction),
             table.refresh or (1 if size is None else -(-size // batch)),
         )
 
@@ -37,9 +37,3 @@ class Ladder:
     def pairs(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Neighbours, the colder one first."""
         return tuple(zip(self.temperatures, self.temperatures[1:], strict=False))
-
-
-def _rational(value: float) -> Fraction:
-    number = exact(value)
-    assert isinstance(number, Fraction)
-    return number

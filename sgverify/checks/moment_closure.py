@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 from flint import arb
@@ -65,7 +64,7 @@ class _Start:
         configuration, target = self._subject.configuration, self._subject.target
         if not power:
             return arb(1)
-        warmth = number(_rational(configuration.temperature))
+        warmth = number(exact(configuration.temperature))
         if name == "theta":
             if target.quadratic:
                 middle, spread = (
@@ -80,15 +79,9 @@ class _Start:
                         target.spread_float64(configuration.temperature),
                     )
                 )
-            return (middle + number(_rational(configuration.start_of())) * spread) ** power
+            return (middle + number(exact(configuration.start_of())) * spread) ** power
         if name == "xi":
-            return number(_rational(configuration.friction)) ** power
+            return number(exact(configuration.friction)) ** power
         if name == "p" and configuration.start_momentum == "stationary" and power % 2 == 0:
             return warmth ** (power // 2) * math.prod(range(1, power, 2))
         return arb(0)
-
-
-def _rational(value: float) -> Fraction:
-    found = exact(value)
-    assert isinstance(found, Fraction)
-    return found

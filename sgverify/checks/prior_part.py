@@ -27,7 +27,7 @@ def prior_part(target: Target, *, noisy: bool) -> Prior | None:
         return lambda grad, theta: grad.hessian(theta, theta - mean(theta))
     alone = replace(target, likelihood=None, data=None)
     try:
-        rows, slope = alone.precision, alone.gradient([exact(0)] * target.dim)  # type: ignore[list-item]
+        rows, slope = alone.precision, alone.gradient([exact(0)] * target.dim)
     except DefinitionError:
         return None
     size = range(target.dim)

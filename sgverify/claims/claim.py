@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sgverify.claims.expression import Expression
-from sgverify.claims.predicate import FACTS, Predicate, shown
+from sgverify.claims.predicate import FACTS, Predicate, exact_decimal, shown
 
 Kind = Literal["upper", "sharp"]
 Schedule = Literal["fixed", "horizon", "power"]
@@ -144,7 +144,7 @@ class Claim:
         alpha = None
         if rule.alpha is not None:
             given = facts.get("schedule.alpha")
-            alpha = rule.alpha.value(names) if given is None else _exact(given)
+            alpha = rule.alpha.value(names) if given is None else exact_decimal(given)
             names["alpha"] = alpha
         logarithm = rule.log_alpha is not None and alpha is not None and rule.log_alpha.value(names) == alpha
         sharp = rule.sharp_when and all(p.fact in facts and p.holds(facts) for p in rule.sharp_when)
@@ -189,8 +189,3 @@ def _conditions(rule: PredictionRule) -> str:
 
 def _conjunction(predicates: tuple[Predicate, ...]) -> str:
     return ", ".join(map(str, predicates))
-
-
-def _exact(alpha: Any) -> Fraction:
-    """A float alpha is read as the decimal that it prints as."""
-    return Fraction(repr(alpha)) if isinstance(alpha, float) else Fraction(alpha)

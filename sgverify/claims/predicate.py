@@ -101,10 +101,10 @@ def _mend(near: list[str], known: Mapping[str, Any]) -> str:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    return lambda found, value: found is not None and compare(_exact(found), _exact(value))
+    return lambda found, value: found is not None and compare(exact_decimal(found), exact_decimal(value))
 
 
-def _exact(value: Any) -> Fraction:
+def exact_decimal(value: Any) -> Fraction:
     """A float is read as the decimal that it prints as."""
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 

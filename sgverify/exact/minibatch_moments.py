@@ -39,7 +39,7 @@ def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
         value = table.covariance
         while isinstance(value, list):
             value = value[0]
-        variance = Fraction(exact(value))  # type: ignore[arg-type]
+        variance = Fraction(exact(value))
         return {2: [variance], 3: [Fraction(0)], 4: [3 * variance**2]}
     if not estimator.plain:
         return f"the noise of {table.kind!r} gradients depends on earlier steps"

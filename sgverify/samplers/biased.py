@@ -57,7 +57,7 @@ def felt_potential(potential: Potential, choice: Any) -> Potential:
 def _scaled(potential: Potential, factor: float) -> Potential:
     known = _SCALED.setdefault(potential, {})
     if factor not in known:
-        target = with_scaled_likelihood(potential.target, exact(factor))  # type: ignore[arg-type]
+        target = with_scaled_likelihood(potential.target, exact(factor))
         data = potential.data
         assert data is not None
         known[factor] = Potential(

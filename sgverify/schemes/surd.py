@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Self, overload
 
 Rational = int | Fraction
 
@@ -179,9 +179,7 @@ class Surd(Combination):
         if isinstance(value, Surd):
             return value.terms
         if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
-            number = exact(value)
-            assert isinstance(number, Fraction)
-            return {1: number}
+            return {1: exact(value)}
         return None
 
     @staticmethod
@@ -223,7 +221,11 @@ LONGEST_DECIMAL = 10**12
 """Decimals of at most twelve places are what they say: 0.333 is 333/1000."""
 
 
-def exact(value: Any) -> Fraction | Irrational:
+@overload
+def exact(value: int | float | Fraction) -> Fraction: ...
+@overload
+def exact(value: Any) -> Any: ...
+def exact(value: Any) -> Any:
     """The exact number that a literal stands for.
 
     A float is read as the decimal it prints as, or, where it is what a simple fraction rounds to, as that
@@ -287,7 +289,6 @@ def is_rounded(value: object) -> bool:
     if not isinstance(value, float) or value.is_integer():
         return False
     number, decimal = exact(value), Decimal(repr(float(value)))
-    assert isinstance(number, Fraction)  # of a float
     if number.denominator > LONGEST_DECIMAL:
         return True
     # exp(10) has twelve places as well, and sixteen digits.

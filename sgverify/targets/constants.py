@@ -36,7 +36,6 @@ def read_number(key: str, value: Any) -> Fraction:
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigurationError(f"{key}={value!r}: expected a finite number; write e.g. {key}=0.5")
     number = exact(value)
-    assert isinstance(number, Fraction)
     if abs(number) > LARGEST or (number and abs(number) < SMALLEST):
         raise ConfigurationError(
             f"{key}={shown(value)}: expected 0 or a size from 1e-100 to 1e100, so that float64 can follow; rescale it"

@@ -54,7 +54,7 @@ class Case:
     @property
     def parameters(self) -> dict[str, Fraction]:
         """T and D as exact numbers."""
-        return {name: Fraction(exact(value)) for name, value in parameters_of(self).items()}  # type: ignore[arg-type]
+        return {name: Fraction(exact(value)) for name, value in parameters_of(self).items()}
 
     def minibatch_noise(self, number: int) -> list[Fraction]:
         """The gradient estimate on a minibatch less the full gradient, exactly; it does not depend on theta."""

@@ -216,7 +216,7 @@ def _covariance(value: Any, dim: int) -> fmpq_mat:
 
 def _fmpq(value: Any) -> fmpq:
     number = exact(value)
-    return fmpq(number.numerator, number.denominator)  # type: ignore[union-attr]
+    return fmpq(number.numerator, number.denominator)
 
 
 def _is_semidefinite(matrix: fmpq_mat) -> bool:
