@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.exact.answers import Answers, answers_for, unreached
+from sgverify.exact.ball import Certified
+from sgverify.rates import Judgement
+
+FAR_BELOW = (20, 21, 22)
+"""Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
 
 
 class NoExactRung(Exception):
@@ -47,3 +53,19 @@ def expansion_certificate(answers: Answers) -> dict[str, Any]:
 def why_no_expansion(error: NotExpandableError) -> str:
     """The sentence for a step that has no expansion at h = 0."""
     return f"no expansion at h = 0: {error}"
+
+
+def judge_far_below(
+    subject: Subject, at: Callable[[float], Certified], step: float, what: str, why: str
+) -> tuple[Judgement, dict[str, float]]:
+    """A step without an expansion: exact values far below the sweep show whether a quantity goes to 0, and these values."""
+    tiny = [step * 2.0**-k for k in FAR_BELOW]
+    subject.check_stable(tiny, "schedule.step")
+    values = [at(h) for h in tiny]
+    before, last = values[-2:]
+    certificate = {f"h={h:.3g}": value.value for h, value in zip(tiny, values, strict=True)}
+    if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
+        return Judgement("inconclusive", False, why), certificate
+    sizes = f"{last.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that"
+    reason = f"{what} does not vanish with h: it is {sizes}; {why}"
+    return Judgement("violates", False, reason), certificate

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.exact_rung import why_no_expansion
+from sgverify.checks.exact_rung import judge_far_below, why_no_expansion
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.known_law import why_no_law
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import shown_positions
 from sgverify.checks.question import Question
 from sgverify.checks.step_sweep import default_steps
-from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.as_run import as_run
@@ -23,10 +23,7 @@ from sgverify.exact.covariance import COVARIANCE
 from sgverify.exact.invariant import InvariantLaw
 from sgverify.exact.moments import Distance
 from sgverify.exact.wasserstein import WASSERSTEIN
-from sgverify.rates import Judgement, Rate, judge_step_rate
-
-FAR_BELOW = (20, 21, 22)
-"""Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
+from sgverify.rates import Rate, judge_step_rate
 
 COVARIANCE_NAME = "the relative error of the invariant covariance"
 
@@ -65,7 +62,8 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
     try:
         leading = {part: law.leading(comparison.distance, part) for part in law.coordinates}
     except NotExpandableError as error:
-        judgement = _from_vanishing_steps(subject, law, comparison, steps[-1], what, why_no_expansion(error))
+        at = partial(_distance, law, comparison)
+        judgement, _ = judge_far_below(subject, at, steps[-1], what, why_no_expansion(error))
         found = Rate(Fraction(0)) if judgement.verdict == "violates" else None
     else:
         whole = leading[law.whole]
@@ -140,21 +138,4 @@ def _law_text(law: InvariantLaw) -> str:
     return (
         f"not Gaussian, for {whose[0]} is not: what is compared are mean and covariance, and the distance of "
         "the Gaussians that have them is a lower bound of the laws' own (Gelbrich 1990)"
-    )
-
-
-def _from_vanishing_steps(
-    subject: Subject, law: InvariantLaw, comparison: Comparison, last: float, what: str, why: str
-) -> Judgement:
-    """A step without an expansion: exact values far below the sweep show whether the distance goes to 0."""
-    tiny = [last * 2.0**-k for k in FAR_BELOW]
-    subject.check_stable(tiny, "schedule.step")
-    before, after = (_distance(law, comparison, step) for step in tiny[-2:])
-    if after.vanishes or after.value <= after.error_bound or after.value < 0.75 * before.value:
-        return Judgement("inconclusive", False, why)
-    return Judgement(
-        "violates",
-        False,
-        f"{what} does not vanish with h: it is {after.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that; "
-        f"{why}",
     )

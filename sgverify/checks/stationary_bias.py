@@ -6,7 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.exact_rung import NoExactRung, expansion_certificate, why_no_expansion
+from sgverify.checks.exact_rung import (
+    NoExactRung,
+    expansion_certificate,
+    judge_far_below,
+    why_no_expansion,
+)
 from sgverify.checks.fallback import sampled
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.memory_bias import bias_of_memory
@@ -23,7 +28,7 @@ from sgverify.exact.answers import Answers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.posterior import posterior_formula
 from sgverify.exact.transfer import OutOfReachError
-from sgverify.rates import Judgement, Rate, judge_step_rate, leading_power
+from sgverify.rates import Rate, judge_step_rate, leading_power
 
 NOT_ERGODIC = "chen2015/theorem-4 asks for a geometrically ergodic chain, and does not speak of this one"
 
@@ -125,24 +130,17 @@ def _point(answers: Answers, step: float) -> Point:
 
 def _from_vanishing_steps(question: Question, answers: Answers, points: list[Point], why: str) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
-    subject = question.subject
-    tiny = [points[-1].step * 2.0**-k for k in (20, 21, 22) if points[-1].step]
-    subject.check_stable(tiny, "schedule.step")
-    biases = [answers.stationary_bias(fixed_step(step)) for step in tiny]
-    last, before = biases[-1], biases[-2]
-    if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
-        return question.unsettled(why)
-    certificate = {
-        "bias_at": {f"h={s:.3g}": b.value for s, b in zip(tiny, biases, strict=True)},
-        "no_expansion": why,
-    }
-    reason = (
-        f"the stationary bias of {subject.observable} does not vanish with h: it is {last.value:.6g} at h={tiny[-1]:.3g} and "
-        f"{before.value:.6g} at twice that; {why}"
+    step = points[-1].step
+    assert step is not None
+    judgement, values = judge_far_below(
+        question.subject,
+        lambda h: answers.stationary_bias(fixed_step(h)),
+        step,
+        f"the stationary bias of {question.subject.observable}",
+        why,
     )
+    if judgement.verdict != "violates":
+        return question.unsettled(why)
     return question.settled(
-        Judgement("violates", False, reason),
-        found=Fraction(0),
-        points=points,
-        certificate=certificate,
+        judgement, found=Fraction(0), points=points, certificate={"bias_at": values, "no_expansion": why}
     )

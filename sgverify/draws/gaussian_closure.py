@@ -20,7 +20,7 @@ from scipy import linalg, optimize
 from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact import ball
-from sgverify.exact.affine.algebra import longest, powers_of, stacked
+from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Step, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.cubature import normal_cubature
@@ -220,7 +220,7 @@ class GaussianClosure:
             powers = powers_of(ball.matrix(_rows(curvature)), ball.identity(dim), longest(read))
 
             def part(*columns: tuple[str, object]) -> np.ndarray:
-                block = stacked(read, names, list(columns), powers, _as_ball, flint.arb_mat)
+                block = stacked(read, names, list(columns), powers, as_ball, flint.arb_mat)
                 return np.array([[float(entry.mid()) for entry in row] for row in block.tolist()])
 
             move = part(*(("state", name) for name in names))
@@ -310,12 +310,6 @@ def _nodes(dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _rows(matrix: np.ndarray) -> list[list[object]]:
     return [[exact(float(value)) for value in row] for row in matrix]
-
-
-def _as_ball(value: object) -> object:
-    if isinstance(value, flint.arb):
-        return value
-    return 0 if value == 0 else BALLS.number(exact(value))
 
 
 __all__ = ["GaussianClosure"]

@@ -8,7 +8,9 @@ from typing import Any
 from flint import arb, arb_mat, fmpq_mat
 
 from sgverify.exact.affine.carrier import Base, Polynomial, Step
+from sgverify.exact.affine.field import BALLS
 from sgverify.exact.affine.matrices import total as plus
+from sgverify.schemes import exact
 
 Entry = Callable[[Any], Any]
 
@@ -24,6 +26,13 @@ def powers_of(precision: Any, identity: Any, count: int) -> list[Any]:
 def longest(step: Step) -> int:
     """The largest number of coefficients of any block: one more than the degree in P."""
     return max(len(polynomial) for row in step.rows.values() for polynomial in row.values())
+
+
+def as_ball(value: Any) -> Any:
+    """A coefficient of a reading as a ball, of an exact number too; 0 stays."""
+    if isinstance(value, arb):
+        return value
+    return 0 if value == 0 else BALLS.number(exact(value))
 
 
 def block(polynomial: Polynomial | None, powers: Sequence[Any], entry: Entry) -> Any | None:

@@ -12,7 +12,7 @@ from flint import arb, arb_mat
 
 from sgverify.errors import NotAffineError
 from sgverify.exact import ball
-from sgverify.exact.affine.algebra import longest, powers_of, stacked
+from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Base, Step, read_affine, read_start
 from sgverify.exact.affine.drawn_noise import Drawn, added, drawn_tensor
 from sgverify.exact.affine.field import BALLS, Scalar
@@ -127,7 +127,7 @@ class Model:
         names = list(self.scheme.state)
 
         def part(*columns: Base) -> arb_mat:
-            return stacked(read, names, columns, powers, _as_ball, arb_mat)
+            return stacked(read, names, columns, powers, as_ball, arb_mat)
 
         centre, ones = ball.column(self.target.mean), ball.column([1] * self.target.dim)
         return StepParts(
@@ -209,9 +209,3 @@ def horizon_step(scale: float | Fraction, alpha: Fraction, length: int) -> StepS
     """h = scale * L^-alpha, enclosed at the working precision."""
     factor, power = exact(scale), alpha
     return lambda: ball.number(factor) / arb(length) ** ball.number(power)
-
-
-def _as_ball(value: Any) -> Any:
-    if isinstance(value, arb):
-        return value
-    return 0 if value == 0 else BALLS.number(exact(value))

@@ -14,8 +14,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.affine.algebra import as_ball
 from sgverify.exact.affine.constants import coefficient
-from sgverify.exact.affine.field import BALLS
 from sgverify.exact.affine.matrices import alike, minus_identity, nonzero, rational_or_balls
 from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import ORDERS
@@ -24,7 +24,6 @@ from sgverify.exact.multiplicative.averages import Averages, Product, letters
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.multiplicative.words import WordStep
 from sgverify.exact.series.ring import Ring
-from sgverify.schemes import exact
 
 MOST_MOMENTS = 30_000
 """Joint moments of one minibatch that operators may ask for."""
@@ -41,7 +40,7 @@ def transition(averages: Averages, step: WordStep, degree: int) -> arb_mat:
     columns = multi_indices(averages.size, 0, degree)
     place = {key: k for k, key in enumerate(columns)}
     rows = [[arb(1)] + [arb(0)] * (len(columns) - 1)]
-    for image in _images(averages, step, degree, _as_ball):
+    for image in _images(averages, step, degree, as_ball):
         row = [arb(0)] * len(columns)
         for product, factor in image.items():
             for key, weight in averages.average(product).items():
@@ -133,10 +132,6 @@ def _images(
                 image[key] = image[key] + value if key in image else value
         known[powers] = image
         yield image
-
-
-def _as_ball(value: Any) -> arb:
-    return value if isinstance(value, arb) else BALLS.number(exact(value))
 
 
 def _as_float(value: Any) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, arb_mat
+from flint import arb_mat
 
 from sgverify.exact import ball
-from sgverify.exact.affine.algebra import longest, powers_of, stacked
+from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Base, Step, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.schemes import exact
@@ -36,15 +36,9 @@ def _applied(read: Step, values: dict[Base, list[Any]], precision: arb_mat) -> d
     powers = powers_of(precision, ball.identity(dim), longest(read))
     total = arb_mat(dim * len(names), 1)
     for base, vector in values.items():
-        total = total + stacked(read, names, [base], powers, _entry, arb_mat) * ball.column(vector)
+        total = total + stacked(read, names, [base], powers, as_ball, arb_mat) * ball.column(vector)
     entries = total.entries()
     return {name: entries[i * dim : (i + 1) * dim] for i, name in enumerate(names)}
-
-
-def _entry(value: Any) -> Any:
-    if isinstance(value, arb):
-        return value
-    return 0 if value == 0 else BALLS.number(exact(value))
 
 
 __all__ = ["affine_step"]
