@@ -11,7 +11,6 @@ from typing import Any
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
-from sgverify.checks.fallback import sampled
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.question import Question
@@ -75,7 +74,7 @@ def _check(question: Question) -> Evidence:
     if question.why_no_rate:
         return question.unsettled(question.why_no_rate, "not-applicable")
     if subject.method == "monte-carlo":
-        return sampled(question)
+        return question.sampled()
     quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
     prediction = question.prediction
     try:
@@ -125,7 +124,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)
     except NoExactRung as reason:
-        return sampled(question, f"{why}; {reason}")
+        return question.sampled(f"{why}; {reason}")
 
 
 def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction) -> Rate:

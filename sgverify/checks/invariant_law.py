@@ -14,7 +14,6 @@ from sgverify.checks.known_law import why_no_law
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import shown_positions
 from sgverify.checks.question import Question
-from sgverify.checks.step_sweep import default_steps
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.as_run import as_run
@@ -53,7 +52,7 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
     if why:
         return question.unsettled(f"no exact law: {why}")
     law = InvariantLaw(subject.model)
-    steps = default_steps(subject)
+    steps = subject.sweep_steps
     subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = with_zeros(subject, [_point(law, comparison, step) for step in steps])
     prediction = question.prediction

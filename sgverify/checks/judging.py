@@ -14,10 +14,10 @@ from sgverify.checks.progress import Interrupted, listening, settled_before
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
-from sgverify.checks.universal import universal_defect
 from sgverify.claims import Claim, claims
-from sgverify.errors import UnknownNameError, UserError
+from sgverify.errors import NotExpandableError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
+from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes.own_code import own_code
 
 ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
@@ -207,6 +207,23 @@ def _falls_for_all(question: Question, evidence: Evidence) -> bool:
         logarithm = evidence.certificate.get("logarithm", {})
         return bool(logarithm) and logarithm["found"] > logarithm["predicted"]
     return bool(question.facts["gradient.noisy"]) and universal_defect(question.subject)
+
+
+def universal_defect(subject: Subject) -> bool:
+    """Whether the averaged defect is the one that the dynamics' own noise leaves, operator for operator.
+
+    A step that uses several minibatches, one of them kept in memory from the step before for instance, or draws noise for
+    every evaluation (`additive`), shares its noise differently among them; there it is enough that the defect carries
+    moments of the noise and nothing else.
+    """
+    order, scheme = subject.order, subject.scheme
+    if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
+        return False
+    evaluations_differ = subject.noise.each_evaluation and scheme.gradients > 1
+    if scheme.minibatches + scheme.starts.minibatches > 1 or evaluations_differ:
+        return order.averaged.noise_alone
+    shared = noise_defect(scheme.dynamics, subject.proof_dimension)
+    return shared is not None and order.averaged.power == shared.power and order.averaged.text == shared.text
 
 
 def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:

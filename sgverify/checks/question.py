@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -171,6 +171,23 @@ class Question:
     def unsettled(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
         """Evidence that says why nothing was settled."""
         return self.evidence(Judgement(verdict, False, reason), method=method)
+
+    def sampled(self, why: str = "") -> Evidence:
+        """Evidence from samples; where only the exact rung was asked, its reason `why` for having no answer."""
+        if self.subject.method == "exact":
+            return self.unsettled(why)
+        try:
+            average = self.subject.reference_average
+        except ConfigurationError as error:
+            return self.unsettled(str(error), method="monte-carlo")
+        evidence = self.check.sample(self)
+        reference = {"value": float(average), "error_bound": average.error_bound, "method": average.method}
+        certificate = {
+            **evidence.certificate,
+            "reference_average": reference,
+            "why_sampled": why or "asked for",
+        }
+        return replace(evidence, certificate=certificate)
 
     def _why_not_asked(self) -> str | None:
         """Why the quantity is not asked of such a subject, whatever the claim; None where it may be."""

@@ -12,14 +12,12 @@ from sgverify.checks.exact_rung import (
     judge_far_below,
     why_no_expansion,
 )
-from sgverify.checks.fallback import sampled
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.memory_bias import bias_of_memory
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
 from sgverify.checks.question import Question
-from sgverify.checks.step_sweep import default_steps
 from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
@@ -54,12 +52,12 @@ def check_stationary_bias(question: Question) -> Evidence:
 def _settled(question: Question) -> Evidence:
     subject = question.subject
     if subject.method == "monte-carlo":
-        return sampled(question)
+        return question.sampled()
     try:
         answers = answers_with_closure(subject, question.quantity)
     except NoExactRung as reason:
         return _beyond_moments(question, str(reason))
-    steps = default_steps(subject)
+    steps = subject.sweep_steps
     if subject.affine:
         subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
     points = with_zeros(
@@ -111,7 +109,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     try:
         return transferred_stationary_bias(question)
     except (NoExactRung, OutOfReachError) as reason:
-        return sampled(question, f"{why}; {reason}")
+        return question.sampled(f"{why}; {reason}")
 
 
 def stationary_rate(answers: Answers, points: list[Point]) -> Rate | None:

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 PROOF_DIMENSION = 2
 """Local orders are proved in dimension 2 by default: a thermostat without its 1/dim passes in dimension 1."""
 
+HALVINGS = 5
+"""Steps of a sweep that nobody configured."""
+
 DEFAULT_OF_VECTORS = "theta[0]**2"
 
 
@@ -234,6 +237,11 @@ class Subject:
             given = parameters_of(self.configuration)
             return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
         return step
+
+    @property
+    def sweep_steps(self) -> list[float]:
+        """The step sizes over which a stationary quantity is followed: the configured sweep, else the step / 1, 2, 4, 8, 16."""
+        return self.configuration.sweep.steps or [self.step / 2**k for k in range(HALVINGS)]
 
     @property
     def escape(self) -> Orbits | None:

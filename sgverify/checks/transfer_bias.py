@@ -10,7 +10,6 @@ from typing import Any
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.question import Question
-from sgverify.checks.step_sweep import default_steps
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rung import TransferAnswers, transfer_answers
 from sgverify.errors import ConfigurationError, InstabilityError
@@ -44,7 +43,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     subject = question.subject
     answers = transfer_answers(subject)
     leading = answers.leading_bias()
-    biases = [answers.grid_bias(step) for step in default_steps(subject)]
+    biases = [answers.grid_bias(step) for step in subject.sweep_steps]
     _refuse_chosen_escapes(subject, biases)
     prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sgverify.checks import judging, make_subject, verify
-from sgverify.checks.universal import universal_defect
+from sgverify.checks.judging import universal_defect
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
 from sgverify.strategies.remembering import kept_force
