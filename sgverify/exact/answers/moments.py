@@ -21,7 +21,7 @@ from sgverify.exact.cumulants import multi_indices, unit
 from sgverify.exact.expansion import EXPANSION_BITS, Expansion, steady_means
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
-from sgverify.exact.recursion.additive import AdditiveNoise
+from sgverify.exact.recursion.additive import telescopes
 from sgverify.exact.recursion.average import Average
 from sgverify.exact.recursion.period import Period, inner_block, settled, settled_series
 from sgverify.exact.recursion.randomness import Expandable
@@ -142,10 +142,9 @@ class MomentAnswers(Answers):
     @cached_property
     def variance(self) -> float | None:
         """See `Answers`: minibatches enter the step at h^2, and it at h. Beyond degree 2 a positive one is not computed."""
-        if isinstance(self.randomness, AdditiveNoise):
-            coefficients = self._phi.entries()[1:]
-            return 0.0 if self.randomness.telescopes(self.degree, coefficients) else None
-        return QuadraticAnswers(self.model).variance
+        if self.degree <= 2:
+            return QuadraticAnswers(self.model).variance
+        return 0.0 if telescopes(self.model, self.degree, self._phi.entries()[1:]) else None
 
     @cached_property
     def first_order_of_old_snapshots(self) -> float:

@@ -14,7 +14,6 @@ from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.cumulants import multi_indices
 from sgverify.exact.expansion import EXPANSION_BITS, ORDERS
-from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.recursion.lifting import lifted, lifted_series
 from sgverify.exact.recursion.period import RepeatedPeriod, inner_block
 from sgverify.exact.recursion.running_sum import RunningSum
@@ -45,7 +44,8 @@ class AdditiveNoise:
 
     def period_series(self, degree: int) -> RepeatedPeriod:
         """See `Randomness`."""
-        return RepeatedPeriod(self._series(degree))
+        series = StepSeries(self.model, ORDERS)
+        return RepeatedPeriod(lifted_series(series.affine, series.cumulants(degree), degree))
 
     def unreached(self, degree: int) -> str | None:
         """See `Randomness`."""
@@ -58,23 +58,19 @@ class AdditiveNoise:
         """See `Randomness`."""
         return None
 
-    def telescopes(self, degree: int, phi: list[Any]) -> bool:
-        """Whether sigma_0^2 vanishes for the test function with these coefficients, of the monomials of degree 1 and up.
 
-        sigma_0^2 = E[grad psi^T Q_1 grad psi], psi solving L psi = phi_0 - phi, is zero exactly if psi does not
-        depend on a coordinate that is driven by noise: the time average of theta^2 p = d(theta^3/3)/dt telescopes.
-        """
-        with flint.ctx.workprec(EXPANSION_BITS):
-            generator = inner_block(self._series(degree).terms[1])
-            psi = generator.transpose().solve(type(generator)(len(phi), 1, phi))
-            noise = StepSeries(self.model, 1).affine.covariance[0]
-            n = self.model.size
-            return not any(
-                powers[i] and noise[i, i] != 0 and psi[k, 0] != 0
-                for k, powers in enumerate(multi_indices(n, 1, degree))
-                for i in range(n)
-            )
+def telescopes(model: Model, degree: int, phi: list[Any]) -> bool:
+    """Whether sigma_0^2 vanishes for the test function with these coefficients, of the monomials of degree 1 and up.
 
-    def _series(self, degree: int) -> MatrixSeries:
-        series = StepSeries(self.model, ORDERS)
-        return lifted_series(series.affine, series.cumulants(degree), degree)
+    sigma_0^2 = E[grad psi^T Q_1 grad psi], psi solving L psi = phi_0 - phi, is zero exactly if psi does not
+    depend on a coordinate that is driven by noise: the time average of theta^2 p = d(theta^3/3)/dt telescopes.
+    """
+    with flint.ctx.workprec(EXPANSION_BITS):
+        generator = inner_block(AdditiveNoise(model).period_series(degree).step.terms[1])
+        psi = generator.transpose().solve(type(generator)(len(phi), 1, phi))
+        noise = StepSeries(model, 1).affine.covariance[0]
+        return not any(
+            powers[i] and noise[i, i] != 0 and psi[k, 0] != 0
+            for k, powers in enumerate(multi_indices(model.size, 1, degree))
+            for i in range(model.size)
+        )
