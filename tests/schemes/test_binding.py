@@ -9,7 +9,7 @@ import pytest
 
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.binding import Carrier, bind, in_order
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullSlope, Slope
 
 
 class _Square(FullSlope):
@@ -84,3 +84,26 @@ def test_all_data_are_one_minibatch_and_the_likelihood_is_what_the_prior_leaves(
     assert slope.likelihood(4.0) == 3.0
     with pytest.raises(NotImplementedError):
         slope.hessian(1.0, 1.0)
+
+
+class _Numbers(Slope):
+    def evaluate(self, place: Any, minibatch: int) -> Any:
+        return minibatch, self.asked.evaluations - 1
+
+    def hessian(self, place: Any, vector: Any) -> Any:
+        return self.minibatch()
+
+
+def test_minibatches_are_numbered_when_they_are_first_used() -> None:
+    grad = _Numbers()
+    never, later = grad.fresh(), grad.fresh()
+    assert later(0.0) == (0, 0) and grad.hessian(0.0, 1.0) == 1
+    assert grad(0.0) == (1, 1) and later(1.0) == (0, 2)
+    assert later.fresh()(2.0) == (2, 3)
+    assert grad.asked.minibatches == never.asked.minibatches == 3
+
+
+def test_with_noise_of_each_evaluation_every_one_has_a_minibatch_of_its_own() -> None:
+    grad = _Numbers()
+    grad.each_evaluation = True
+    assert [grad(0.0), grad.fresh()(0.0), grad(1.0)] == [(0, 0), (1, 1), (2, 2)]
