@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import unbiased
-from sgverify.checks.known_law import why_no_law
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.schemes.composites.composite import Composite
@@ -64,7 +63,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "gradient.kind": lambda subject: subject.configuration.gradient.kind,
     "gradient.unbiased": unbiased,
     "gradient.noisy": lambda subject: subject.noise.noisy,
-    "law.moments": lambda subject: why_no_law(subject) is None,
+    "law.moments": lambda subject: subject.why_no_law is None,
     "composite.kind": lambda subject: subject.composite.kind if subject.composite else "none",
     "composite.cumulates": lambda subject: getattr(subject.composite, "contour", None) is False,
     "composite.reduced": lambda subject: _fixed_control(subject.composite),

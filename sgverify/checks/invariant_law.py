@@ -10,7 +10,6 @@ from typing import Any
 from sgverify.checks.configured_steps import explained
 from sgverify.checks.exact_rung import judge_far_below, why_no_expansion
 from sgverify.checks.float_rounding import with_zeros
-from sgverify.checks.known_law import why_no_law
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import shown_positions
 from sgverify.checks.question import Question
@@ -48,7 +47,7 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
     The verdict comes from the expansion of every entry of mean and covariance at h = 0; the points illustrate it.
     """
     subject = question.subject
-    why = why_no_law(subject)
+    why = subject.why_no_law
     if why:
         return question.unsettled(f"no exact law: {why}")
     law = InvariantLaw(subject.model)

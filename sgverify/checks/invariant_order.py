@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.known_law import why_no_law
 from sgverify.checks.question import Question, whole
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError
@@ -104,7 +103,7 @@ def _on_the_target(question: Question, why: str) -> Evidence:
     """Means and covariances of the invariant law on the configured Gaussian target."""
     subject = question.subject
     prediction = question.predict({"K": subject.scheme.invariant_order})
-    unknown = why_no_law(subject)
+    unknown = subject.why_no_law
     if unknown is not None:
         return question.unsettled(f"{why}; {unknown}")
     try:

@@ -24,6 +24,7 @@ from sgverify.exact.affine.gradient_noise import GradientNoise, check_minibatch,
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.escape import Orbits
+from sgverify.exact.invariant import InvariantLaw
 from sgverify.exact.posterior import posterior_average
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.snapshots import Snapshots
@@ -49,6 +50,9 @@ PROOF_DIMENSION = 2
 
 HALVINGS = 5
 """Steps of a sweep that nobody configured."""
+
+KNOWN = ("theta", "p")
+"""The variables whose law under exp(-(U + p.p/2)/T) is Gaussian on a Gaussian target."""
 
 DEFAULT_OF_VECTORS = "theta[0]**2"
 
@@ -330,6 +334,21 @@ class Subject:
         except NotAffineError as error:
             return str(error)
         return None
+
+    @cached_property
+    def why_no_law(self) -> str | None:
+        """Why the moments of the invariant law, and those that it should have, are not computed; None where they are."""
+        if not self.affine:
+            return "one step is not affine in the state on this target, so the moments of its invariant law are no closed system"
+        others = [name for name in self.scheme.dynamics.state if name not in KNOWN]
+        if others:
+            return f"the posterior's law of `{others[0]}` is not known; it is known for {' and '.join(KNOWN)}"
+        if not self.scheme.dynamics.usual:
+            return (
+                f"`{self.scheme.dynamics.name}` states a density of its own; the moments are known of exp(-U/T) and "
+                "exp(-(U + p.p/2)/T)"
+            )
+        return InvariantLaw(self.model).unreached
 
     def command(self, *words: str, under: Configuration | None = None) -> str:
         """A command line that runs `sgverify WORDS... SCHEME` under this configuration, or another one."""

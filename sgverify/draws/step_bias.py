@@ -11,7 +11,6 @@ from typing import Protocol
 import flint
 import numpy as np
 
-from sgverify.checks.known_law import why_no_law
 from sgverify.checks.subject import Subject
 from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.errors import InstabilityError, NotAffineError
@@ -224,7 +223,7 @@ class _Heated:
 
 
 def _exact_widths(subject: Subject) -> _Law | None:
-    if why_no_law(subject) is not None or subject.model.size > LARGEST:
+    if subject.why_no_law is not None or subject.model.size > LARGEST:
         return None
     noise = subject.noise
     if not noise.multiplicative or subject.model.size <= LARGEST_MULTIPLICATIVE:
