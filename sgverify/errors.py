@@ -74,3 +74,10 @@ class NotAffineError(SgverifyError):
 
 class NotExpandableError(SgverifyError):
     """The step has no power series in sqrt(h) that the generator expansion can read."""
+
+
+class OutOfReachError(SgverifyError):
+    """An exact engine does not reach this scheme, target, test function or question, or its grids do not settle.
+
+    The message says why, for the middle of a sentence or for its end.
+    """

@@ -7,12 +7,11 @@ import math
 import numpy as np
 
 from sgverify.checks.average_law import AverageLaw, law_of_average
-from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import check_complete, run_seed, share_of
 from sgverify.checks.schedule_steps import row_of
 from sgverify.checks.subject import Subject
-from sgverify.errors import MomentsDivergeError
+from sgverify.errors import MomentsDivergeError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
 from sgverify.rates.point_null import GROWTH, LOOKS
@@ -66,7 +65,7 @@ def check_agreement(question: Question) -> Evidence:
         return question.unsettled(reason, "not-applicable")
     try:
         law = law_of_average(subject)
-    except NoExactRung as no_rung:
+    except OutOfReachError as no_rung:
         return question.unsettled(str(no_rung))
     except MomentsDivergeError as error:
         return question.unsettled(f"the average has no variance to compare: {error}")

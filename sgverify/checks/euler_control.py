@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.exact_rung import exact_answers
 from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_plan import NoSweep, plan_sweep
 from sgverify.checks.sampled_rung import truth_of
@@ -16,8 +16,7 @@ from sgverify.checks.sampled_sweep import looks_at
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rung import transfer_answers
 from sgverify.configuration import load_configuration
-from sgverify.errors import SgverifyError
-from sgverify.exact.transfer import OutOfReachError
+from sgverify.errors import OutOfReachError, SgverifyError
 from sgverify.rates import Decision, Fit, Sample, fit_terms
 from sgverify.rates.trial import LACK_OF_FIT
 from sgverify.schemes.catalogue import NAMED
@@ -143,13 +142,13 @@ def _computed(item: Subject) -> Control | None:
         answers = exact_answers(item)
         value = answers.expansion.values[1]
         return _exactly(item, value, 0.0, "expansion of the exact law at h = 0")
-    except NoExactRung:
+    except OutOfReachError:
         pass
     except SgverifyError:
         return None
     try:
         leading = transfer_answers(item).leading_bias()
-    except (NoExactRung, OutOfReachError, SgverifyError):
+    except SgverifyError:
         return None
     term = next((term for term in leading.terms if term.order == 1), None)
     if term is None:

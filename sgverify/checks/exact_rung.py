@@ -7,7 +7,7 @@ from typing import Any
 
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.answers import Answers, answers_for, unreached
 from sgverify.exact.ball import Certified
 from sgverify.rates import Judgement
@@ -16,22 +16,18 @@ FAR_BELOW = (20, 21, 22)
 """Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
 
 
-class NoExactRung(Exception):
-    """No exact engine reaches this scheme, target and test function; the message says why."""
-
-
 @remembered
 def exact_answers(subject: Subject) -> Answers:
-    """The exact answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
+    """The exact answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     if subject.why_not_affine:
-        raise NoExactRung(f"no exact law: {subject.why_not_affine}")
+        raise OutOfReachError(f"no exact law: {subject.why_not_affine}")
     if subject.scheme.starts.gradients and subject.noise.covariance is not None:
-        raise NoExactRung(
+        raise OutOfReachError(
             "no exact law: the memory starts from gradients with noise, and the exact start law has none"
         )
     why = unreached(subject.model)
     if why:
-        raise NoExactRung(f"no exact law: {why}")
+        raise OutOfReachError(f"no exact law: {why}")
     return answers_for(subject.model)
 
 

@@ -13,12 +13,11 @@ from sgverify.checks.ladder import Ladder
 from sgverify.checks.noisy_gaps import noisy_gaps
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import mean_chance
 from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
 from sgverify.exact.transfer.domain import Mass
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 from sgverify.targets import Target

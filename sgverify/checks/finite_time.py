@@ -10,7 +10,7 @@ from typing import Any
 
 from sgverify.checks.biased_gradient import mean_error, term_of_theorem_2, unbiased
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.exact_rung import NoExactRung, exact_answers, expansion_certificate, why_no_expansion
+from sgverify.checks.exact_rung import exact_answers, expansion_certificate, why_no_expansion
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.question import Question
@@ -18,7 +18,7 @@ from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rates import transferred_rate
 from sgverify.claims import Prediction
-from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError
+from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
 from sgverify.exact.answers import Answers
@@ -81,10 +81,10 @@ def _check(question: Question) -> Evidence:
         answers = answers_with_closure(subject, quantity)
         why = None if quantity == "bias" else answers.why_not("mean square error")
         if why:
-            raise NoExactRung(f"no exact mean square error: {why}")
+            raise OutOfReachError(f"no exact mean square error: {why}")
         points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
-    except NoExactRung as reason:
+    except OutOfReachError as reason:
         return _beyond_moments(question, str(reason))
     except NotExpandableError as error:
         return question.unsettled(why_no_expansion(error))
@@ -123,7 +123,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     try:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)
-    except NoExactRung as reason:
+    except OutOfReachError as reason:
         return question.sampled(f"{why}; {reason}")
 
 

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import gradient_error, mean_error, unit_change
-from sgverify.checks.exact_rung import NoExactRung, exact_answers, why_no_expansion
+from sgverify.checks.exact_rung import exact_answers, why_no_expansion
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.drift_change import limit_bias
 from sgverify.exact.answers import Coefficients
@@ -97,7 +97,7 @@ def _without_limit(question: Question) -> Evidence:
     subject = question.subject
     try:
         exact_answers(subject)
-    except NoExactRung as reason:
+    except OutOfReachError as reason:
         why = str(reason)
     certificate: dict[str, Any] = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])

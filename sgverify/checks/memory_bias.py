@@ -8,10 +8,9 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.errors import UserError
+from sgverify.errors import OutOfReachError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.memory_limit import memory_limit, settled_step
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Judgement
 
 SEEN = 100

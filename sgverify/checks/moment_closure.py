@@ -7,35 +7,36 @@ from typing import Any
 
 from flint import arb
 
-from sgverify.checks.exact_rung import NoExactRung, exact_answers
+from sgverify.checks.exact_rung import exact_answers
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
+from sgverify.errors import OutOfReachError
 from sgverify.exact.answers import Answers
 from sgverify.exact.ball import number
-from sgverify.exact.closure import ClosureAnswers, NotClosedError, close_moments
+from sgverify.exact.closure import ClosureAnswers, close_moments
 from sgverify.exact.closure.moments import Monomial
 from sgverify.schemes import exact
 
 
 def answers_with_closure(subject: Subject, quantity: str) -> Answers:
-    """The exact answers, else for a bias those of closed moments; raises `NoExactRung` with the reasons of both."""
+    """The exact answers, else for a bias those of closed moments; raises `OutOfReachError` with the reasons of both."""
     try:
         return exact_answers(subject)
-    except NoExactRung as reason:
+    except OutOfReachError as reason:
         if quantity not in ("bias", "stationary-bias"):
             raise
         try:
             return closure_answers(subject)
-        except NotClosedError as why:
-            raise NoExactRung(f"{reason}; no exact bias from moments: {why}") from None
+        except OutOfReachError as why:
+            raise OutOfReachError(f"{reason}; no exact bias from moments: {why}") from None
 
 
 @remembered
 def closure_answers(subject: Subject) -> ClosureAnswers:
-    """The answers from closed moments; raises `NotClosedError` where they do not close."""
+    """The answers from closed moments; raises `OutOfReachError` where they do not close."""
     gradient = subject.configuration.gradient
     if gradient.estimator.noisy or gradient.clip is not None:
-        raise NotClosedError("the moments are followed for full gradients that are not clipped")
+        raise OutOfReachError("the moments are followed for full gradients that are not clipped")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
     moments = close_moments(subject.scheme, subject.felt, subject.observable, parameters)
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)

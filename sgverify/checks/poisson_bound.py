@@ -6,9 +6,9 @@ from typing import Any
 
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.errors import InstabilityError, NotExpandableError
+from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence
-from sgverify.exact.closure import Generator, NotClosedError, read_generator
+from sgverify.exact.closure import Generator, read_generator
 from sgverify.exact.closure.poisson import (
     ORDERS,
     Lyapunov,
@@ -27,16 +27,16 @@ def check_poisson_bound(question: Question) -> Evidence:
     try:
         generator = read_generator(subject.scheme.dynamics, subject.target, parameters)
         if not generator.affine:
-            raise NotClosedError(
+            raise OutOfReachError(
                 f"the drift of `{subject.scheme.dynamics.name}` on this target is of degree {generator.degree}, or its noise "
                 "depends on the state"
             )
         if not subject.affine:
-            raise NotClosedError(str(subject.why_not_affine))
+            raise OutOfReachError(str(subject.why_not_affine))
         lyapunov = lyapunov_of(generator)
         phi = rational_form(dict(subject.observable.terms), generator.size)
         psi, average = solve_poisson(generator, phi)
-    except NotClosedError as reason:
+    except OutOfReachError as reason:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
         return question.unsettled(why, "not-applicable")
     except NotExpandableError as reason:

@@ -8,8 +8,9 @@ from flint import fmpq
 
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
+from sgverify.errors import OutOfReachError
 from sgverify.evidence import Evidence
-from sgverify.exact.closure import Generator, NotClosedError, read_generator
+from sgverify.exact.closure import Generator, read_generator
 from sgverify.exact.closure.moments import derivative
 from sgverify.exact.closure.poisson import law_terms, rational_form
 from sgverify.rates import Judgement
@@ -31,7 +32,7 @@ def check_bounded_derivatives(question: Question) -> Evidence:
     subject = question.subject
     try:
         generator = _generator(subject)
-    except NotClosedError as reason:
+    except OutOfReachError as reason:
         why = f"decided where the drift is a polynomial: {reason}"
         return question.unsettled(why, "not-applicable")
     power = max(1, generator.degree)
@@ -70,16 +71,16 @@ def check_backward_equation(question: Question) -> Evidence:
     try:
         generator = _generator(subject)
         if not generator.affine:
-            raise NotClosedError(
+            raise OutOfReachError(
                 f"its drift is of degree {generator.degree}, or its noise depends on the state: the degree of L^i phi grows "
                 "with i, and whether the series converges is not decided"
             )
         if generator.size > LARGEST or subject.observable.degree > MOST_DEGREE:
-            raise NotClosedError(
+            raise OutOfReachError(
                 f"{generator.size} coordinates and a test function of degree {subject.observable.degree}; up to {LARGEST} and "
                 f"{MOST_DEGREE} are read"
             )
-    except NotClosedError as reason:
+    except OutOfReachError as reason:
         why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
         return question.unsettled(why, "not-applicable")
     phi = rational_form(dict(subject.observable.terms), generator.size)

@@ -6,12 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.configured_steps import explained
-from sgverify.checks.exact_rung import (
-    NoExactRung,
-    expansion_certificate,
-    judge_far_below,
-    why_no_expansion,
-)
+from sgverify.checks.exact_rung import expansion_certificate, judge_far_below, why_no_expansion
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.memory_bias import bias_of_memory
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
@@ -19,13 +14,12 @@ from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.transfer_bias import transferred_stationary_bias
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import Answers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.posterior import posterior_formula
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Rate, judge_step_rate, leading_power
 
 NOT_ERGODIC = "chen2015/theorem-4 asks for a geometrically ergodic chain, and does not speak of this one"
@@ -55,7 +49,7 @@ def _settled(question: Question) -> Evidence:
         return question.sampled()
     try:
         answers = answers_with_closure(subject, question.quantity)
-    except NoExactRung as reason:
+    except OutOfReachError as reason:
         return _beyond_moments(question, str(reason))
     steps = subject.sweep_steps
     if subject.affine:
@@ -108,7 +102,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return found
     try:
         return transferred_stationary_bias(question)
-    except (NoExactRung, OutOfReachError) as reason:
+    except OutOfReachError as reason:
         return question.sampled(f"{why}; {reason}")
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from flint import fmpq, fmpq_mat
 
 from sgverify.checks.question import Question
+from sgverify.errors import OutOfReachError
 from sgverify.evidence import Evidence
-from sgverify.exact.closure import NotClosedError, read_generator
+from sgverify.exact.closure import read_generator
 from sgverify.rates import Judgement
 from sgverify.schemes import langevin
 from sgverify.targets.form import Form
@@ -95,7 +96,7 @@ def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-d
     subject = question.subject
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
-    except NotClosedError as reason:
+    except OutOfReachError as reason:
         return question.unsettled(f"decided where grad U is a polynomial: {reason}", "not-applicable")
     found = judge([{m: -c for m, c in form.items()} for form in drift])
     if isinstance(found, str):

@@ -38,7 +38,7 @@ NEAR, MANY = 1e-6, 10.0
 def transferred_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) from transfer operators: the verdict from the terms at h = 0, the points illustrate it.
 
-    Raises `NoExactRung` where no engine of grids reaches the subject.
+    Raises `OutOfReachError` where no engine of grids reaches the subject.
     """
     subject = question.subject
     answers = transfer_answers(subject)

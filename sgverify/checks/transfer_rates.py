@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.claims import find_claim
-from sgverify.errors import InstabilityError
+from sgverify.errors import InstabilityError, OutOfReachError
 from sgverify.evidence import Evidence
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_mse, judge_length_rate
 
 STATIONARY = "chen2015/theorem-4"
@@ -32,13 +30,13 @@ ASSUMED = (
 
 
 def transferred_rate(question: Question, what: str) -> Evidence:
-    """Bias, mean square error or the slower of both along a schedule. Raises `NoExactRung` where no grid settles the bias."""
+    """Bias, mean square error or the slower of both along a schedule. Raises `OutOfReachError` where no grid settles the bias."""
     subject = question.subject
     schedule, alpha = question.schedule.kind, question.alpha
     stationary = _stationary(subject)
     power = stationary.found.exponent
     if power is not None and Fraction(power).denominator != 1:
-        raise NoExactRung(f"the stationary bias has the power h^({power})")
+        raise OutOfReachError(f"the stationary bias has the power h^({power})")
     bias = [] if power is None else [*([0.0] * int(power)), 1.0]
     found = _rate(bias, question.quantity, schedule, alpha, subject.scale)
     prediction = question.prediction
@@ -68,20 +66,22 @@ def _stationary(subject: Subject) -> Evidence:
     try:
         found = _transferred(subject)
     except (OutOfReachError, InstabilityError) as error:
-        raise NoExactRung(str(error)) from None
+        raise OutOfReachError(str(error)) from None
     if found.verdict == "inconclusive":
-        raise NoExactRung(found.reason)
+        raise OutOfReachError(found.reason)
     if found.certificate["law"] != "stationary":
-        raise NoExactRung("chains escape, and the law is quasi-stationary")
+        raise OutOfReachError("chains escape, and the law is quasi-stationary")
     if found.found.exponent is not None and not found.certificate["agreement_with_the_grids"]:
-        raise NoExactRung("the stationary bias is predicted, and no grid confirms it")
+        raise OutOfReachError("the stationary bias is predicted, and no grid confirms it")
     return found
 
 
 def _rate(bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float) -> Rate:
     if schedule == "fixed":
         if not bias:
-            raise NoExactRung("at a fixed step the bias itself decides, of which only the expansion is known")
+            raise OutOfReachError(
+                "at a fixed step the bias itself decides, of which only the expansion is known"
+            )
         return Rate(Fraction(0))
     if schedule == "power":
         square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)

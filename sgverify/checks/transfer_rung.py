@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from sgverify.checks.exact_rung import NoExactRung
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
-from sgverify.exact.transfer import GridBias, LeadingBias, OutOfReachError
+from sgverify.errors import OutOfReachError
+from sgverify.exact.transfer import GridBias, LeadingBias
 from sgverify.exact.transfer.line import LineAnswers
 from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.schemes import exact
@@ -33,10 +33,10 @@ ENGINES: dict[tuple[str, ...], Callable[..., TransferAnswers]] = {
 
 @remembered
 def transfer_answers(subject: Subject) -> TransferAnswers:
-    """The grids' answers about `subject`; raises `NoExactRung` with a sentence for the reader."""
+    """The grids' answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     why = _why_not(subject)
     if why:
-        raise NoExactRung(f"no transfer operator on a grid: {why}")
+        raise OutOfReachError(f"no transfer operator on a grid: {why}")
     c = subject.configuration
     engine = ENGINES[subject.scheme.dynamics.state]
     try:
@@ -44,7 +44,7 @@ def transfer_answers(subject: Subject) -> TransferAnswers:
             subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
         )
     except OutOfReachError as error:
-        raise NoExactRung(f"no transfer operator on a grid: {error}") from None
+        raise OutOfReachError(f"no transfer operator on a grid: {error}") from None
 
 
 def _why_not(subject: Subject) -> str | None:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.long_double import LongDouble, LongDoubleGradient, extended
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import bind, in_order

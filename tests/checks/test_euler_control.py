@@ -112,7 +112,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _unreached(subject: Subject) -> None:
-    raise controls.NoExactRung("switched off")
+    raise controls.OutOfReachError("switched off")
 
 
 @pytest.mark.usefixtures("cheap")

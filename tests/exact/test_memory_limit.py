@@ -7,9 +7,9 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.configuration import TargetTable
+from sgverify.errors import OutOfReachError
 from sgverify.exact.formula import plant
 from sgverify.exact.memory_limit import memory_limit, settled_step
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.strategies.remembering import averaged_noise

@@ -13,9 +13,8 @@ from scipy import stats
 
 from sgverify.checks import Subject
 from sgverify.checks.average_law import law_of_average
-from sgverify.checks.exact_rung import NoExactRung
 from sgverify.configuration import Configuration, TargetTable, load_configuration
-from sgverify.errors import ConfigurationError, MomentsDivergeError
+from sgverify.errors import ConfigurationError, MomentsDivergeError, OutOfReachError
 from sgverify.exact.formula import plant
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import NAMED, Scheme
@@ -117,7 +116,7 @@ def agreement(subject: Subject) -> Any:
     def z(seed: int, budget: int) -> float:
         try:
             law = law_of_average(subject)
-        except (NoExactRung, MomentsDivergeError) as error:
+        except (OutOfReachError, MomentsDivergeError) as error:
             raise Unconfirmed(str(error)) from None
         rows = fixed([law.step], [law.length])
         found = sample(

@@ -7,7 +7,7 @@ from sgverify.exact.answers.coefficients import Coefficients
 from sgverify.exact.answers.epochs import EpochAnswers
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import Answers, NotComputedError
+from sgverify.exact.answers.questions import Answers
 from sgverify.exact.recursion.additive import AdditiveNoise
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.orders import Orders
@@ -19,7 +19,6 @@ __all__ = [
     "Coefficients",
     "EpochAnswers",
     "MomentAnswers",
-    "NotComputedError",
     "QuadraticAnswers",
     "answers_for",
     "unreached",

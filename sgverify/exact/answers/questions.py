@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Literal, NoReturn
 
-from sgverify.errors import ConfigurationError, SgverifyError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.coefficients import Coefficients
 from sgverify.exact.ball import Certified
@@ -15,10 +15,6 @@ from sgverify.exact.moments import Moments
 
 Question = Literal["mean square error", "weighted average", "moments"]
 """What some engines do not answer; bias, stationary bias and expansion are answered by all."""
-
-
-class NotComputedError(SgverifyError):
-    """A question that an engine does not answer; `Answers.why_not` gives its words before it is asked."""
 
 
 class Answers(ABC):
@@ -86,7 +82,7 @@ class Answers(ABC):
         """sigma_0^2, the limit of L h Var(phi_hat) as h -> 0; None where it is not computed."""
 
     def _refuse(self, question: Question) -> NoReturn:
-        raise NotComputedError(f"{question}: {self.why_not(question) or 'not computed'}")
+        raise OutOfReachError(f"{question}: {self.why_not(question) or 'not computed'}")
 
 
 def checked_position(position: int | None, steps: int | None) -> int | None:
@@ -100,4 +96,4 @@ def checked_position(position: int | None, steps: int | None) -> int | None:
     return position
 
 
-__all__ = ["Answers", "NotComputedError", "Question", "checked_position"]
+__all__ = ["Answers", "Question", "checked_position"]

@@ -1,7 +1,6 @@
 """Finite-time laws beyond affine steps: the moments of a chain where finitely many of them close."""
 
 from sgverify.exact.closure.answers import ClosureAnswers
-from sgverify.exact.closure.carrier import NotClosedError
 from sgverify.exact.closure.generator import Generator, read_generator
 from sgverify.exact.closure.moments import ClosedMoments, close_moments
 
@@ -9,7 +8,6 @@ __all__ = [
     "ClosedMoments",
     "ClosureAnswers",
     "Generator",
-    "NotClosedError",
     "close_moments",
     "read_generator",
 ]

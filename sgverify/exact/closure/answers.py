@@ -18,6 +18,7 @@ from sgverify.exact.answers.questions import Answers, Question
 from sgverify.exact.ball import Certified, identity, number, refine
 from sgverify.exact.closure.moments import ClosedMoments, Monomial
 from sgverify.exact.expansion import ORDERS
+from sgverify.exact.recursion.period import RepeatedPeriod
 from sgverify.exact.reference import Reference
 
 _TINY = 60
@@ -71,43 +72,30 @@ class ClosureAnswers(Answers):
         return self._leading(lambda h: h * self._limits(h)[1])
 
     def _bias(self, step: arb, length: int) -> arb:
-        a = self.closed.matrix(step)
-        n = a.nrows()
-        # (u, s) -> (A u, s + A u), whose power holds the powers of A and their sum.
-        joined = arb_mat(2 * n, 2 * n)
-        for i in range(n):
-            joined[n + i, n + i] = 1
-            for j in range(n):
-                joined[i, j] = joined[n + i, j] = a[i, j]
-        first = arb_mat(2 * n, 1, [*(self.start(m) for m in self.closed.monomials), *[0] * n])
-        last = joined**length * first
-        total = sum(
-            (
-                number(c) * last[n + self.closed.monomials.index(m), 0]
-                for m, c in self.closed.observable.items()
-            ),
-            arb(0),
-        )
-        return total / length - self._truth()
+        summed = RepeatedPeriod(self.closed.matrix(step)).total(length)
+        return (self._weights * summed * self._start())[0, 0] / length - self._truth()
 
     def _limits(self, step: arb) -> tuple[arb, arb]:
         """phi_h, and sum_(l >= 1) (E phi(X_l) - phi_h)."""
-        monomials = self.closed.monomials[:-1]
-        n = len(monomials)
-        whole = self.closed.matrix(step)
-        a = arb_mat(n, n, [whole[i, j] for i in range(n) for j in range(n)])
+        whole, start = self.closed.matrix(step).tolist(), self._start().tolist()
+        # The constant stands last: it stays as it is, and is what the others are moved by.
+        a, shift = (arb_mat([row[part] for row in whole[:-1]]) for part in (slice(-1), slice(-1, None)))
         _check_contraction(a)
-        shift = arb_mat(n, 1, [whole[i, n] for i in range(n)])
-        resolvent = identity(n) - a
+        resolvent = identity(a.nrows()) - a
         law = resolvent.solve(shift)
-        start = arb_mat(n, 1, [self.start(m) for m in monomials])
-        excess = resolvent.solve(a * (start - law))
-        weights = [number(self.closed.observable.get(m, Fraction(0))) for m in monomials]
-        constant = number(self.closed.observable.get(self.closed.monomials[-1], Fraction(0)))
-        return (
-            sum((w * law[i, 0] for i, w in enumerate(weights)), constant),
-            sum((w * excess[i, 0] for i, w in enumerate(weights)), arb(0)),
-        )
+        excess = resolvent.solve(a * (arb_mat(start[:-1]) - law))
+        columns = (arb_mat([*found.tolist(), [last]]) for found, last in ((law, arb(1)), (excess, arb(0))))
+        phi, total = ((self._weights * column)[0, 0] for column in columns)
+        return phi, total
+
+    @property
+    def _weights(self) -> arb_mat:
+        """The test function as a row over the moments."""
+        return arb_mat([[number(self.closed.observable.get(m, Fraction(0))) for m in self.closed.monomials]])
+
+    def _start(self) -> arb_mat:
+        """The moments of X_0, a column."""
+        return arb_mat([[self.start(m)] for m in self.closed.monomials])
 
     def _truth(self) -> arb:
         return number(self.reference.value) + arb(0, self.reference.error_bound)

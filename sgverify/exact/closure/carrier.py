@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import OutOfReachError
 from sgverify.exact.ball import enclosed
 from sgverify.exact.entrywise import Vector, coordinates_of, state_of
 from sgverify.schemes import Surd, exp, expm1, sqrt
@@ -17,10 +17,6 @@ from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import sqrt_of_rational
 
 SLOTS = 12
-
-
-class NotClosedError(SgverifyError):
-    """The moments do not close, or are not read; the message says why, for the middle of a sentence."""
 
 
 class Ring:
@@ -49,7 +45,7 @@ class Ring:
         if isinstance(found, Rounded):
             return self._slot(f"{found!r}", lambda given: enclosed(found))
         if not isinstance(found, Surd):
-            raise NotClosedError(f"a {type(value).__name__} is not read in moments")
+            raise OutOfReachError(f"a {type(value).__name__} is not read in moments")
         total = self.context.constant(0)
         for radical, factor in found.terms.items():
             root = self.context.constant(1) if radical == 1 else self._root(self.context.constant(radical))
@@ -83,7 +79,7 @@ class Ring:
         """1/value for a constant."""
         self._need_constant(value, "quotient")
         if not value:
-            raise NotClosedError("one step divides by zero")
+            raise OutOfReachError("one step divides by zero")
         if value.is_constant():
             return self.context.constant(1 / value.leading_coefficient())
         return self._slot(f"1/({value})", lambda given: 1 / self.value(value, given))
@@ -127,7 +123,7 @@ class Ring:
     def _slot(self, key: str, value: Callable[[list[arb]], arb]) -> fmpq_mpoly:
         if key not in self._slots:
             if len(self._slots) == SLOTS:
-                raise NotClosedError(f"one step has more than {SLOTS} different constants")
+                raise OutOfReachError(f"one step has more than {SLOTS} different constants")
             self._slots[key] = len(self._slots)
             self._values.append(value)
         return self.generators[1 + self._slots[key]]
@@ -139,7 +135,7 @@ class Ring:
                 for k, power in enumerate(value.degrees()[self.first_state : self.first_draw])
                 if power
             ]
-            raise NotClosedError(
+            raise OutOfReachError(
                 f"one step takes the {what} of {', '.join(names) or 'a draw'}, so it is no polynomial in the state"
             )
 
@@ -192,7 +188,7 @@ class Number:
 
     def __pow__(self, exponent: int) -> Number:
         if not isinstance(exponent, int):
-            raise NotClosedError(f"one step takes the power {exponent!r}")
+            raise OutOfReachError(f"one step takes the power {exponent!r}")
         if exponent < 0:
             return Number(self.ring, self.ring.inverse(self.value)) ** -exponent
         return Number(self.ring, self.ring.reduce(self.value**exponent))

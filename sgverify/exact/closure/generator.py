@@ -9,14 +9,8 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from sgverify.exact.closure.carrier import (
-    NotClosedError,
-    Ring,
-    coordinate_names,
-    in_ring,
-    polynomials_of,
-    symbols_of,
-)
+from sgverify.errors import OutOfReachError
+from sgverify.exact.closure.carrier import Ring, coordinate_names, in_ring, polynomials_of, symbols_of
 from sgverify.exact.closure.moments import Monomial, PolynomialGradient, derivative, monomial_text
 from sgverify.schemes import Dynamics
 from sgverify.schemes.binding import Carrier, bind
@@ -79,9 +73,9 @@ class Generator:
 
 
 def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, Fraction]) -> Generator:
-    """The generator on this target; raises `NotClosedError` where drift or noise is no polynomial that is read."""
+    """The generator on this target; raises `OutOfReachError` where drift or noise is no polynomial that is read."""
     if dynamics.riemannian:
-        raise NotClosedError("the generator of a dynamics with a metric is not followed")
+        raise OutOfReachError("the generator of a dynamics with a metric is not followed")
     dim = target.dim
     coordinates = coordinate_names(dynamics.shapes, dim)
     ring = Ring(coordinates, 0)
@@ -106,7 +100,7 @@ def _forms(values: tuple[Any, ...], shapes: Mapping[str, str], dim: int, ring: R
         form: Form = {}
         for exponents, c in polynomial.to_dict().items():
             if any(exponents[: ring.first_state]):
-                raise NotClosedError("a constant of the dynamics has no fraction")
+                raise OutOfReachError("a constant of the dynamics has no fraction")
             form[tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])] = c
         found.append(form)
     return tuple(found)

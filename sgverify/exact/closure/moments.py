@@ -13,16 +13,8 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mpoly
 
-from sgverify.errors import DefinitionError
-from sgverify.exact.closure.carrier import (
-    NotClosedError,
-    Number,
-    Ring,
-    coordinate_names,
-    in_ring,
-    polynomials_of,
-    symbols_of,
-)
+from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.exact.closure.carrier import Number, Ring, coordinate_names, in_ring, polynomials_of, symbols_of
 from sgverify.exact.entrywise import Vector
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
@@ -70,10 +62,10 @@ def close_moments(
 ) -> ClosedMoments:
     """The invariant space of moments that the observable needs, full gradients taken.
 
-    Raises `NotClosedError` where there is none, with the moments that show it, or where the step is not read.
+    Raises `OutOfReachError` where there is none, with the moments that show it, or where the step is not read.
     """
     if scheme.memory:
-        raise NotClosedError(f"the memory of `{scheme.name}` is not followed by moments")
+        raise OutOfReachError(f"the memory of `{scheme.name}` is not followed by moments")
     coordinates = coordinate_names(scheme.shapes, target.dim)
     ring, laws, after = _read_step(scheme, target, coordinates, parameters)
     given = _terms_of(observable, len(coordinates))
@@ -86,7 +78,7 @@ def close_moments(
         found: list[Monomial] = []
         for monomial in pending:
             if sum(monomial) * degree > HIGHEST_DEGREE or len(images) >= MOST_MOMENTS:
-                raise NotClosedError(_growth(str(observable), grown, coordinates))
+                raise OutOfReachError(_growth(str(observable), grown, coordinates))
             image = images[monomial] = _image(ring, laws, after, monomial)
             found += [m for m in image if m not in images and m not in pending and m not in found]
         pending = found
@@ -128,7 +120,7 @@ def _image(
         for _ in range(power):
             value = ring.reduce(value * entry)
             if len(value) > MOST_TERMS:
-                raise NotClosedError(
+                raise OutOfReachError(
                     f"E[{monomial_text(monomial, ring.coordinates)}] of one step has too many terms to be followed"
                 )
     sums: dict[Monomial, dict[Monomial, Any]] = {}
@@ -151,7 +143,7 @@ def _read_step(
     scheme: Scheme, target: Target, coordinates: list[str], parameters: dict[str, Fraction]
 ) -> tuple[Ring, list[NoiseLaw], list[fmpq_mpoly]]:
     if scheme.dynamics.riemannian:
-        raise NotClosedError("the moments of a step with a metric are not followed")
+        raise OutOfReachError("the moments of a step with a metric are not followed")
     dim = target.dim
     ring = Ring(coordinates, scheme.draws * dim)
     laws: list[NoiseLaw] = []
@@ -203,11 +195,11 @@ def _slopes(target: Target) -> list[Form]:
             lines.append({m: fmpq(c.numerator, c.denominator) for m, c in line.items() if c})
         return lines
     if target.data is not None:
-        raise NotClosedError(f"the potential of target.name={target.name!r} is no polynomial")
+        raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial")
     try:
         form = read_form(target.prior, dim)
     except DefinitionError:
-        raise NotClosedError(f"the potential of target.name={target.name!r} is no polynomial") from None
+        raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial") from None
     return [derivative(form, i) for i in range(dim)]
 
 

@@ -15,9 +15,8 @@ from math import perm, prod
 
 from flint import arb, fmpq, fmpq_mat
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.affine.matrices import to_fmpq, to_fraction
-from sgverify.exact.closure.carrier import NotClosedError
 from sgverify.exact.closure.generator import Generator, add_product
 from sgverify.exact.closure.moments import Monomial
 from sgverify.exact.continuous import EXACT_SIZE, ContinuousLyapunov
@@ -70,7 +69,7 @@ def lyapunov_of(generator: Generator) -> Lyapunov:
     """V of an affine dynamics; raises `NotExpandableError` where the drift does not decay."""
     a, b, _ = generator.matrices()
     if a.nrows() > EXACT_SIZE:
-        raise NotClosedError(
+        raise OutOfReachError(
             f"the state has {a.nrows()} coordinates, more than the {EXACT_SIZE} of an exact Lyapunov equation"
         )
     identity = fmpq_mat(
@@ -104,7 +103,7 @@ def solve_poisson(generator: Generator, phi: Form) -> tuple[Form, Fraction]:
         if monomial in images:
             continue
         if len(images) == MOST_MONOMIALS:
-            raise NotClosedError(f"psi has more than {MOST_MONOMIALS} monomials")
+            raise OutOfReachError(f"psi has more than {MOST_MONOMIALS} monomials")
         images[monomial] = generator({monomial: fmpq(1)})
         pending += [m for m in images[monomial] if m != zero and m not in images]
     order = sorted(images)

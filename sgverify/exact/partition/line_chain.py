@@ -15,13 +15,12 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.entrywise import Vector
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet, derivatives_of
 from sgverify.exact.transfer.motion import ON_ARRAYS
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import bind
 from sgverify.schemes.composites import weighting

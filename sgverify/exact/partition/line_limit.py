@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.partition.line_chain import LineChain
 from sgverify.exact.partition.mean_field import random_field
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes.composites import weighting
 
 _SHIFT = 1e-5

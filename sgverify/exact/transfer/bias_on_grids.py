@@ -8,12 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.domain import Mass, escape_edges
 from sgverify.exact.transfer.hermite import EXTENDED, MOST_GAUSSIAN
 from sgverify.exact.transfer.jets import derivatives_of, taylor_of
 from sgverify.exact.transfer.motion import Motion
 from sgverify.exact.transfer.operator import STENCIL, Stationary, collocate, stationary
-from sgverify.exact.transfer.result import Escape, GridBias, OutOfReachError
+from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.targets import Observable
 
 LEVELS = (50.0, 65.0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.branches import Signs, on_every_branch
 from sgverify.exact.series.evaluation import root_interval, sign_of
@@ -33,7 +33,6 @@ from sgverify.exact.series.smoothness import is_smooth
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme, exp, sqrt
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.motion import Motion
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.targets.line import find_frame
 
 _REACH = 14.0

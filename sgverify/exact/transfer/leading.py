@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.series.local_order import defect_text
 from sgverify.exact.transfer.defects import Defects, expand_defects, highest_adjoint_power, value_of
 from sgverify.exact.transfer.diffusion import Diffusion, differentiate, plus, times
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet, derivatives_of, taylor_of
-from sgverify.exact.transfer.result import LeadingBias, OutOfReachError, Term
+from sgverify.exact.transfer.result import LeadingBias, Term
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.transfer.bias_on_grids import LineGrids
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.leading import Prediction
 from sgverify.exact.transfer.motion import Motion
-from sgverify.exact.transfer.result import GridBias, LeadingBias, OutOfReachError
+from sgverify.exact.transfer.result import GridBias, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.exact.entrywise import Vector
 from sgverify.exact.transfer.hermite import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.jets import Jet, taylor_of
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.noise import NoiseLaw

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.exact.transfer.plane_bias import GridBiases
 from sgverify.exact.transfer.plane_expansion import expand_in_plane
 from sgverify.exact.transfer.plane_leading import HIGHEST, PlanePrediction
 from sgverify.exact.transfer.plane_reading import PlaneReading
-from sgverify.exact.transfer.result import GridBias, LeadingBias, OutOfReachError
+from sgverify.exact.transfer.result import GridBias, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 

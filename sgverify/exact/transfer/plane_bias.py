@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.plane_escape import leak_of, plane_escape
 from sgverify.exact.transfer.plane_grid import PlaneGrid, plane_grid
 from sgverify.exact.transfer.plane_law import Difference, difference_of_law
 from sgverify.exact.transfer.plane_operator import PlaneOperator
 from sgverify.exact.transfer.plane_reading import PlaneReading
-from sgverify.exact.transfer.result import Escape, GridBias, OutOfReachError
+from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.targets import Observable
 
 _TOGETHER = 0.4

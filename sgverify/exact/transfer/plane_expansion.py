@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
 from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
@@ -24,7 +24,6 @@ from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.transition import transition_of
 from sgverify.exact.transfer.plane_poisson import PoissonPlane
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import parameters_of
 

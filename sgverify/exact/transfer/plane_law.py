@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.plane_grid import PlaneGrid
-from sgverify.exact.transfer.result import OutOfReachError
 
 _RELATIVE = 1e-10
 """Of the right side: where the iteration stops, unless rounding stops it earlier."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.plane_grid import Axis, PlaneGrid
 from sgverify.exact.transfer.plane_reading import Images, Move
-from sgverify.exact.transfer.result import OutOfReachError
 
 Carry = Callable[[np.ndarray], np.ndarray]
 """One factor of a step: masses to masses, shape (theta, p)."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.jets import derivatives_of
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.binding import Carrier, Draw, bind, parameters_of

@@ -14,14 +14,13 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.errors import ConfigurationError, DefinitionError, OutOfReachError
 from sgverify.exact.transfer.hermite import normal_quadrature
 from sgverify.exact.transfer.interpolation import centred
 from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.plane_grid import Axis, PlaneGrid, support
 from sgverify.exact.transfer.plane_operator import Drift, Factor, Momentum, factors_of
 from sgverify.exact.transfer.plane_reading import PlaneReading
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.exact.transfer.transient import LEFT, Solved, Transient, backward_moments
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target

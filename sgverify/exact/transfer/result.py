@@ -7,12 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sgverify.errors import SgverifyError
-
-
-class OutOfReachError(SgverifyError):
-    """The scheme, target or test function is beyond this engine, or its grids do not settle; the message says why."""
-
 
 @dataclass(frozen=True)
 class Escape:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.transfer.bias_on_grids import LEVELS, LineGrids
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
@@ -27,7 +27,6 @@ from sgverify.exact.transfer.interpolation import centred
 from sgverify.exact.transfer.jets import taylor_of
 from sgverify.exact.transfer.motion import Motion
 from sgverify.exact.transfer.operator import STENCIL
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sgverify.configuration import load_configuration
+from sgverify.errors import OutOfReachError
 from sgverify.exact.partition.line_chain import LineChain
 from sgverify.exact.partition.line_limit import rest
 from sgverify.exact.partition.line_weights import RunningWeights
-from sgverify.exact.transfer.result import OutOfReachError
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites.adaptation import Adaptation
 from sgverify.schemes.composites.partition import Partition

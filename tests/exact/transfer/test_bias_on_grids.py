@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from sgverify.exact.transfer import OutOfReachError
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.hermite import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.line import LineAnswers
 from sgverify.exact.transfer.operator import GridOperator, collocate, stationary

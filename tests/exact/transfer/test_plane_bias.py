@@ -10,9 +10,10 @@ import pytest
 from sgverify import log_density
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
+from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer import GridBias, OutOfReachError, plane_operator
+from sgverify.exact.transfer import GridBias, plane_operator
 from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.exact.transfer.plane_escape import plane_escape
 from sgverify.exact.transfer.plane_grid import Axis

@@ -9,8 +9,9 @@ import pytest
 
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
+from sgverify.errors import OutOfReachError
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer import OutOfReachError, plane_poisson
+from sgverify.exact.transfer import plane_poisson
 from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.exact.transfer.plane_grid import support
 from sgverify.exact.transfer.plane_poisson import PoissonPlane

@@ -13,9 +13,9 @@ from sgverify.checks.average_law import estimates_of
 from sgverify.checks.questions import make_subject
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
+from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer import OutOfReachError
 from sgverify.exact.transfer.interpolation import centred
 from sgverify.exact.transfer.plane_transient import PlaneTransient
 from sgverify.exact.transfer.transient import LineTransient, Transient
