@@ -46,5 +46,66 @@ class Arithmetic:
         return self
 
 
+class LiftedArithmetic:
+    """+ - * / of the elements of a ring, commutative, with numbers that they meet.
+
+    An element says `lift`, None for what is no number of its ring, and what two elements make: `_plus`, `_times`, `_over`
+    and `__neg__`.
+    """
+
+    __slots__ = ()
+
+    def lift(self, value: Any) -> Any:
+        """`value` as an element of the same ring, or None."""
+        raise NotImplementedError
+
+    def _plus(self, right: Any) -> Any:
+        raise NotImplementedError
+
+    def _times(self, right: Any) -> Any:
+        raise NotImplementedError
+
+    def _over(self, right: Any) -> Any:
+        raise NotImplementedError
+
+    def __neg__(self) -> Any:
+        raise NotImplementedError
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        right = self.lift(other)
+        return NotImplemented if right is None else self._plus(right)
+
+    def __sub__(self, other: Any) -> Any:
+        right = self.lift(other)
+        return NotImplemented if right is None else self._plus(-right)
+
+    def __rsub__(self, other: Any) -> Any:
+        left = self.lift(other)
+        return NotImplemented if left is None else left._plus(-self)
+
+    def __mul__(self, other: Any) -> Any:
+        right = self.lift(other)
+        return NotImplemented if right is None else self._times(right)
+
+    def __truediv__(self, other: Any) -> Any:
+        right = self.lift(other)
+        return NotImplemented if right is None else self._over(right)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        left = self.lift(other)
+        return NotImplemented if left is None else left._over(self)
+
+    def __pow__(self, exponent: int) -> Any:
+        base, result = self if exponent >= 0 else 1 / self, self.lift(1)
+        for _ in range(abs(exponent)):
+            result = result * base
+        return result
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
 def _swapped(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda left, right: operation(right, left)

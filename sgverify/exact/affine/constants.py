@@ -8,6 +8,7 @@ from flint import arb, fmpq
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.ball import enclosed
+from sgverify.exact.series.polynomials import evaluate
 from sgverify.exact.series.polynomials import rational as fraction_of
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import EXACT, Series
@@ -55,13 +56,7 @@ def rational(value: Any) -> fmpq | arb:
 
 
 def _evaluate(ring: Ring, value: Any) -> arb:
-    total = arb(0)
-    for exponents, factor in value.to_dict().items():
-        term = arb(rational(fraction_of(factor)))
-        for position, e in enumerate(exponents):
-            if e:
-                term = term * _of_slot(ring, position) ** e
-        total += term
+    total: arb = evaluate(value.to_dict(), lambda position: _of_slot(ring, position), arb)
     if not total.is_finite():
         raise NotExpandableError("a coefficient that has no value")
     return total

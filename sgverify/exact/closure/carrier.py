@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import arb
 
 from sgverify.errors import OutOfReachError
 from sgverify.exact.ball import enclosed
 from sgverify.exact.entrywise import Vector, coordinates_of, state_of
+from sgverify.exact.series.polynomials import (
+    Polynomial,
+    coefficient,
+    evaluate,
+    polynomials_in,
+    rational,
+    remainder,
+)
 from sgverify.schemes import Surd, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import LiftedArithmetic
 from sgverify.schemes.literals import literal
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.surd import sqrt_of_rational
@@ -31,17 +40,17 @@ class Ring:
         self.first_draw = self.first_state + len(coordinates)
         names = ["h", *(f"c{k}" for k in range(SLOTS)), *(f"x{k}" for k in range(len(coordinates)))]
         self.coordinates = list(coordinates)
-        self.context = fmpq_mpoly_ctx.get([*names, *(f"z{k}" for k in range(draws))], Ordering.degrevlex)
+        self.context = polynomials_in([*names, *(f"z{k}" for k in range(draws))])
         self.generators = self.context.gens()
         self._slots: dict[str, int] = {}
-        self._squares: dict[int, fmpq_mpoly] = {}
+        self._squares: dict[int, Polynomial] = {}
         self._values: list[Callable[[list[arb]], arb]] = []
 
-    def constant(self, value: Any) -> fmpq_mpoly:
+    def constant(self, value: Any) -> Polynomial:
         """An exact number as a polynomial."""
         found = literal(value) if isinstance(value, int | float) else value
         if isinstance(found, Fraction):
-            return self.context.constant(fmpq(found.numerator, found.denominator))
+            return self.context.constant(coefficient(found))
         if isinstance(found, Rounded):
             return self._slot(f"{found!r}", lambda given: enclosed(found))
         if not isinstance(found, Surd):
@@ -49,33 +58,33 @@ class Ring:
         total = self.context.constant(0)
         for radical, factor in found.terms.items():
             root = self.context.constant(1) if radical == 1 else self._root(self.context.constant(radical))
-            total = total + root * self.context.constant(fmpq(factor.numerator, factor.denominator))
+            total = total + root * self.context.constant(coefficient(factor))
         return total
 
-    def is_constant(self, value: fmpq_mpoly) -> bool:
+    def is_constant(self, value: Polynomial) -> bool:
         """Whether neither state nor draws occur."""
         return not any(value.degrees()[self.first_state :])
 
-    def sqrt(self, value: fmpq_mpoly) -> fmpq_mpoly:
+    def sqrt(self, value: Polynomial) -> Polynomial:
         """The root of a constant."""
         self._need_constant(value, "square root")
         terms = value.to_dict()
         if len(terms) == 1:
             ((exponents, factor),) = terms.items()
             if factor > 0 and not any(exponents[1:]):
-                root = self.constant(sqrt_of_rational(Fraction(int(factor.p), int(factor.q))))
+                root = self.constant(sqrt_of_rational(rational(factor)))
                 power = self.generators[0] ** (exponents[0] // 2)
                 return root * power * (self._root(self.generators[0]) if exponents[0] % 2 else 1)
         return self._root(value) if terms else value
 
-    def exp(self, value: fmpq_mpoly) -> fmpq_mpoly:
+    def exp(self, value: Polynomial) -> Polynomial:
         """e to the power of a constant."""
         self._need_constant(value, "exponential")
         if not value:
             return self.context.constant(1)
         return self._slot(f"exp({value})", lambda given: self.value(value, given).exp())
 
-    def inverse(self, value: fmpq_mpoly) -> fmpq_mpoly:
+    def inverse(self, value: Polynomial) -> Polynomial:
         """1/value for a constant."""
         self._need_constant(value, "quotient")
         if not value:
@@ -84,17 +93,10 @@ class Ring:
             return self.context.constant(1 / value.leading_coefficient())
         return self._slot(f"1/({value})", lambda given: 1 / self.value(value, given))
 
-    def reduce(self, value: fmpq_mpoly) -> fmpq_mpoly:
+    def reduce(self, value: Polynomial) -> Polynomial:
         """The value with squares of roots carried out."""
         for place, square in self._squares.items():
-            while value.degrees()[place] > 1:
-                parts: dict[int, dict[tuple[int, ...], Any]] = {}
-                for exponents, factor in value.to_dict().items():
-                    twice, once = divmod(exponents[place], 2)
-                    parts.setdefault(twice, {})[(*exponents[:place], once, *exponents[place + 1 :])] = factor
-                value = self.context.constant(0)
-                for twice, part in parts.items():
-                    value = value + self.context.from_dict(part) * square**twice
+            value = remainder(value, place, [square, self.context.constant(0)])
         return value
 
     def numbers(self, step: arb) -> list[arb]:
@@ -104,23 +106,17 @@ class Ring:
             given.append(value(given))
         return given
 
-    def value(self, constant: fmpq_mpoly, given: list[arb]) -> arb:
+    def value(self, constant: Polynomial, given: list[arb]) -> arb:
         """A polynomial in h and the constants at their values."""
-        total = arb(0)
-        for exponents, factor in constant.to_dict().items():
-            term = arb(factor)
-            for power, base in zip(exponents, given, strict=False):
-                if power:
-                    term = term * base ** int(power)
-            total = total + term
-        return total
+        found: arb = evaluate(constant.to_dict(), given.__getitem__, arb)
+        return found
 
-    def _root(self, square: fmpq_mpoly) -> fmpq_mpoly:
+    def _root(self, square: Polynomial) -> Polynomial:
         found = self._slot(f"sqrt({square})", lambda given: self.value(square, given).sqrt())
         self._squares[1 + self._slots[f"sqrt({square})"]] = square
         return found
 
-    def _slot(self, key: str, value: Callable[[list[arb]], arb]) -> fmpq_mpoly:
+    def _slot(self, key: str, value: Callable[[list[arb]], arb]) -> Polynomial:
         if key not in self._slots:
             if len(self._slots) == SLOTS:
                 raise OutOfReachError(f"one step has more than {SLOTS} different constants")
@@ -128,7 +124,7 @@ class Ring:
             self._values.append(value)
         return self.generators[1 + self._slots[key]]
 
-    def _need_constant(self, value: fmpq_mpoly, what: str) -> None:
+    def _need_constant(self, value: Polynomial, what: str) -> None:
         if not self.is_constant(value):
             names = [
                 self.coordinates[k]
@@ -140,51 +136,32 @@ class Ring:
             )
 
 
-class Number:
+class Number(LiftedArithmetic):
     """One entry: a polynomial of the ring."""
 
     __slots__ = ("ring", "value")
 
-    def __init__(self, ring: Ring, value: fmpq_mpoly) -> None:
+    def __init__(self, ring: Ring, value: Polynomial) -> None:
         self.ring = ring
         self.value = value
 
-    def _meet(self, other: Any) -> fmpq_mpoly:
-        return other.value if isinstance(other, Number) else self.ring.constant(other)
+    def lift(self, value: Any) -> Number | None:
+        """A number as an entry."""
+        if isinstance(value, Number):
+            return value
+        return None if isinstance(value, Vector) else Number(self.ring, self.ring.constant(value))
 
-    def __add__(self, other: Any) -> Any:
-        return (
-            NotImplemented if isinstance(other, Vector) else Number(self.ring, self.value + self._meet(other))
-        )
+    def _plus(self, right: Number) -> Number:
+        return Number(self.ring, self.value + right.value)
 
-    __radd__ = __add__
+    def _times(self, right: Number) -> Number:
+        return Number(self.ring, self.ring.reduce(self.value * right.value))
+
+    def _over(self, right: Number) -> Number:
+        return Number(self.ring, self.value * self.ring.inverse(right.value))
 
     def __neg__(self) -> Number:
         return Number(self.ring, -self.value)
-
-    def __pos__(self) -> Number:
-        return self
-
-    def __sub__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, Vector) else self + -Number(self.ring, self._meet(other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
-        if isinstance(other, Vector):
-            return NotImplemented
-        return Number(self.ring, self.ring.reduce(self.value * self._meet(other)))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, Vector):
-            return NotImplemented
-        return Number(self.ring, self.value * self.ring.inverse(self._meet(other)))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return Number(self.ring, self._meet(other) * self.ring.inverse(self.value))
 
     def __pow__(self, exponent: int) -> Number:
         if not isinstance(exponent, int):
@@ -211,7 +188,7 @@ def symbols_of(ring: Ring, shapes: Mapping[str, str], dim: int) -> tuple[Any, ..
 
 def polynomials_of(
     values: Iterable[Any], ring: Ring, shapes: Mapping[str, str], dim: int
-) -> list[fmpq_mpoly]:
+) -> list[Polynomial]:
     """The coordinates of a state as polynomials of the ring."""
     flat = coordinates_of(values, shapes, dim)
     return [entry.value if isinstance(entry, Number) else ring.constant(entry) for entry in flat]

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, arb_mat, fmpq, fmpq_mpoly
+from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.exact.closure.carrier import Number, Ring, coordinate_names, in_ring, polynomials_of, symbols_of
 from sgverify.exact.entrywise import Vector
+from sgverify.exact.series.polynomials import Polynomial, coefficient, evaluate
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.noise import NoiseLaw
@@ -40,7 +41,7 @@ class ClosedMoments:
 
     ring: Ring
     monomials: tuple[Monomial, ...]
-    images: tuple[dict[Monomial, fmpq_mpoly], ...]
+    images: tuple[dict[Monomial, Polynomial], ...]
     observable: dict[Monomial, Fraction]
 
     def matrix(self, step: arb) -> arb_mat:
@@ -71,7 +72,7 @@ def close_moments(
     given = _terms_of(observable, len(coordinates))
     degree = max(sum(value.degrees()[ring.first_state : ring.first_draw], 0) for value in after)
     one = (0,) * len(coordinates)
-    images: dict[Monomial, dict[Monomial, fmpq_mpoly]] = {one: {one: ring.context.constant(1)}}
+    images: dict[Monomial, dict[Monomial, Polynomial]] = {one: {one: ring.context.constant(1)}}
     pending = [m for m in given if any(m)]
     grown = [max(pending, key=sum)] if pending else []
     while pending:
@@ -112,8 +113,8 @@ def _growth(observable: str, grown: list[Monomial], names: list[str]) -> str:
 
 
 def _image(
-    ring: Ring, laws: list[NoiseLaw], after: list[fmpq_mpoly], monomial: Monomial
-) -> dict[Monomial, fmpq_mpoly]:
+    ring: Ring, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial
+) -> dict[Monomial, Polynomial]:
     """E[monomial(X_1) | X_0], by monomial of X_0."""
     value = ring.context.constant(1)
     for power, entry in zip(monomial, after, strict=True):
@@ -129,7 +130,7 @@ def _image(
         weight = fmpq(1)
         for law, power in zip(laws, exponents[ring.first_draw :], strict=True):
             moment = law.moment(int(power))
-            weight = weight * fmpq(moment.numerator, moment.denominator)
+            weight = weight * coefficient(moment)
         if weight:
             state = tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])
             key = (*exponents[: ring.first_state], *blank)
@@ -141,7 +142,7 @@ def _image(
 
 def _read_step(
     scheme: Scheme, target: Target, coordinates: list[str], parameters: dict[str, Fraction]
-) -> tuple[Ring, list[NoiseLaw], list[fmpq_mpoly]]:
+) -> tuple[Ring, list[NoiseLaw], list[Polynomial]]:
     if scheme.dynamics.riemannian:
         raise OutOfReachError("the moments of a step with a metric are not followed")
     dim = target.dim
@@ -192,7 +193,7 @@ def _slopes(target: Target) -> list[Form]:
         for i in range(dim):
             line = {tuple(int(k == j) for k in range(dim)): target.precision[i][j] for j in range(dim)}
             line[(0,) * dim] = zero[i]
-            lines.append({m: fmpq(c.numerator, c.denominator) for m, c in line.items() if c})
+            lines.append({m: coefficient(c) for m, c in line.items() if c})
         return lines
     if target.data is not None:
         raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial")
@@ -210,14 +211,8 @@ def derivative(form: Form, i: int) -> Form:
 
 def _evaluated(slope: Form, place: list[Number]) -> Number:
     ring = place[0].ring
-    total = Number(ring, ring.context.constant(0))
-    for exponents, factor in slope.items():
-        term = Number(ring, ring.context.constant(factor))
-        for power, entry in zip(exponents, place, strict=True):
-            if power:
-                term = term * entry**power
-        total = total + term
-    return total
+    found: Number = evaluate(slope, place.__getitem__, lambda c: Number(ring, ring.context.constant(c)))
+    return found
 
 
 def _terms_of(observable: Observable, size: int) -> dict[Monomial, Fraction]:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, evaluate, rational
 from sgverify.exact.series.roots import Interval, SimpleRoot
 from sgverify.schemes.real_root import Root
 
@@ -36,16 +36,8 @@ def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
 
     Raises `NotRealError` where a root is not real there.
     """
-    total = _interval(Fraction(0))
-    degrees = value.degrees()
-    known = {k: _generator(k, ring, point) for k, degree in enumerate(degrees) if degree > 0}
-    for exponents, factor in value.to_dict().items():
-        term = _interval(rational(factor))
-        for position, number in known.items():
-            if exponents[position]:
-                term = term * number ** int(exponents[position])
-        total = total + term
-    return total
+    known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
+    return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(rational(c)))
 
 
 def number_at(value: Polynomial, ring: Ring) -> Any:

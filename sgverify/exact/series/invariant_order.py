@@ -20,7 +20,7 @@ from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zer
 from sgverify.exact.series.conditions import WHERE
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import Operator, add_to, generator_of, operator_text, ring_of
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.polynomials import Polynomial, evaluate, rational
 from sgverify.exact.series.ring import Ring, TooShallowError
 from sgverify.exact.series.settled import SettledStep
 from sgverify.exact.series.symbols import derivative_along, operator_of
@@ -230,13 +230,10 @@ def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:
     roots = {"T": 0.75**0.5, "D": 1.25**0.5}
     for name in ring.parameters:
         second[ring.position("root", name)] = roots.get(name, 1.1)
-    total = 0.0
-    for exponents, factor in value.to_dict().items():
-        term = float(Fraction(str(factor)))
-        for position, n in enumerate(exponents):
-            if n:
-                if ring.label(position)[0].startswith("slot"):
-                    raise NotExpandableError("a root of its own in the drift")
-                term *= second.get(position, 0.0) ** int(n)
-        total += term
-    return total
+
+    def number(position: int) -> float:
+        if ring.label(position)[0].startswith("slot"):
+            raise NotExpandableError("a root of its own in the drift")
+        return second.get(position, 0.0)
+
+    return float(evaluate(value.to_dict(), number, lambda c: float(rational(c))))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
@@ -40,6 +41,52 @@ def coefficients_in(value: Polynomial, position: int) -> list[Polynomial]:
         value = value.derivative(position) * fmpq(1, n)
         parts.append(value.subs(nothing))
     return parts
+
+
+def parts_in(value: Polynomial, positions: Sequence[int]) -> dict[tuple[int, ...], Polynomial]:
+    """{a: c_a} with value = sum_a c_a x^a, x the generators at `positions`, none of which is in a c_a."""
+    parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    for exponents, factor in value.to_dict().items():
+        rest = list(exponents)
+        for k in positions:
+            rest[k] = 0
+        parts.setdefault(tuple(int(exponents[k]) for k in positions), {})[tuple(rest)] = factor
+    context = value.context()
+    return {index: context.from_dict(terms) for index, terms in parts.items()}
+
+
+def remainder(value: Polynomial, position: int, relation: Sequence[Polynomial]) -> Polynomial:
+    """`value` modulo g^n = sum_i c_i g^i, g the generator at `position` and `relation` [c_0, ..., c_(n-1)]."""
+    size = len(relation)
+    if int(value.degrees()[position]) < size:
+        return value
+    parts = coefficients_in(value, position)
+    for n in range(len(parts) - 1, size - 1, -1):
+        for i, below in enumerate(relation):
+            if below:
+                parts[n - size + i] = parts[n - size + i] + parts[n] * below
+    generator = value.context().gen(position)
+    total: Polynomial = value.context().constant(0)
+    for n, part in enumerate(parts[:size]):
+        total = total + part * generator**n
+    return total
+
+
+def evaluate(
+    terms: Mapping[tuple[int, ...], Any], number: Callable[[int], Any], scalar: Callable[[Any], Any]
+) -> Any:
+    """sum_m scalar(c_m) prod_k number(k)^m_k over the terms {m: c_m} of a polynomial, in their order."""
+    known: dict[int, Any] = {}
+    total = scalar(fmpq(0))
+    for exponents, factor in terms.items():
+        term = scalar(factor)
+        for k, exponent in enumerate(exponents):
+            if exponent:
+                if k not in known:
+                    known[k] = number(k)
+                term = term * known[k] ** int(exponent)
+        total = total + term
+    return total
 
 
 def factors(value: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:

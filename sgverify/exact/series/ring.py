@@ -20,6 +20,7 @@ from sgverify.exact.series.polynomials import (
     coefficients_in,
     polynomials_in,
     rational,
+    remainder,
 )
 from sgverify.exact.series.printing import print_polynomial, symbol_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
@@ -361,16 +362,7 @@ class Ring:
         """`value` with the powers of all opaque roots carried out, and nothing else."""
         for k, relation in reversed(self._relations.items()):
             # The square of a root may hold roots that were met before it, never one that came later.
-            size = len(relation)
-            if int(value.degrees()[k]) >= size:
-                parts = coefficients_in(value, k)
-                for n in range(len(parts) - 1, size - 1, -1):
-                    for i, below in enumerate(relation):
-                        if below:
-                            parts[n - size + i] = parts[n - size + i] + parts[n] * below
-                value = self.zero
-                for n, part in enumerate(parts[:size]):
-                    value = value + part * self._generators[k] ** n
+            value = remainder(value, k, relation)
         return value
 
     def text(self, value: Polynomial, most: int = 24) -> str:

@@ -16,6 +16,7 @@ from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.exact.series.ring import SLOTS, Ring
 from sgverify.schemes import dot, exp, expm1, sqrt
+from sgverify.schemes.arithmetic import LiftedArithmetic
 from sgverify.schemes.literals import literal
 from sgverify.schemes.surd import Irrational
 
@@ -28,7 +29,7 @@ SAME = 1e-4
 """Zeros of a float polynomial that are one double zero are found to half of the digits, 1e-8; here are some to spare."""
 
 
-class Series:
+class Series(LiftedArithmetic):
     """sum_k c_k s^k + O(s^n): `terms` maps k to c_k != 0, `order` is n. A quotient may begin at a negative k.
 
     Every series carries its own n, because a square root of s^(2m)(...) + O(s^n) is only known to
@@ -92,35 +93,16 @@ class Series:
             return Series(self.ring, {0: self.ring.constant(value)}, EXACT)
         return None
 
-    def __add__(self, other: Any) -> Any:
-        right = self.lift(other)
-        if right is None:
-            return NotImplemented
+    def _plus(self, right: Series) -> Series:
         terms = dict(self.terms)
         for k, c in right.terms.items():
             terms[k] = terms[k] + c if k in terms else c
         return Series(self.ring, terms, min(self.order, right.order))
 
-    __radd__ = __add__
-
     def __neg__(self) -> Series:
         return Series(self.ring, {k: -c for k, c in self.terms.items()}, self.order)
 
-    def __pos__(self) -> Series:
-        return self
-
-    def __sub__(self, other: Any) -> Any:
-        right = self.lift(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: Any) -> Any:
-        left = self.lift(other)
-        return NotImplemented if left is None else left + (-self)
-
-    def __mul__(self, other: Any) -> Any:
-        right = self.lift(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: Series) -> Series:
         cap = self.ring.cap
         both = self.order >= EXACT and right.order >= EXACT
         order = EXACT if both else min(self.order + right.valuation, right.order + self.valuation, EXACT)
@@ -134,25 +116,14 @@ class Series:
                     terms[k + m] = terms[k + m] + product if k + m in terms else product
         return Series(self.ring, terms, order)
 
-    __rmul__ = __mul__
-
-    def __pow__(self, exponent: int) -> Series:
-        base = self if exponent >= 0 else 1 / self
-        result = Series(self.ring, {0: self.ring.one}, EXACT)
-        for _ in range(abs(exponent)):
-            result = result * base
-        return result
-
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Scalars) and not isinstance(other, bool) and other != 0:
             # The reciprocal of a root is a number again, which division in the ring would not find.
             return self * (1 / literal(other))
-        right = self.lift(other)
-        return NotImplemented if right is None else _divide(self, right)
+        return super().__truediv__(other)
 
-    def __rtruediv__(self, other: Any) -> Any:
-        left = self.lift(other)
-        return NotImplemented if left is None else _divide(left, self)
+    def _over(self, right: Series) -> Series:
+        return _divide(self, right)
 
     def summed(self) -> Series:
         """The series, known to its ring as a sum over coordinates."""

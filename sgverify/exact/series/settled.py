@@ -27,7 +27,7 @@ from sgverify.exact.entrywise import Vector
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.operators import generator_of, ring_of
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, parts_in, rational
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.exact.series.symbols import compose_symbols, exponential_symbols, symbol_of
@@ -177,12 +177,7 @@ class SettledStep:
         places = [
             position for position, draw in self.ring.draws.items() if draw < len(self._next) // self.ring.dim
         ]
-        parts: dict[Index, dict[tuple[int, ...], Any]] = {}
-        for exponents, factor in value.to_dict().items():
-            index = tuple(int(exponents[p]) for p in places)
-            rest = tuple(0 if k in places else e for k, e in enumerate(exponents))
-            parts.setdefault(index, {})[rest] = factor
-        return {index: self.ring.context.from_dict(terms) for index, terms in parts.items()}
+        return parts_in(value, places)
 
     def _computed_symbol(self, k: int) -> Polynomial:
         """The symbol of E at s^k."""

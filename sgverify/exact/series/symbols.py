@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial
+from sgverify.exact.series.polynomials import Polynomial, parts_in
 from sgverify.exact.series.ring import Index, Ring
 from sgverify.exact.series.smoothness import is_smooth
 
@@ -32,14 +31,7 @@ def symbol_of(operator: Mapping[Index, Polynomial], ring: Ring) -> Polynomial:
 
 def operator_of(symbol: Polynomial, ring: Ring) -> Operator:
     """{a: c_a}, zero coefficients left out."""
-    places = _dual_positions(ring)
-    first, last = places.start, places.stop
-    parts: dict[Index, dict[tuple[int, ...], Any]] = {}
-    blank = (0,) * len(places)
-    for exponents, factor in symbol.to_dict().items():
-        index = tuple(int(e) for e in exponents[first:last])
-        parts.setdefault(index, {})[(*exponents[:first], *blank, *exponents[last:])] = factor
-    return {index: ring.context.from_dict(terms) for index, terms in parts.items()}
+    return parts_in(symbol, _dual_positions(ring))
 
 
 def compose_symbols(left: Polynomial, right: Polynomial, ring: Ring) -> Polynomial:

@@ -11,18 +11,19 @@ the state is taken only where its argument shows that it is positive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from flint import Ordering, arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import arb, fmpq
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.ball import enclosed
+from sgverify.exact.series.polynomials import Polynomial, coefficient, evaluate, polynomials_in
 from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.schemes import Surd, exp, expm1, sqrt
-from sgverify.schemes.arithmetic import Arithmetic
+from sgverify.schemes.arithmetic import LiftedArithmetic
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import log
 from sgverify.schemes.rounded import Rounded
@@ -72,7 +73,7 @@ class Field:
             *(("slot", k) for k in range(SLOTS)),
         ]
         self._at: dict[tuple[Any, ...], int] = {key: k for k, key in enumerate(self.keys)}
-        self.context = fmpq_mpoly_ctx.get([f"g{k}" for k in range(len(self.keys))], Ordering.degrevlex)
+        self.context = polynomials_in([f"g{k}" for k in range(len(self.keys))])
         self._generators = self.context.gens()
         self.slots: list[tuple[str, Element]] = []
         self.intervals: dict[float, Rounded] = {}
@@ -82,7 +83,7 @@ class Field:
 
     def symbol(self, *key: Any) -> Element:
         """The element of a key: ('theta', 0), ('U', (1, 0)), ('B', 0, 1, (0, 0)), ('parameter', 'D')."""
-        return Element(self, self._generators[self._at[key]], self.context.constant(1))
+        return Element(self, self._generators[self._at[key]])
 
     def constant(self, value: Any) -> Element:
         """An exact number."""
@@ -100,8 +101,7 @@ class Field:
             self.intervals[float(number)] = number
             return self.slot(INTERVAL, self.constant(number.middle))
         assert isinstance(number, Fraction)  # what definitions can write has square roots at most
-        top = self.context.constant(fmpq(number.numerator, number.denominator))
-        return Element(self, top, self.context.constant(1))
+        return Element(self, self.context.constant(coefficient(number)))
 
     def parameter(self, name: str) -> Element:
         """A parameter, or the number that it was fixed to."""
@@ -124,7 +124,7 @@ class Field:
         self.slots.append((function, argument))
         return self.symbol("slot", len(self.slots) - 1)
 
-    def _is_positive(self, polynomial: fmpq_mpoly) -> bool:
+    def _is_positive(self, polynomial: Polynomial) -> bool:
         """Whether the terms show that a polynomial is positive, or that it is a number or parameters alone."""
 
         def kind(place: int) -> str:
@@ -154,14 +154,12 @@ class Field:
     def derivative(self, value: Element, coordinate: int) -> Element:
         """The total derivative by the state's coordinate of this number."""
         top, below = self._derivative(value.top, coordinate), self._derivative(value.below, coordinate)
-        left = top / Element(self, value.below, self.context.constant(1))
-        return (
-            left - value * below / Element(self, value.below, self.context.constant(1)) if below.top else left
-        )
+        left = top / Element(self, value.below)
+        return left - value * below / Element(self, value.below) if below.top else left
 
-    def _derivative(self, polynomial: fmpq_mpoly, coordinate: int) -> Element:
+    def _derivative(self, polynomial: Polynomial, coordinate: int) -> Element:
         name, number = self.coordinates[coordinate]
-        total = Element(self, polynomial.derivative(coordinate), self.context.constant(1))
+        total = Element(self, polynomial.derivative(coordinate))
         used = polynomial.degrees()
         if name == "theta":
             for key, (function, a) in self._places.items():
@@ -171,7 +169,7 @@ class Field:
                 if raised not in self._at:
                     raise NotExpandableError(f"derivatives of order {DEPTH + 1}")
                 factor = polynomial.derivative(self._at[key]) * self._generators[self._at[raised]]
-                total = total + Element(self, factor, self.context.constant(1))
+                total = total + Element(self, factor)
         for k, (kind, argument) in enumerate(self.slots):
             place = self._at["slot", k]
             if not used[place]:
@@ -180,7 +178,7 @@ class Field:
             if inner.top:
                 symbol = self.symbol("slot", k)
                 outer = {"exp": symbol, "sqrt": symbol / (2 * argument), "log": 1 / argument}[kind]
-                partial = Element(self, polynomial.derivative(place), self.context.constant(1))
+                partial = Element(self, polynomial.derivative(place))
                 total = total + partial * outer * inner
         return total
 
@@ -195,18 +193,18 @@ class Field:
             for exponents, factor in value.top.to_dict().items():
                 twice, once = divmod(exponents[place], 2)
                 rest = (*exponents[:place], once, *exponents[place + 1 :])
-                term = Element(self, self.context.from_dict({rest: factor}), self.context.constant(1))
+                term = Element(self, self.context.from_dict({rest: factor}))
                 total = total + term * argument**twice
-            value = total / Element(self, value.below, self.context.constant(1))
+            value = total / Element(self, value.below)
         return self._without_rounding(value) if self.intervals else value
 
-    def numbers(self) -> dict[int, arb]:
-        """Balls around the slots that stand for numbers, by their places."""
-        found: dict[int, arb] = {}
+    def numbers(self, known: Mapping[int, Any] | None = None) -> dict[int, Any]:
+        """Balls around the slots that stand for numbers, where `known` symbols do, and these, by their places."""
+        found = dict(known or {})
         for k, (function, argument) in enumerate(self.slots):
-            top, below = (_number(part, found) for part in (argument.top, argument.below))
+            top, below = (value_at(part, found) for part in (argument.top, argument.below))
             if top is not None and below is not None:
-                inner = top / below
+                inner = arb(top) / arb(below)
                 found[self._at["slot", k]] = (
                     enclosed(self.intervals[float(inner.mid())])
                     if function == INTERVAL
@@ -225,7 +223,7 @@ class Field:
         for terms in groups.values():
             own = {tuple(e if k in numbers else 0 for k, e in enumerate(m)): c for m, c in terms.items()}
             rounded = any(m[k] for m in own for k in floats)
-            total = _number(self.context.from_dict(own), numbers)
+            total = value_at(self.context.from_dict(own), numbers)
             if not rounded or total is None or not total.contains(0):
                 kept.update(terms)
         return Element(self, self.context.from_dict(kept), value.below)
@@ -247,17 +245,18 @@ class Field:
         name, i = key
         return (name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"), 1
 
-    def text(self, polynomial: fmpq_mpoly, most: int = 24) -> str:
+    def text(self, polynomial: Polynomial, most: int = 24) -> str:
         """A polynomial as text."""
         return print_polynomial({m: str(c) for m, c in polynomial.to_dict().items()}, self.label, most)
 
 
-class Element(Arithmetic):
-    """An element top/below of the field, cancelled."""
+class Element(LiftedArithmetic):
+    """An element top/below of the field, cancelled; a polynomial without `below`."""
 
     __slots__ = ("below", "field", "top")
 
-    def __init__(self, field: Field, top: fmpq_mpoly, below: fmpq_mpoly) -> None:
+    def __init__(self, field: Field, top: Polynomial, below: Polynomial | None = None) -> None:
+        below = field.context.constant(1) if below is None else below
         if not below.is_constant():
             common = top.gcd(below)
             if not common.is_one():
@@ -274,21 +273,21 @@ class Element(Arithmetic):
             return self.field.constant(value)
         return None
 
-    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        right = self.lift(other)
-        if right is None:
-            return NotImplemented
-        return operation(_Quotient(self), _Quotient(right)).element
+    def _plus(self, right: Element) -> Element:
+        if self.below == right.below:
+            return Element(self.field, self.top + right.top, self.below)
+        return Element(self.field, self.top * right.below + right.top * self.below, self.below * right.below)
+
+    def _times(self, right: Element) -> Element:
+        return Element(self.field, self.top * right.top, self.below * right.below)
+
+    def _over(self, right: Element) -> Element:
+        if not right.top:
+            raise NotExpandableError("a division by zero")
+        return Element(self.field, self.top * right.below, self.below * right.top)
 
     def __neg__(self) -> Element:
         return Element(self.field, -self.top, self.below)
-
-    def __pow__(self, exponent: int) -> Element:
-        base = self if exponent >= 0 else 1 / self
-        result = self.field.constant(1)
-        for _ in range(abs(exponent)):
-            result = result * base
-        return result
 
     def __bool__(self) -> bool:
         return bool(self.top)
@@ -306,46 +305,12 @@ class Element(Arithmetic):
         )
 
 
-def _number(polynomial: fmpq_mpoly, numbers: Mapping[int, arb]) -> arb | None:
-    """A polynomial in symbols that stand for numbers; None where another symbol is in it."""
-    total = arb(0)
-    for powers, factor in polynomial.to_dict().items():
-        term = arb(factor)
-        for place, power in enumerate(powers):
-            if power and place not in numbers:
-                return None
-            if power:
-                term = term * numbers[place] ** int(power)
-        total = total + term
-    return total
-
-
-class _Quotient:
-    """The four operations on a pair, apart from the lifting of numbers."""
-
-    __slots__ = ("element",)
-
-    def __init__(self, element: Element) -> None:
-        self.element = element
-
-    def __add__(self, other: _Quotient) -> _Quotient:
-        a, b = self.element, other.element
-        if a.below == b.below:
-            return _Quotient(Element(a.field, a.top + b.top, a.below))
-        return _Quotient(Element(a.field, a.top * b.below + b.top * a.below, a.below * b.below))
-
-    def __sub__(self, other: _Quotient) -> _Quotient:
-        return self + _Quotient(-other.element)
-
-    def __mul__(self, other: _Quotient) -> _Quotient:
-        a, b = self.element, other.element
-        return _Quotient(Element(a.field, a.top * b.top, a.below * b.below))
-
-    def __truediv__(self, other: _Quotient) -> _Quotient:
-        a, b = self.element, other.element
-        if not b.top:
-            raise NotExpandableError("a division by zero")
-        return _Quotient(Element(a.field, a.top * b.below, a.below * b.top))
+def value_at(polynomial: Polynomial, numbers: Mapping[int, Any]) -> Any:
+    """A polynomial where its symbols, by their places, are these numbers; None where one is missing."""
+    try:
+        return evaluate(polynomial.to_dict(), numbers.__getitem__, fmpq)
+    except KeyError:
+        return None
 
 
 @exp.register

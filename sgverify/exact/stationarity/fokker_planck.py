@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb, fmpq, fmpq_mpoly
+from flint import arb
 
 from sgverify.errors import DefinitionError
+from sgverify.exact.series.polynomials import Polynomial, coefficient, rational
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
-from sgverify.exact.stationarity.field import Element, Field
+from sgverify.exact.stationarity.field import Element, Field, value_at
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.density import make_density
 
@@ -161,7 +162,7 @@ def integrable(log_density: Element, field: Field) -> bool | None:
     size = len(others)
     form = [[Fraction(0)] * size for _ in range(size)]
     for exponents, factor in log_density.top.to_dict().items():
-        number = Fraction(int(factor.p), int(factor.q)) / scale
+        number = rational(factor) / scale
         used = {place: power for place, power in enumerate(exponents) if power and place not in parameters}
         if used == {potential: 1}:
             slope += number
@@ -207,13 +208,13 @@ def find_witness(value: Element) -> dict[str, str]:
     return {}
 
 
-def _at_one(polynomial: fmpq_mpoly, parameters: set[int]) -> Fraction | None:
+def _at_one(polynomial: Polynomial, parameters: set[int]) -> Fraction | None:
     """A polynomial in the parameters alone at 1; None where it is none, or vanishes there."""
     total = Fraction(0)
     for exponents, factor in polynomial.to_dict().items():
         if any(power and place not in parameters for place, power in enumerate(exponents)):
             return None
-        total += Fraction(int(factor.p), int(factor.q))
+        total += rational(factor)
     return total or None
 
 
@@ -258,18 +259,9 @@ def _occurring(value: Element) -> list[int]:
 def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
     """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or not told from 0."""
     field = value.field
-    numbers: dict[int, Any] = {place: fmpq(x.numerator, x.denominator) for place, x in chosen.items()}
     try:
-        numbers.update(field.numbers())
-        for k, (function, argument) in enumerate(field.slots):
-            if field.keys.index(("slot", k)) in numbers:
-                continue
-            top, below = (_evaluate(part, numbers) for part in (argument.top, argument.below))
-            if top is None or below is None:
-                continue
-            inner = arb(top) / arb(below)
-            numbers[field.keys.index(("slot", k))] = getattr(inner, function)()
-        top, below = (_evaluate(part, numbers) for part in (value.top, value.below))
+        numbers = field.numbers({place: coefficient(x) for place, x in chosen.items()})
+        top, below = (value_at(part, numbers) for part in (value.top, value.below))
         if top is None or below is None or below == 0 or top == 0:
             return None
         found = top / below
@@ -278,17 +270,3 @@ def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
     if isinstance(found, arb):
         return found if found.is_finite() and not found.contains(0) else None
     return found
-
-
-def _evaluate(polynomial: fmpq_mpoly, numbers: dict[int, Any]) -> Any:
-    """The polynomial at these numbers; None where one is missing."""
-    total: Any = fmpq(0)
-    for exponents, factor in polynomial.to_dict().items():
-        term: Any = factor
-        for place, power in enumerate(exponents):
-            if power:
-                if place not in numbers:
-                    return None
-                term = term * numbers[place] ** power
-        total = total + term
-    return total

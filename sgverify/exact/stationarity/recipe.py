@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from flint import fmpq_mpoly
-
+from sgverify.exact.series.polynomials import parts_in
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
 from sgverify.exact.stationarity.field import Element, Field
 from sgverify.exact.stationarity.fokker_planck import density_of, field_of, velocity
@@ -91,17 +90,10 @@ def _matched(terms: Sequence[tuple[int, Element]], field: Field) -> list[Row]:
     for _, value in terms:
         below = below * value.below / below.gcd(value.below)
     rows: dict[tuple[int, ...], Row] = {}
-    parameters = [k for k, key in enumerate(field.keys) if key[0] == "parameter"]
+    others = [k for k, key in enumerate(field.keys) if key[0] != "parameter"]
     for number, value in terms:
-        whole = value.top * (below / value.below)
-        parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
-        for exponents, factor in whole.to_dict().items():
-            outside = tuple(0 if k in parameters else e for k, e in enumerate(exponents))
-            inside = tuple(e if k in parameters else 0 for k, e in enumerate(exponents))
-            parts.setdefault(outside, {})[inside] = factor
-        for outside, inner in parts.items():
-            coefficient: fmpq_mpoly = field.context.from_dict(inner)
-            rows.setdefault(outside, {})[number] = Element(field, coefficient, field.context.constant(1))
+        for monomial, part in parts_in(value.top * (below / value.below), others).items():
+            rows.setdefault(monomial, {})[number] = Element(field, part)
     return list(rows.values())
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, evaluate, rational
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.transition import transition_of
@@ -178,14 +178,9 @@ def _factor(polynomial: Polynomial, position: int, ring: Ring) -> Polynomial:
 
 
 def _number(polynomial: Polynomial, ring: Ring, known: Mapping[str, float]) -> float:
-    total = 0.0
-    for exponents, factor in polynomial.to_dict().items():
-        term = float(rational(factor))
-        for position, exponent in enumerate(exponents):
-            if exponent:
-                term *= _constant(position, ring, known) ** int(exponent)
-        total += term
-    return total
+    return float(
+        evaluate(polynomial.to_dict(), lambda k: _constant(k, ring, known), lambda c: float(rational(c)))
+    )
 
 
 def _by_powers_of_p(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> list[np.ndarray | None]:
@@ -197,14 +192,10 @@ def _by_powers_of_p(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> 
 
 
 def _value(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> np.ndarray:
-    total = np.zeros(len(plane.theta))
-    for exponents, factor in polynomial.to_dict().items():
-        term = np.full(len(plane.theta), float(rational(factor)))
-        for position, exponent in enumerate(exponents):
-            if exponent:
-                term = term * _meaning(position, ring, plane) ** int(exponent)
-        total = total + term
-    return total
+    def constant(c: Any) -> np.ndarray:
+        return np.full(len(plane.theta), float(rational(c)))
+
+    return np.asarray(evaluate(polynomial.to_dict(), lambda k: _meaning(k, ring, plane), constant))
 
 
 def _meaning(position: int, ring: Ring, plane: PoissonPlane) -> Any:

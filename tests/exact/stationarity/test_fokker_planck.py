@@ -14,7 +14,8 @@ import tests.exact.stationarity.oracle as oracle
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.stationarity import stationarity_residual
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
-from sgverify.exact.stationarity.fokker_planck import _evaluate, density_of, field_of, residual_of
+from sgverify.exact.stationarity.field import value_at
+from sgverify.exact.stationarity.fokker_planck import density_of, field_of, residual_of
 from sgverify.schemes import (
     density,
     dot,
@@ -110,7 +111,7 @@ def _of_the_package(found, dim, point):
         else:
             values.append(Fraction(0))
     numbers = {k: fmpq(Fraction(v).numerator, Fraction(v).denominator) for k, v in enumerate(values)}
-    return Fraction(str(_evaluate(left.top, numbers) / _evaluate(left.below, numbers)))
+    return Fraction(str(value_at(left.top, numbers) / value_at(left.below, numbers)))
 
 
 POINT = dict(
