@@ -15,6 +15,7 @@ from sgverify.exact.answers import Answers
 from sgverify.exact.ball import number
 from sgverify.exact.closure import ClosureAnswers, close_moments
 from sgverify.exact.closure.moments import Monomial
+from sgverify.exact.entrywise import coordinate_keys
 from sgverify.schemes import exact
 
 
@@ -54,11 +55,10 @@ class _Start:
         self._subject = subject
 
     def __call__(self, monomial: Monomial) -> arb:
-        subject, total, at = self._subject, arb(1), 0
-        for name, shape in subject.scheme.shapes.items():
-            for i in range(subject.target.dim if shape == "vector" else 1):
-                total = total * self._moment(name, i, monomial[at])
-                at += 1
+        subject, total = self._subject, arb(1)
+        keys = coordinate_keys(subject.scheme.shapes, subject.target.dim)
+        for (name, i), power in zip(keys, monomial, strict=True):
+            total = total * self._moment(name, i, power)
         return total
 
     def _moment(self, name: str, place: int, power: int) -> arb:

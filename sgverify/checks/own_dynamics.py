@@ -20,7 +20,7 @@ import numpy as np
 from sgverify.checks.node_runner import NodeRunner
 from sgverify.checks.quadrature_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
-from sgverify.exact.entrywise import Matrix, Vector, coordinates_of
+from sgverify.exact.entrywise import Matrix, Vector, coordinate_keys, coordinates_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.exact.vanishing_steps import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError
@@ -157,7 +157,7 @@ def _leading(
 def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
     """States of size 1, whose coordinates float64 holds."""
     random = Random(0)
-    keys = [(name, i) for name, shape in step.shapes.items() for i in range(dim if shape == "vector" else 1)]
+    keys = coordinate_keys(step.shapes, dim)
     return [
         {key: Fraction(random.choice((-1, 1)) * random.randint(3, 24), 16) for key in keys}
         for _ in range(len(keys) + MORE)
@@ -245,11 +245,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _names(step: TorchStep, dim: int) -> tuple[str, ...]:
-    return tuple(
-        f"{name}{i + 1 if dim > 1 else ''}"
-        for name, shape in step.shapes.items()
-        for i in range(dim if shape == "vector" else 1)
-    )
+    return tuple(f"{name}{i + 1 if dim > 1 else ''}" for name, i in coordinate_keys(step.shapes, dim))
 
 
 __all__ = ["OwnDynamics", "find_own_dynamics"]

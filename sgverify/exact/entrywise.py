@@ -56,6 +56,11 @@ def state_of(shapes: Mapping[str, str], dim: int, entry: Callable[[str, int], An
     )
 
 
+def coordinate_keys(shapes: Mapping[str, str], dim: int) -> list[tuple[str, int]]:
+    """(name, i) of all coordinates of a state, in order; (name, 0) of a scalar."""
+    return [(name, i) for name, shape in shapes.items() for i in range(dim if shape == "vector" else 1)]
+
+
 def coordinates_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -> list[Any]:
     """All coordinates of a state, in order; a number in the place of a vector is each of its coordinates."""
     flat: list[Any] = []

@@ -13,12 +13,12 @@ from functools import cached_property
 import flint
 from flint import arb, fmpq, fmpq_mat
 
-from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers import Answers, answers_for, unreached
 from sgverify.exact.ball import Certified, refine
 from sgverify.exact.expansion import EXPANSION_BITS
 from sgverify.exact.moments import Distance, Moments
+from sgverify.exact.series.polynomials import to_fmpq
 from sgverify.targets import Observable
 
 JOINT = "joint"

@@ -13,9 +13,9 @@ from math import comb
 from flint import fmpq
 
 from sgverify.configuration import GradientTable
-from sgverify.exact.affine.matrices import to_fraction
 from sgverify.exact.cumulants import moments_from_cumulants
 from sgverify.exact.minibatch import with_replacement, without_replacement
+from sgverify.exact.series.polynomials import to_fraction
 from sgverify.schemes import exact
 from sgverify.targets import Target
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.exact.lyndon_table import lyndon_table
+from sgverify.exact.series.polynomials import to_fraction
 from sgverify.exact.splitting import read_degree, read_splitting
 from sgverify.exact.word_defect import spread
 
@@ -134,8 +135,7 @@ def _array(polynomials: list[fmpq_mpoly]) -> NDArray[Any]:
 
 def _condition(degree: int, word: str, unknowns: tuple[str, ...], polynomial: fmpq_mpoly) -> OrderCondition:
     terms = {
-        tuple(int(e) for e in exponents): Fraction(int(c.p), int(c.q))
-        for exponents, c in polynomial.to_dict().items()
+        tuple(int(e) for e in exponents): to_fraction(c) for exponents, c in polynomial.to_dict().items()
     }
     return OrderCondition(degree, word, unknowns, str(polynomial), Fraction(1, factorial(degree)), terms)
 

@@ -9,7 +9,6 @@ from flint import arb, fmpq
 from sgverify.errors import NotExpandableError
 from sgverify.exact.ball import enclosed
 from sgverify.exact.series.polynomials import evaluate
-from sgverify.exact.series.polynomials import rational as fraction_of
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.schemes import Surd, exact
@@ -40,7 +39,7 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
     if not found:
         return 0
     if found.is_constant():
-        return rational(fraction_of(found.leading_coefficient()))
+        return fmpq(found.leading_coefficient())
     return _evaluate(ring, found)
 
 

@@ -20,12 +20,13 @@ from typing import Any
 from flint import arb_mat, arb_poly, fmpq_mat, fmpq_poly
 
 from sgverify.exact.affine.gradient_noise import GradientNoise
-from sgverify.exact.affine.matrices import alike, product, to_fmpq, total
+from sgverify.exact.affine.matrices import alike, product, total
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.continuous import ContinuousLyapunov
 from sgverify.exact.cumulants import moments_from_cumulants
 from sgverify.exact.expansion import Expansion
+from sgverify.exact.series.polynomials import to_fmpq, to_fraction
 from sgverify.targets import Target
 
 Matrix = Any
@@ -53,7 +54,7 @@ class DriftChange:
         """P' theta - r', exactly. Shape (d,) -> (d,)."""
         column = fmpq_mat(len(theta), 1, [to_fmpq(value) for value in theta])
         found = (self.precision * column - self.pull).entries()
-        return tuple(Fraction(int(value.p), int(value.q)) for value in found)
+        return tuple(to_fraction(value) for value in found)
 
 
 def limit_bias(model: Model, change: DriftChange, orders: int) -> Expansion:

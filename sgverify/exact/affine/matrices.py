@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
-
-
-def to_fmpq(value: Fraction) -> fmpq:
-    """A Fraction as flint's."""
-    return fmpq(value.numerator, value.denominator)
-
-
-def to_fraction(value: fmpq) -> Fraction:
-    """flint's rational as a Fraction."""
-    return Fraction(int(value.p), int(value.q))
 
 
 def rational_or_balls(rows: list[list[Any]]) -> Any:

@@ -21,12 +21,12 @@ from sgverify.exact.affine.matrices import (
     product,
     rational_or_balls,
     scaled,
-    to_fmpq,
     total,
 )
 from sgverify.exact.affine.model import Model
 from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import AffineSeries
+from sgverify.exact.series.polynomials import to_fmpq
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import Series
 from sgverify.schemes import exact

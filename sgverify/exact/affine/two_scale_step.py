@@ -11,10 +11,11 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
 from sgverify.exact.affine.carrier import Base, read_start
 from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
-from sgverify.exact.affine.matrices import alike, nonzero, rational_or_balls, to_fmpq, total
+from sgverify.exact.affine.matrices import alike, nonzero, rational_or_balls, total
 from sgverify.exact.affine.matrices import product as moved
 from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.matrix_series import MatrixSeries
+from sgverify.exact.series.polynomials import to_fmpq
 from sgverify.exact.two_scales import TwoScaleSeries
 
 Rows = list[list[Any]]

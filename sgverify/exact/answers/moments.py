@@ -11,7 +11,6 @@ import flint
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact import ball
-from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers.coefficients import Coefficients, to_float
 from sgverify.exact.answers.quadratic import QuadraticAnswers
@@ -27,6 +26,7 @@ from sgverify.exact.recursion.period import Period, inner_block, settled, settle
 from sgverify.exact.recursion.randomness import Expandable
 from sgverify.exact.recursion.running_sum import RunningSum
 from sgverify.exact.recursion.snapshots import Snapshots
+from sgverify.exact.series.polynomials import to_fmpq
 
 NO_START = arb(1) / 1024
 """The step size at which a start is taken in an expansion; one that depends on it has none."""

@@ -13,7 +13,6 @@ from flint import fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import start_ingredients
 from sgverify.exact.affine.drawn_noise import normal_through
-from sgverify.exact.affine.matrices import to_fmpq
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.affine.two_scale_step import two_scale_series
@@ -35,6 +34,7 @@ from sgverify.exact.expansion import (
 )
 from sgverify.exact.moments import Moments
 from sgverify.exact.mse import mean_square_error
+from sgverify.exact.series.polynomials import to_fmpq
 from sgverify.exact.two_scales import TwoScaleSeries
 from sgverify.exact.varying import (
     VaryingProblem,

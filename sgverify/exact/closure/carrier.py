@@ -10,14 +10,14 @@ from flint import arb
 
 from sgverify.errors import OutOfReachError
 from sgverify.exact.ball import enclosed
-from sgverify.exact.entrywise import Vector, coordinates_of, state_of
+from sgverify.exact.entrywise import Vector, coordinate_keys, coordinates_of, state_of
 from sgverify.exact.series.polynomials import (
     Polynomial,
-    coefficient,
     evaluate,
     polynomials_in,
-    rational,
     remainder,
+    to_fmpq,
+    to_fraction,
 )
 from sgverify.schemes import Surd, exp, expm1, sqrt
 from sgverify.schemes.arithmetic import LiftedArithmetic
@@ -50,7 +50,7 @@ class Ring:
         """An exact number as a polynomial."""
         found = literal(value) if isinstance(value, int | float) else value
         if isinstance(found, Fraction):
-            return self.context.constant(coefficient(found))
+            return self.context.constant(to_fmpq(found))
         if isinstance(found, Rounded):
             return self._slot(f"{found!r}", lambda given: enclosed(found))
         if not isinstance(found, Surd):
@@ -58,7 +58,7 @@ class Ring:
         total = self.context.constant(0)
         for radical, factor in found.terms.items():
             root = self.context.constant(1) if radical == 1 else self._root(self.context.constant(radical))
-            total = total + root * self.context.constant(coefficient(factor))
+            total = total + root * self.context.constant(to_fmpq(factor))
         return total
 
     def is_constant(self, value: Polynomial) -> bool:
@@ -72,7 +72,7 @@ class Ring:
         if len(terms) == 1:
             ((exponents, factor),) = terms.items()
             if factor > 0 and not any(exponents[1:]):
-                root = self.constant(sqrt_of_rational(rational(factor)))
+                root = self.constant(sqrt_of_rational(to_fraction(factor)))
                 power = self.generators[0] ** (exponents[0] // 2)
                 return root * power * (self._root(self.generators[0]) if exponents[0] % 2 else 1)
         return self._root(value) if terms else value
@@ -174,9 +174,8 @@ class Number(LiftedArithmetic):
 def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
     """theta[0], theta[1], ... in order; the variable's own name in dimension 1, and of a scalar."""
     return [
-        name if dim == 1 or shape != "vector" else f"{name}[{i}]"
-        for name, shape in shapes.items()
-        for i in range(dim if shape == "vector" else 1)
+        name if dim == 1 or shapes[name] != "vector" else f"{name}[{i}]"
+        for name, i in coordinate_keys(shapes, dim)
     ]
 
 

@@ -16,7 +16,7 @@ from flint import arb, arb_mat, fmpq
 from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.exact.closure.carrier import Number, Ring, coordinate_names, in_ring, polynomials_of, symbols_of
 from sgverify.exact.entrywise import Vector
-from sgverify.exact.series.polynomials import Polynomial, coefficient, evaluate
+from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fmpq
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.noise import NoiseLaw
@@ -130,7 +130,7 @@ def _image(
         weight = fmpq(1)
         for law, power in zip(laws, exponents[ring.first_draw :], strict=True):
             moment = law.moment(int(power))
-            weight = weight * coefficient(moment)
+            weight = weight * to_fmpq(moment)
         if weight:
             state = tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])
             key = (*exponents[: ring.first_state], *blank)
@@ -193,7 +193,7 @@ def _slopes(target: Target) -> list[Form]:
         for i in range(dim):
             line = {tuple(int(k == j) for k in range(dim)): target.precision[i][j] for j in range(dim)}
             line[(0,) * dim] = zero[i]
-            lines.append({m: coefficient(c) for m, c in line.items() if c})
+            lines.append({m: to_fmpq(c) for m, c in line.items() if c})
         return lines
     if target.data is not None:
         raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial")

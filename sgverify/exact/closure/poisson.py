@@ -16,10 +16,10 @@ from math import perm, prod
 from flint import arb, fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError, OutOfReachError
-from sgverify.exact.affine.matrices import to_fmpq, to_fraction
 from sgverify.exact.closure.generator import Generator, add_product
 from sgverify.exact.closure.moments import Monomial
 from sgverify.exact.continuous import EXACT_SIZE, ContinuousLyapunov
+from sgverify.exact.series.polynomials import to_fmpq, to_fraction
 from sgverify.exact.series.ring import multi_indices
 from sgverify.targets.form import Form
 

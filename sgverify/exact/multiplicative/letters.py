@@ -14,9 +14,9 @@ from typing import Any
 
 from flint import fmpq, fmpq_mat
 
-from sgverify.exact.affine.matrices import to_fmpq, to_fraction
 from sgverify.exact.cumulants import MultiIndex, moments_from_cumulants
 from sgverify.exact.minibatch import with_replacement, without_replacement
+from sgverify.exact.series.polynomials import to_fmpq, to_fraction
 from sgverify.targets import Target
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.evaluation import NotRealError, sign_of, value_at
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
 
@@ -124,7 +124,8 @@ def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> l
     poly = Poly(x if position in ring.never_negative else 1, x)
     for value in values:
         terms = {
-            (int(m[position]),): Rational(*rational(c).as_integer_ratio()) for m, c in value.to_dict().items()
+            (int(m[position]),): Rational(*to_fraction(c).as_integer_ratio())
+            for m, c in value.to_dict().items()
         }
         poly = poly * Poly.from_dict(terms, x)
     poly = poly.sqf_part()

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial, evaluate, rational
+from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fraction
 from sgverify.exact.series.roots import Interval, SimpleRoot
 from sgverify.schemes.real_root import Root
 
@@ -37,7 +37,7 @@ def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
     Raises `NotRealError` where a root is not real there.
     """
     known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
-    return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(rational(c)))
+    return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(to_fraction(c)))
 
 
 def number_at(value: Polynomial, ring: Ring) -> Any:

@@ -20,7 +20,7 @@ from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zer
 from sgverify.exact.series.conditions import WHERE
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import Operator, add_to, generator_of, operator_text, ring_of
-from sgverify.exact.series.polynomials import Polynomial, evaluate, rational
+from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fraction
 from sgverify.exact.series.ring import Ring, TooShallowError
 from sgverify.exact.series.settled import SettledStep
 from sgverify.exact.series.symbols import derivative_along, operator_of
@@ -236,4 +236,4 @@ def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:
             raise NotExpandableError("a root of its own in the drift")
         return second.get(position, 0.0)
 
-    return float(evaluate(value.to_dict(), number, lambda c: float(rational(c))))
+    return float(evaluate(value.to_dict(), number, lambda c: float(to_fraction(c))))

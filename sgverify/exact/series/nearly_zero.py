@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.evaluation import number_at
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.roots import Interval
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _numbers(ring: Ring) -> dict[int, float]:
 def _in_floats(terms: Terms, numbers: dict[int, float]) -> list[float]:
     found = []
     for exponents, factor in terms.items():
-        term = float(rational(factor))
+        term = float(to_fraction(factor))
         for k, number in numbers.items():
             if exponents[k]:
                 term *= number ** int(exponents[k])

@@ -22,12 +22,12 @@ def polynomials_in(names: Sequence[str]) -> fmpq_mpoly_ctx:
     return fmpq_mpoly_ctx.get(tuple(found), Ordering.degrevlex)
 
 
-def coefficient(value: Fraction) -> fmpq:
+def to_fmpq(value: Fraction) -> fmpq:
     """A rational as a coefficient."""
     return fmpq(value.numerator, value.denominator)
 
 
-def rational(value: int | fmpq) -> Fraction:
+def to_fraction(value: int | fmpq) -> Fraction:
     """A coefficient as a fraction."""
     return Fraction(value) if isinstance(value, int) else Fraction(int(value.p), int(value.q))
 
@@ -92,4 +92,4 @@ def evaluate(
 def factors(value: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f irreducible."""
     factor, parts = value.factor()
-    return rational(factor), [(base, int(exponent)) for base, exponent in parts]
+    return to_fraction(factor), [(base, int(exponent)) for base, exponent in parts]

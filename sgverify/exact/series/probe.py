@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sgverify.exact.entrywise import coordinate_keys
 from sgverify.exact.series.ring import Index, multi_indices
 
 DEGREE = 6
@@ -59,5 +60,5 @@ def generic_potential(dim: int) -> PolynomialPotential:
 
 def generic_state(shapes: Mapping[str, str], dim: int) -> dict[tuple[str, int], Fraction]:
     """Coordinates between -1 and 1 that float64 holds, no two alike in size."""
-    keys = [(name, i) for name, shape in shapes.items() for i in range(dim if shape == "vector" else 1)]
+    keys = coordinate_keys(shapes, dim)
     return {key: Fraction((-1) ** k * (2 * k + 5), 16) for k, key in enumerate(keys)}

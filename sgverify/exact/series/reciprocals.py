@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, to_fraction
 from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.roots import Opaque
 
@@ -56,7 +56,7 @@ def _has_no_whole_root(value: Polynomial, ring: Ring) -> bool:
     if DIM not in ring.parameters:
         return False
     at = ring.position("root", DIM)
-    terms = {tuple(map(int, powers)): rational(c) for powers, c in value.to_dict().items()}
+    terms = {tuple(map(int, powers)): to_fraction(c) for powers, c in value.to_dict().items()}
     if any(e % 2 or (e and k != at) for powers in terms for k, e in enumerate(powers)):
         return False
     coefficients = {powers[at] // 2: c for powers, c in terms.items()}

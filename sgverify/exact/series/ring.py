@@ -11,16 +11,17 @@ from itertools import count
 from typing import Any
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.entrywise import coordinate_keys
 from sgverify.exact.series.conditions import Condition
 from sgverify.exact.series.evaluation import sign_of
 from sgverify.exact.series.nearly_zero import without_rounding
 from sgverify.exact.series.polynomials import (
     Polynomial,
-    coefficient,
     coefficients_in,
     polynomials_in,
-    rational,
     remainder,
+    to_fmpq,
+    to_fraction,
 )
 from sgverify.exact.series.printing import print_polynomial, symbol_label
 from sgverify.exact.series.radicals import UnknownSignError, manifest_sign, square_root
@@ -83,9 +84,7 @@ class Ring:
         self.cap = cap
         self.depth = depth
         self.minibatches = max(1, minibatches)
-        self.coordinates: list[tuple[str, int]] = [
-            (name, i) for name, shape in shapes.items() for i in range(dim if shape == "vector" else 1)
-        ]
+        self.coordinates = coordinate_keys(shapes, dim)
         self.shapes = dict(shapes)
         self.parameters = tuple(parameters)
         self.derivatives: list[Index] = [a for size in range(1, depth + 1) for a in multi_indices(dim, size)]
@@ -179,13 +178,13 @@ class Ring:
         """
         number = literal(value)
         if isinstance(number, Fraction):
-            return self.context.constant(coefficient(number))
+            return self.context.constant(to_fmpq(number))
         if isinstance(number, Rounded):
             return self._interval(number)
         assert isinstance(number, Surd | Algebraic)
         total = self.zero
         for monomial, factor in monomials_of(number):
-            term = self.context.constant(coefficient(factor))
+            term = self.context.constant(to_fmpq(factor))
             for base, exponent in monomial:
                 whole, roots = simple_roots(base, exponent)
                 term = term * self.constant(whole)
@@ -244,7 +243,7 @@ class Ring:
         relation = self._relations.get(position, [])
         if len(relation) != 2 or relation[1] or not relation[0].is_constant():
             raise NotExpandableError(f"the value of {self.label(position)[0]}")
-        return rational(relation[0].leading_coefficient())
+        return to_fraction(relation[0].leading_coefficient())
 
     def number_of_slot(self, position: int) -> Any:
         """The exact number that an opaque element stands for. Raises where it is none."""

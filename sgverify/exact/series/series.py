@@ -11,7 +11,7 @@ import numpy as np
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.conditions import LIMIT, UNSEEN, WHERE
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in, factors, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, factors, to_fraction
 from sgverify.exact.series.radicals import manifest_sign
 from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.exact.series.ring import SLOTS, Ring
@@ -145,7 +145,7 @@ def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
     place = f"h below the first zero of {text}"
     double = _has_square(ring, terms)
     if all(c.is_constant() for c in terms.values()):
-        zeros = _zeros({k: float(rational(c.leading_coefficient())) for k, c in terms.items()})
+        zeros = _zeros({k: float(to_fraction(c.leading_coefficient())) for k, c in terms.items()})
         if not zeros:
             return
         place = f"h < {zeros[0] ** 2:.6g}"

@@ -27,7 +27,7 @@ from sgverify.exact.entrywise import Vector
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Reading
 from sgverify.exact.series.operators import generator_of, ring_of
-from sgverify.exact.series.polynomials import Polynomial, parts_in, rational
+from sgverify.exact.series.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.exact.series.series import EXACT, Series
 from sgverify.exact.series.symbols import compose_symbols, exponential_symbols, symbol_of
@@ -298,7 +298,7 @@ def _number(value: Polynomial | None) -> Fraction:
         return Fraction(0)
     if not value.is_constant():
         raise NotExpandableError("a memory that forgets at a rate that depends on state or parameters")
-    return rational(value.leading_coefficient())
+    return to_fraction(value.leading_coefficient())
 
 
 def _inverse(rows: list[list[Fraction]]) -> list[list[Fraction]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.operators import Operator, exponential, generator_of, ring_of
-from sgverify.exact.series.polynomials import rational
+from sgverify.exact.series.polynomials import to_fraction
 from sgverify.exact.series.ring import Index, Ring
 from sgverify.schemes import Dynamics
 
@@ -73,7 +73,7 @@ class _Known:
     def value(self, polynomial: Any) -> Any:
         total: Any = 0
         for exponents, factor in polynomial.to_dict().items():
-            term: Any = rational(factor)
+            term: Any = to_fraction(factor)
             for position, n in enumerate(map(int, exponents)):
                 if n:
                     term = term * self._power(position, n)

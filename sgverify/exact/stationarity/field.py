@@ -19,7 +19,8 @@ from flint import arb, fmpq
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.ball import enclosed
-from sgverify.exact.series.polynomials import Polynomial, coefficient, evaluate, polynomials_in
+from sgverify.exact.entrywise import coordinate_keys
+from sgverify.exact.series.polynomials import Polynomial, evaluate, polynomials_in, to_fmpq
 from sgverify.exact.series.printing import potential_label, print_polynomial, root_label
 from sgverify.exact.series.ring import Index, multi_indices
 from sgverify.schemes import Surd, exp, expm1, sqrt
@@ -59,9 +60,7 @@ class Field:
         self.shapes = dict(shapes)
         self.fixed = dict(fixed or {})
         self.parameters = tuple(dict.fromkeys(name for name in parameters if name not in self.fixed))
-        self.coordinates = [
-            (name, i) for name, shape in shapes.items() for i in range(dim if shape == "vector" else 1)
-        ]
+        self.coordinates = coordinate_keys(shapes, dim)
         self.indices: list[Index] = [a for size in range(DEPTH + 1) for a in multi_indices(dim, size)]
         functions: list[tuple[Any, ...]] = [("U",)]
         if metric:
@@ -101,7 +100,7 @@ class Field:
             self.intervals[float(number)] = number
             return self.slot(INTERVAL, self.constant(number.middle))
         assert isinstance(number, Fraction)  # what definitions can write has square roots at most
-        return Element(self, self.context.constant(coefficient(number)))
+        return Element(self, self.context.constant(to_fmpq(number)))
 
     def parameter(self, name: str) -> Element:
         """A parameter, or the number that it was fixed to."""

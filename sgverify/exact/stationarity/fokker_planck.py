@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.series.polynomials import Polynomial, coefficient, rational
+from sgverify.exact.series.polynomials import Polynomial, to_fmpq, to_fraction
 from sgverify.exact.stationarity.carrier import read_density, read_dynamics
 from sgverify.exact.stationarity.field import Element, Field, value_at
 from sgverify.schemes import Density, Dynamics
@@ -162,7 +162,7 @@ def integrable(log_density: Element, field: Field) -> bool | None:
     size = len(others)
     form = [[Fraction(0)] * size for _ in range(size)]
     for exponents, factor in log_density.top.to_dict().items():
-        number = rational(factor) / scale
+        number = to_fraction(factor) / scale
         used = {place: power for place, power in enumerate(exponents) if power and place not in parameters}
         if used == {potential: 1}:
             slope += number
@@ -214,7 +214,7 @@ def _at_one(polynomial: Polynomial, parameters: set[int]) -> Fraction | None:
     for exponents, factor in polynomial.to_dict().items():
         if any(power and place not in parameters for place, power in enumerate(exponents)):
             return None
-        total += rational(factor)
+        total += to_fraction(factor)
     return total or None
 
 
@@ -260,7 +260,7 @@ def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
     """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or not told from 0."""
     field = value.field
     try:
-        numbers = field.numbers({place: coefficient(x) for place, x in chosen.items()})
+        numbers = field.numbers({place: to_fmpq(x) for place, x in chosen.items()})
         top, below = (value_at(part, numbers) for part in (value.top, value.below))
         if top is None or below is None or below == 0 or top == 0:
             return None

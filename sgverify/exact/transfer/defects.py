@@ -25,7 +25,7 @@ from sgverify.exact.series.operators import (
     operator_text,
     ring_of,
 )
-from sgverify.exact.series.polynomials import Polynomial, rational
+from sgverify.exact.series.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.roots import Interval
@@ -275,5 +275,5 @@ def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], slopes: M
 
 
 def _number(factor: Any) -> Any:
-    number = factor if isinstance(factor, Fraction) else rational(factor)
+    number = factor if isinstance(factor, Fraction) else to_fraction(factor)
     return EXTENDED(number.numerator) / EXTENDED(number.denominator)

@@ -19,7 +19,7 @@ import numpy as np
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in, evaluate, rational
+from sgverify.exact.series.polynomials import Polynomial, coefficients_in, evaluate, to_fraction
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.roots import Interval
 from sgverify.exact.series.transition import transition_of
@@ -179,7 +179,7 @@ def _factor(polynomial: Polynomial, position: int, ring: Ring) -> Polynomial:
 
 def _number(polynomial: Polynomial, ring: Ring, known: Mapping[str, float]) -> float:
     return float(
-        evaluate(polynomial.to_dict(), lambda k: _constant(k, ring, known), lambda c: float(rational(c)))
+        evaluate(polynomial.to_dict(), lambda k: _constant(k, ring, known), lambda c: float(to_fraction(c)))
     )
 
 
@@ -193,7 +193,7 @@ def _by_powers_of_p(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> 
 
 def _value(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> np.ndarray:
     def constant(c: Any) -> np.ndarray:
-        return np.full(len(plane.theta), float(rational(c)))
+        return np.full(len(plane.theta), float(to_fraction(c)))
 
     return np.asarray(evaluate(polynomial.to_dict(), lambda k: _meaning(k, ring, plane), constant))
 

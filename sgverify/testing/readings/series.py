@@ -13,7 +13,7 @@ from sgverify.exact import ball
 from sgverify.exact.series.averaging import Moments, average
 from sgverify.exact.series.local_order import expand_step
 from sgverify.exact.series.operators import Operator
-from sgverify.exact.series.polynomials import rational
+from sgverify.exact.series.polynomials import to_fraction
 from sgverify.exact.series.ring import Ring
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
@@ -106,7 +106,7 @@ class _Numbers:
     def _evaluated(self, polynomial: Any) -> arb:
         total = arb(0)
         for powers, factor in self._ring.reduce(polynomial).to_dict().items():
-            term = ball.number(rational(factor))
+            term = ball.number(to_fraction(factor))
             for place, times in enumerate(powers):
                 if times:
                     term *= self._value(place) ** times
