@@ -10,17 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.checks.adaptation_draws import energies_of
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.blocks import by_coordinate
-from sgverify.samplers.carrier import Chains
 from sgverify.samplers.exchange import Exchange
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.swap_energies import Measured
@@ -70,25 +69,8 @@ class Drive:
         return np.array([row.at(1) for row in self.ensemble.rows])
 
     def energy(self, theta: Tensor) -> Tensor:
-        """U of the target by its definition, datum by datum. Shape (S, C, d) -> (S, C), float64."""
-        return self.prior(theta) if self._data is None else self.prior(theta) + self.each(theta).sum(0)
-
-    def prior(self, theta: Tensor) -> Tensor:
-        """The prior's part."""
-        return _number(self.subject.target.prior(Chains(theta.double())), theta.shape[:-1])
-
-    def each(self, theta: Tensor) -> Tensor:
-        """likelihood(theta, x_i) of every datum. Shape (N, S, C)."""
-        assert self._data is not None
-        data = self._data.reshape(len(self._data), *(1,) * (theta.ndim - 1), -1)
-        wide = theta.double().expand(len(data), *theta.shape)
-        likelihood: Any = self.subject.target.likelihood
-        return _number(likelihood(Chains(wide), Chains(data)), wide.shape[:-1])
-
-    @property
-    def _data(self) -> Tensor | None:
-        data = self.subject.target.data
-        return None if data is None else torch.tensor(data, dtype=torch.float64)
+        """U of the target by its definition. Shape (S, C, d) -> (S, C), float64."""
+        return torch.from_numpy(energies_of(self.subject.target, theta.double().numpy(), None))
 
     def state(self, stage: str, chains: int, same: bool = False) -> tuple[Tensor, ...]:
         """A state about the target's location; with `same` every chain has the one of the first."""
@@ -256,14 +238,6 @@ def _hold(driven: Drive, V: Tensor) -> None:
 
 def _few(values: Tensor) -> str:
     return ", ".join(f"{value:.3g}" for value in values.flatten()[:3].tolist())
-
-
-def _number(value: Any, front: torch.Size) -> Tensor:
-    return (
-        value.tensor.expand(*front, 1)[..., 0]
-        if isinstance(value, Chains)
-        else torch.full(front, float(value)).double()
-    )
 
 
 __all__ = ["CHAINS", "Drive", "chance_faults", "drive", "law_faults"]

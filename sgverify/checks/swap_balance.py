@@ -13,6 +13,7 @@ import torch
 from flint import arb
 from torch import Tensor
 
+from sgverify.checks.adaptation_draws import energies_of
 from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.driven_swaps import CHAINS, Drive, chance_faults, drive, law_faults
 from sgverify.checks.question import Question
@@ -166,7 +167,8 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
     around.log_uniforms = torch.zeros((1, driven.replicas, 1), dtype=torch.float64)
 
     def energies(at: Tensor) -> Tensor:
-        return size / draws.shape[1] * driven.each(at)[draws].sum(1)[..., 0]
+        wide = at.double().expand(len(draws), *at.shape).numpy()
+        return torch.from_numpy(energies_of(subject.target, wide, draws.T[:, :, None, None].numpy()))[..., 0]
 
     d = energies(state[0])
     if before is not None:
@@ -187,13 +189,11 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
 
 def _rounding(driven: Drive, theta: Tensor) -> float:
     """How far sums of N terms may be off: N eps times the sum of their sizes, at a few orders of summation."""
-    prior = float(driven.prior(theta).abs().max())
-    size = driven.subject.target.size or 1
-    total = (
-        prior
-        if driven.subject.target.data is None
-        else prior + float(driven.each(theta[:, :1]).abs().sum(0).max())
-    )
+    target, at = driven.subject.target, theta.double().numpy()
+    total, size = float(np.abs(np.asarray(target.prior(at))).max()), target.size or 1
+    if target.data is not None and target.likelihood is not None:
+        each = np.abs(np.asarray(target.likelihood(at[:, :1, None], target.data)))
+        total += float(each.sum(-1).max())
     return 64 * (size + 16) * torch.finfo(driven.ensemble.dtype).eps * (total + 1)
 
 
