@@ -63,7 +63,8 @@ class LogDensity:
         Raises `ConfigurationError` for what is no number.
         """
         read = {name: float(read_number(f"target.{name}", value)) for name, value in given.items()}
-        if all(self.constants[name] == value for name, value in read.items()):
+        functions = [own for own in (self.density, self.likelihood) if own is not None]
+        if all(own.constants.get(name, value) == value for own in functions for name, value in read.items()):
             return self
 
         def told(own: OwnFunction) -> OwnFunction:

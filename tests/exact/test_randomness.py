@@ -11,11 +11,12 @@ import flint
 import pytest
 from flint import fmpq
 
-from sgverify import scheme
+from sgverify import scheme, sqrt
 from sgverify.checks.subject import Subject
 from sgverify.configuration import load_configuration
+from sgverify.errors import ConfigurationError, InstabilityError, MomentsDivergeError, NotAffineError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import answers_for
+from sgverify.exact.answers import answers_for, unreached
 from sgverify.exact.ball import Certified, number
 from sgverify.exact.recursion.average import Average
 from sgverify.exact.recursion.blocks import Blocks
@@ -51,6 +52,7 @@ def pushed(theta, p, *, h, grad, noise, D, T):
 LINE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0, 0.25]}
 THREE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0]}
 PLANE = {"name": "gaussian-mean", "dim": 2, "data": [[0.5, 1.0], [-1.25, 0.5], [2.0, -0.75]]}
+TILTED = {"name": "gaussian", "dim": 2, "precision": [[2.0, 0.5], [0.5, 1.0]], "mean": [0.5, -1.0]}
 
 
 def regression(dim: int, size: int) -> dict[str, Any]:
@@ -83,6 +85,7 @@ CASES = [
     (plain, regression(1, 3), {"kind": "svrg", "batch": 1, "refresh": 2}, "theta**2 - theta", 3),
     (two_batches, regression(1, 2), {"kind": "svrg", "batch": 1, "refresh": 2}, "theta**2", 2),
     (pushed, regression(1, 2), {"kind": "svrg", "batch": 1, "refresh": 3}, "theta*p + theta", 4),
+    (plain, TILTED, {"kind": "full"}, "theta[0]**3*theta[1] + theta[1]**4 - theta[0]", 3),
 ]
 
 
@@ -237,3 +240,61 @@ def test_the_oracle_itself_by_hand() -> None:
     assert due.sums[0] == h**2 * slope**2 + h**2 - subject.truth
     values = [h * (slope + 1), h * (slope - 1)]
     assert due.squares[0] == sum((v**2 - subject.truth) ** 2 for v in values) / 2
+
+
+@scheme(langevin, memory={"v": lambda theta: theta})
+def slow(theta, v, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * (v - theta) / 4 + sqrt(2 * T * h) * noise(), v + h * (theta - v)
+
+
+@scheme(langevin, memory={"v": lambda theta, *, h: 500 * h * theta})
+def started_with_h(theta, v, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * (v - theta) / 4 + sqrt(2 * T * h) * noise(), v + h * (theta - v)
+
+
+@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
+def test_blocks_with_a_memory_that_tends_to_the_identity_are_expanded(kind: str) -> None:
+    answers = answers_for(
+        subject_of(slow, LINE, {"kind": kind, "batch": 1}, "theta**2 + theta", start=1.0).model
+    )
+    h, length = 2.0**-12, 10**9 * answers.steps
+    found, settled = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    with flint.ctx.workprec(256):
+        gone = float(((found.ball - settled.ball) * length).mid())
+    series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
+    assert gone == pytest.approx(series, rel=1e-9)
+    h, length = 2.0**-10, 10**9
+    square, found = answers.mean_square_error(fixed_step(h), length), answers.bias(fixed_step(h), length)
+    with flint.ctx.workprec(256):
+        spread = float(((square.ball - found.ball**2) * length).mid()) * h
+    assert spread == pytest.approx(answers.variance, rel=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["iid", "reshuffle", "svrg"])
+def test_a_start_that_depends_on_h_has_no_expansion_here(kind: str) -> None:
+    gradient = {"kind": kind, "batch": 1, **({"refresh": 2} if kind == "svrg" else {})}
+    answers = answers_for(subject_of(started_with_h, regression(1, 3), gradient, "theta**2").model)
+    assert answers.bias(fixed_step(H), 3).relative_error < 1e-12
+    with pytest.raises(NotAffineError):
+        _ = answers.transient
+
+
+@pytest.mark.parametrize(("kind", "phi"), [("full", "theta**4"), ("reshuffle", "theta**2")])
+def test_a_mean_that_expands_is_an_unstable_step(kind: str, phi: str) -> None:
+    answers = answers_for(subject_of(plain, LINE, {"kind": kind, "batch": 1}, phi).model)
+    with pytest.raises(InstabilityError) as caught:
+        answers.mean_square_error(fixed_step(0.75), 100)
+    assert not isinstance(caught.value, MomentsDivergeError)
+
+
+def test_noisy_gradients_beyond_one_dimension_and_degree_two_are_refused() -> None:
+    model = subject_of(plain, TILTED, {"kind": "additive"}, "theta[0]**4").model
+    assert "the gradient is noisy" in str(unreached(model))
+    assert unreached(subject_of(plain, TILTED, {"kind": "full"}, "theta[0]**4").model) is None
+
+
+def test_joint_moments_of_blocks_beyond_those_that_are_known_are_refused() -> None:
+    model = subject_of(plain, LINE, {"kind": "reshuffle", "batch": 1}, "theta**3").model
+    assert "for the blocks of a permutation at most 2" in str(unreached(model))
+    with pytest.raises(ConfigurationError, match="joint moments of blocks to order 6"):
+        square_of(model, 4)

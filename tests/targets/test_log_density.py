@@ -301,3 +301,15 @@ def test_missing_files_and_modules_are_named(tmp_path: Path) -> None:
     for name in (f"{tmp_path}/none.py:f", "no_such_module_here:f"):
         with pytest.raises(UserError, match="target.name=.*no (file|module)"):
             build_target(SimpleNamespace(name=name))
+
+
+def test_a_constant_of_prior_and_likelihood_is_set_in_both() -> None:
+    def prior(theta, *, width=4.0):
+        return -(theta[..., 0] ** 2) / width
+
+    @sgverify.log_density(log_prior=prior, data=[0.5, 1.0])
+    def both(theta, x, *, width=5.0):
+        return -((theta[..., 0] - x) ** 2) / width
+
+    told = both.with_constants({"width": 5})
+    assert told.density.constants == told.likelihood.constants == {"width": 5.0}

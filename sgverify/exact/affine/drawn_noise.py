@@ -40,21 +40,23 @@ def drawn_tensor(drawn: Drawn, order: int) -> arb_mat | None:
 def joint_cumulants(
     sources: Iterable[tuple[Callable[[int], Any], arb_mat]], highest: int
 ) -> dict[MultiIndex, arb]:
-    """Joint cumulants of orders 2 to `highest` of sum_k B_k z_k for independent numbers z_k, by multi-index; no zeros.
+    """Joint cumulants of orders 2 to `highest` of sum_k B_k z_k for independent z_k, by multi-index; no zeros.
 
-    A source is a function that says the cumulant of z_k of each order, and B_k (n x 1).
+    A source is B_k (n x d), and a function that says the cumulant of each order of every coordinate of z_k, which are
+    independent: those of B_k z_k are the sums over the columns of B_k.
     """
     found: dict[MultiIndex, arb] = {}
     for cumulant_of, block in sources:
         for order in range(2, highest + 1):
             cumulant = cumulant_of(order)
             for powers in multi_indices(block.nrows(), order, order) if cumulant else ():
-                term = ball.number(cumulant)
-                for i, times in enumerate(powers):
-                    # A power of a ball around 0 has no bounds in flint; products of it do.
-                    for _ in range(times):
-                        term *= block[i, 0]
-                found[powers] = found.get(powers, arb(0)) + term
+                for column in range(block.ncols()):
+                    term = ball.number(cumulant)
+                    for i, times in enumerate(powers):
+                        # A power of a ball around 0 has no bounds in flint; products of it do.
+                        for _ in range(times):
+                            term *= block[i, column]
+                    found[powers] = found.get(powers, arb(0)) + term
     return found
 
 

@@ -26,7 +26,7 @@ from sgverify.exact.affine.matrices import (
 from sgverify.exact.affine.model import Model
 from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import AffineSeries
-from sgverify.exact.series.polynomials import to_fmpq
+from sgverify.exact.series.polynomials import to_fmpq, to_fraction
 from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.series import Series
 from sgverify.schemes import exact
@@ -150,23 +150,26 @@ class StepSeries:
         return rational_or_balls(entries)
 
     def cumulants(self, degree: int) -> dict[MultiIndex, list[Any]]:
-        """Joint cumulants of the noise of orders 3 to `degree` in one dimension: coefficients of h^1, h^2, ...
+        """Joint cumulants of the noise of orders 3 to `degree`: coefficients of h^1, h^2, ...
 
-        By multi-index over the coordinates; zeros are left out. Orders 2 and below are in `affine`.
+        By multi-index over the coordinates; zeros are left out. Orders 2 and below are in `affine`. The coordinates of a
+        draw are independent, so that what B z adds is summed over the columns of B; minibatches are of one dimension.
         """
         found: dict[MultiIndex, list[Any]] = {}
-        precision = self.model.target.precision[0][0]
         zero = constant(self._ring, 0)
         for base, cumulant_of in self._sources:
-            rows = [self._step.rows[name].get(base, ()) for name in self._names]
-            block = [sum((c * precision**i for i, c in enumerate(row)), zero) for row in rows]
+            columns = self._columns(base)
             for powers in multi_indices(self.model.size, 3, degree):
                 factor = cumulant_of(sum(powers))
                 if not factor:
                     continue
-                cumulant = constant(self._ring, Fraction(int(factor.numerator), int(factor.denominator)))
-                for entry, times in zip(block, powers, strict=True):
-                    cumulant = cumulant * entry**times
+                scale = constant(self._ring, Fraction(int(factor.numerator), int(factor.denominator)))
+                cumulant = zero
+                for column in columns:
+                    term = scale
+                    for entry, times in zip(column, powers, strict=True):
+                        term = term * entry**times
+                    cumulant = cumulant + term
                 terms = [coefficient(self._ring, cumulant, power) for power in range(2 * self.orders + 1)]
                 if any(term != 0 for term in terms[1::2]):
                     raise NotExpandableError(
@@ -175,6 +178,19 @@ class StepSeries:
                 before = found.get(powers, [fmpq(0)] * self.orders)
                 found[powers] = [a + b for a, b in zip(before, terms[2::2], strict=True)]
         return found
+
+    def _columns(self, base: Base) -> list[list[Series]]:
+        """The columns of the block of a base, their entries series in s."""
+        dim, zero = self.model.target.dim, constant(self._ring, 0)
+        rows = [self._step.rows[name].get(base, ()) for name in self._names]
+        return [
+            [
+                sum((c * to_fraction(self._powers[k][i, j]) for k, c in enumerate(row)), zero)
+                for row in rows
+                for i in range(dim)
+            ]
+            for j in range(dim)
+        ]
 
     @property
     def _sources(self) -> list[tuple[Base, Callable[[int], Any]]]:

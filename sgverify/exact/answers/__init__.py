@@ -52,4 +52,4 @@ def _randomness(model: Model) -> Expandable | None:
             else FreshHessians
         )
         return kind(model)
-    return AdditiveNoise(model) if model.observable.degree > 2 else None
+    return AdditiveNoise(model) if model.observable.degree > 2 and not model.noise.exchangeable else None

@@ -17,7 +17,7 @@ from sgverify.exact.answers.questions import Question, checked_position
 from sgverify.exact.ball import Certified
 from sgverify.exact.chain import Problem, Quadratic
 from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
-from sgverify.exact.expansion import SteadyExpansion
+from sgverify.exact.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
 from sgverify.exact.recursion.average import Average
@@ -66,15 +66,21 @@ class EpochAnswers(QuadraticAnswers):
 
         return at
 
+    @cached_property
+    def series(self) -> AffineSeries:
+        """M(h), c(h) and the covariance of the draws expanded at h = 0; a memory has to tend to the identity."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            return self._step_series.affine
+
     def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
         checked, epoch = checked_position(position, self.steps), self._epoch_series
         law = epoch.average() if checked is None else epoch.covariance_at(checked)
-        return self._step_series.affine.steady(phi, law.terms)
+        return self.series.steady(phi, law.terms)
 
     @cached_property
     def _epoch_series(self) -> Epoch:
         """One epoch as series in h."""
-        plain, injections = self._step_series.affine, self._step_series.gradients
+        plain, injections = self.series, self._step_series.gradients
         matrices = [*plain.map, *plain.covariance, *(b for blocks in injections for b in blocks)]
         kind = type(alike(matrices)[0])
         n, orders = self.model.size, plain.orders

@@ -28,9 +28,6 @@ from sgverify.exact.recursion.running_sum import RunningSum
 from sgverify.exact.recursion.snapshots import Snapshots
 from sgverify.exact.series.polynomials import to_fmpq
 
-NO_START = arb(1) / 1024
-"""The step size at which a start is taken in an expansion; one that depends on it has none."""
-
 
 @dataclass(frozen=True)
 class MomentAnswers(Answers):
@@ -129,7 +126,7 @@ class MomentAnswers(Answers):
             maps = [inner_block(arb_mat(term)).transpose() for term in period.after(period.steps).terms[1:]]
             poisson = steady_means(maps, slopes[: len(maps)])
             away = [_tail(arb_mat(law)) * -1 for law in self._laws]
-            away[0] = away[0] + _tail(self._average.start(self.degree, NO_START))
+            away[0] = away[0] + _tail(self._average.start(self.degree))
             return Coefficients.of(
                 Expansion(
                     tuple(

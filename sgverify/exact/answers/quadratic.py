@@ -147,8 +147,9 @@ class QuadraticAnswers(Answers):
     def transient(self) -> Coefficients:
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            # A memory may start from h: the series knows its start itself.
-            mean, spread = (None, None) if self.model.scheme.memory else self.model.start_law()
+            # A memory may start from h: the series on two scales knows its start itself.
+            alone = isinstance(self.series, TwoScaleSeries)
+            mean, spread = (None, None) if alone else self.model.start_law()
             return Coefficients.of(
                 expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
             )

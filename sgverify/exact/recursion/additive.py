@@ -19,7 +19,7 @@ from sgverify.exact.recursion.period import RepeatedPeriod, inner_block
 from sgverify.exact.recursion.running_sum import RunningSum
 
 LARGEST = 2
-"""Coordinates of the chain: theta and p in one dimension."""
+"""Coordinates of the chain: theta and p in one dimension, or theta alone in two."""
 
 HIGHEST_DEGREE = 4
 """Of a test function; degrees up to 2 need no moments of this kind, and are reached in any dimension."""
@@ -27,7 +27,7 @@ HIGHEST_DEGREE = 4
 
 @dataclass(frozen=True)
 class AdditiveNoise:
-    """Draws and minibatch noise that know nothing of the state, in one dimension."""
+    """Draws and minibatch noise that know nothing of the state; in two dimensions draws alone."""
 
     model: Model
     steps = None
@@ -52,6 +52,8 @@ class AdditiveNoise:
         named = f"the test function {self.model.observable} has degree {degree}"
         if self.model.size > LARGEST:
             return f"{named}; beyond one dimension at most 2 is reached"
+        if self.model.target.dim > 1 and self.model.noise.noisy:
+            return f"{named}; beyond one dimension at most 2 is reached where the gradient is noisy"
         return f"{named}; at most {HIGHEST_DEGREE} is reached" if degree > HIGHEST_DEGREE else None
 
     def why_no_square(self, degree: int) -> str | None:

@@ -54,8 +54,11 @@ class Average:
         pad = model.size - len(next(iter(model.observable.terms), ()))
         return {(*powers, *([0] * pad)): c for powers, c in model.observable.terms.items()}
 
-    def start(self, degree: int, step: arb) -> arb_mat:
-        """E X_0^a for every monomial of degree 0 to `degree`, a column."""
+    def start(self, degree: int, step: arb | None = None) -> arb_mat:
+        """E X_0^a for every monomial of degree 0 to `degree`, a column.
+
+        Raises `NotAffineError` without a step size where a memory starts from it.
+        """
         values = gaussian_moments(*self.randomness.model.start_law(step), degree)
         return arb_mat(len(values), 1, values)
 

@@ -59,8 +59,17 @@ class Blocks:
         return noise.sweeps * noise.blocks // used
 
     def period(self, step: StepSize, asked: RunningSum) -> Mixture:
-        """See `Randomness`; test functions of degree at most 2, as joint moments are known to order 4."""
+        """See `Randomness`; test functions of degree at most 2, as joint moments are known to order 4.
+
+        Raises `ConfigurationError` for higher ones.
+        """
         parts, components = self.model.parts(step()), self.model.noise.components
+        known = min(len(part.moments) for part in components)
+        if asked.highest > known:
+            raise ConfigurationError(
+                f"observable of degree {asked.degree}: asks for joint moments of blocks to order {asked.highest}, and only {known} "
+                "are given"
+            )
         periods: Sequence[Period]
         if self.model.noise.symmetric:
             powers = self._powers(parts, asked)

@@ -90,12 +90,13 @@ class RunningSum:
         return column[column.nrows() - 1, 0] / length**self.order
 
     def require_contraction(self, whole: arb_mat) -> None:
-        """Raise `MomentsDivergeError` where a period expands the moments of the highest degree that are needed."""
-        last = _count(self.size, self.highest)
-        first = _count(self.size, self.highest - 1)
-        block = arb_mat([row[first:last] for row in whole.tolist()[first:last]])
+        """Raise `InstabilityError` where a period expands the mean of the state.
+
+        `MomentsDivergeError` where it contracts the mean, and expands the moments of the highest degree that are needed.
+        """
+        Contraction.of(self._block(whole, 1))
         try:
-            Contraction.of(block)
+            Contraction.of(self._block(whole, self.highest))
         except InstabilityError as error:
             if self.order < 2:
                 raise
@@ -103,6 +104,11 @@ class RunningSum:
                 f"moments of degree {self.highest}: one step does not contract them on this target with these "
                 f"minibatches, so that no mean square error settles ({error})"
             ) from error
+
+    def _block(self, whole: arb_mat, degree: int) -> arb_mat:
+        """How a period takes the monomials of exactly this degree to themselves."""
+        first, last = _count(self.size, degree - 1), _count(self.size, degree)
+        return arb_mat([row[first:last] for row in whole.tolist()[first:last]])
 
     def _degree_beside(self, power: int) -> int:
         """The degree of the moments of x that stand beside S^power."""
