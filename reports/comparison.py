@@ -59,6 +59,10 @@ TARGETS: Mapping[str, Mapping[str, Any]] = {
     "cyclical": {"schedule": {"kind": "cyclical"}},
     "fourth power": {"test_function": "theta**4 - theta"},
     "float32": {"dtype": "float32"},
+    "fourth powers, 2 dim": {
+        "target": {"name": "gaussian", "dim": 2, "precision": [1.0, 2.0]},
+        "test_function": "theta[0]**4 + theta[1]**4",
+    },
 }
 STEPPED = ("sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab")
 SAMPLED = ("sgnht-aboba", "psgld", "sgrld-euler")
