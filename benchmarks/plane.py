@@ -34,8 +34,8 @@ def run(setting: Setting) -> Iterator[Row]:
 
     def curve() -> list[float | None]:
         answers = PlaneAnswers(scheme, target, phi, Fraction(1), Fraction(1))
-        answers.leading_bias()
-        return [answers.grid_bias(step).value for step in steps]
+        _ = answers.expansion
+        return [answers.stationary_bias(step).value for step in steps]
 
     many = f"{len(steps)} step sizes"
     yield Row(

@@ -68,7 +68,7 @@ def run(setting: Setting) -> Iterator[Row]:
 def _values(steps: Sequence[float]) -> list[float]:
     subject = make_subject(SCHEME, load_configuration(target=WELL))
     answers = LineAnswers(subject.scheme, subject.target, subject.observable, Fraction(1), Fraction(2))
-    return [answers.grid_bias(step).value or math.nan for step in steps]
+    return [answers.stationary_bias(step).value or math.nan for step in steps]
 
 
 def _agree(ours: list[float], theirs: list[float]) -> bool:

@@ -18,7 +18,7 @@ from sgverify.checks.schedule_steps import cycles_of, steps_over_cycles
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers
+from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.ball import Certified, PrecisionLostError
 from sgverify.exact.transfer.plane_transient import PlaneTransient
 from sgverify.exact.transfer.transient import LineTransient, Transient
@@ -166,7 +166,9 @@ def _affine_law(
     )
 
 
-def _over_cycles(subject: Subject, answers: Answers, length: int) -> tuple[Certified, tuple[float, float]]:
+def _over_cycles(
+    subject: Subject, answers: ExactAnswers, length: int
+) -> tuple[Certified, tuple[float, float]]:
     """sum h_l phi(X_l) / sum h_l over the sampling stages, by the engine of steps that change."""
     why = answers.why_not("weighted average")
     if why:

@@ -147,7 +147,7 @@ def _computed(item: Subject) -> Control | None:
     except SgverifyError:
         return None
     try:
-        leading = transfer_answers(item).leading_bias()
+        leading = transfer_answers(item).expansion
     except SgverifyError:
         return None
     term = next((term for term in leading.terms if term.order == 1), None)

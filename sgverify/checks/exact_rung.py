@@ -8,7 +8,7 @@ from typing import Any
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError, OutOfReachError
-from sgverify.exact.answers import Answers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for, unreached
 from sgverify.exact.ball import Certified
 from sgverify.rates import Judgement
 
@@ -17,7 +17,7 @@ FAR_BELOW = (20, 21, 22)
 
 
 @remembered
-def exact_answers(subject: Subject) -> Answers:
+def exact_answers(subject: Subject) -> ExactAnswers:
     """The exact answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     if subject.why_not_affine:
         raise OutOfReachError(f"no exact law: {subject.why_not_affine}")
@@ -31,7 +31,7 @@ def exact_answers(subject: Subject) -> Answers:
     return answers_for(subject.model)
 
 
-def expansion_certificate(answers: Answers) -> dict[str, Any]:
+def expansion_certificate(answers: ExactAnswers) -> dict[str, Any]:
     """The coefficients behind an exact verdict, as text."""
     bias = answers.expansion
     certificate: dict[str, Any] = {

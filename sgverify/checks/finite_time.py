@@ -21,7 +21,7 @@ from sgverify.claims import Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import StepSize, fixed_step, horizon_step
-from sgverify.exact.answers import Answers
+from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.ball import Certified
 from sgverify.exact.varying import power_steps
@@ -51,7 +51,7 @@ def check_consistency(question: Question) -> Evidence:
 
 
 def power_points(
-    subject: Subject, answers: Answers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
+    subject: Subject, answers: ExactAnswers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
 ) -> Sequence[Point]:
     """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
 
@@ -127,7 +127,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return question.sampled(f"{why}; {reason}")
 
 
-def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
+def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
     if subject.observable.degree == 0:
         return Rate(None)
     bias = answers.expansion.values
@@ -158,7 +158,7 @@ def _rate(subject: Subject, answers: Answers, quantity: str, schedule: str, alph
 
 
 def _points(
-    subject: Subject, answers: Answers, quantity: str, schedule: str, alpha: Fraction
+    subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction
 ) -> Sequence[Point]:
     """The exact values behind the rate; for consistency those of the bias."""
     lengths = subject.configuration.sweep.lengths
@@ -190,7 +190,7 @@ def _of_length(values: Callable[[StepSize, int], Certified], length: int, size: 
 
 def _certificate(
     subject: Subject,
-    answers: Answers,
+    answers: ExactAnswers,
     schedule: str,
     alpha: Fraction,
     found: Rate,

@@ -11,7 +11,7 @@ from sgverify.checks.exact_rung import exact_answers
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError
-from sgverify.exact.answers import Answers
+from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.ball import number
 from sgverify.exact.closure import ClosureAnswers, close_moments
 from sgverify.exact.closure.moments import Monomial
@@ -19,7 +19,7 @@ from sgverify.exact.entrywise import coordinate_keys
 from sgverify.schemes import exact
 
 
-def answers_with_closure(subject: Subject, quantity: str) -> Answers:
+def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
     """The exact answers, else for a bias those of closed moments; raises `OutOfReachError` with the reasons of both."""
     try:
         return exact_answers(subject)
@@ -43,7 +43,7 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)
 
 
-def closure_certificate(answers: Answers) -> dict[str, Any]:
+def closure_certificate(answers: ExactAnswers) -> dict[str, Any]:
     """The moments that close."""
     return {"closed_moments": answers.closed.texts()} if isinstance(answers, ClosureAnswers) else {}
 

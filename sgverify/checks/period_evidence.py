@@ -18,7 +18,7 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.gradient_noise import GradientNoise, gradient_noise
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers, MomentAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, MomentAnswers, answers_for, unreached
 from sgverify.exact.ball import PrecisionLostError
 from sgverify.rates import leading_power
 
@@ -36,7 +36,7 @@ def shown_positions(steps: int) -> list[int]:
     return sorted({1, *(-(-steps * k // 4) for k in range(1, 5))})
 
 
-def period_certificate(subject: Subject, answers: Answers, steps: Sequence[float]) -> dict[str, Any]:
+def period_certificate(subject: Subject, answers: ExactAnswers, steps: Sequence[float]) -> dict[str, Any]:
     """The bias by position, as expansions and at the largest and smallest of `steps`, and the crossover."""
     if answers.steps is None:
         return {}
@@ -55,12 +55,12 @@ def period_certificate(subject: Subject, answers: Answers, steps: Sequence[float
     return certificate if crossover is None else {**certificate, "crossover": crossover}
 
 
-def _value(answers: Answers, step: float, position: int) -> dict[str, float]:
+def _value(answers: ExactAnswers, step: float, position: int) -> dict[str, float]:
     bias = answers.stationary_bias(fixed_step(step), position)
     return {"value": bias.value, "error_bound": bias.error_bound}
 
 
-def _crossover(subject: Subject, answers: Answers) -> dict[str, Any] | None:
+def _crossover(subject: Subject, answers: ExactAnswers) -> dict[str, Any] | None:
     """Where the share of the noise passes from h to h^q; None where fresh minibatches have no share in h."""
     quiet = answers_for(replace(subject.model, noise=GradientNoise("full")))
     fresh = _first_order_of_fresh(subject, answers)
@@ -88,7 +88,7 @@ def _crossover(subject: Subject, answers: Answers) -> dict[str, Any] | None:
     }
 
 
-def _first_order_of_fresh(subject: Subject, answers: Answers) -> float | None:
+def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | None:
     """b_1 of the bias with fresh minibatches, None where it is not reached; with a snapshot, where that is old."""
     if subject.noise.refresh is not None:
         assert isinstance(answers, MomentAnswers)
@@ -98,7 +98,7 @@ def _first_order_of_fresh(subject: Subject, answers: Answers) -> float | None:
     return None if unreached(model) else answers_for(model).expansion.values[1]
 
 
-def _exponents(answers: Answers, quiet: Answers, steps: Sequence[float]) -> dict[str, float]:
+def _exponents(answers: ExactAnswers, quiet: ExactAnswers, steps: Sequence[float]) -> dict[str, float]:
     """The slopes of the noise's share between neighbouring steps, as far as these are stable."""
     shares: list[tuple[float, float]] = []
     for step in steps:

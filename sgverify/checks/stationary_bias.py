@@ -17,7 +17,7 @@ from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import Answers
+from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.posterior import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
@@ -106,7 +106,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return question.sampled(f"{why}; {reason}")
 
 
-def stationary_rate(answers: Answers, points: list[Point]) -> Rate | None:
+def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:
     """The leading power of the stationary bias; an exact zero needs the points to vanish too."""
     bias = answers.expansion
     q = leading_power(bias.values, [value == 0 for value in bias.values])
@@ -115,12 +115,14 @@ def stationary_rate(answers: Answers, points: list[Point]) -> Rate | None:
     return Rate(None) if all(point.value == 0 for point in points) else None
 
 
-def _point(answers: Answers, step: float) -> Point:
+def _point(answers: ExactAnswers, step: float) -> Point:
     bias = as_run(answers.stationary_bias, step)
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 
-def _from_vanishing_steps(question: Question, answers: Answers, points: list[Point], why: str) -> Evidence:
+def _from_vanishing_steps(
+    question: Question, answers: ExactAnswers, points: list[Point], why: str
+) -> Evidence:
     """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
     step = points[-1].step
     assert step is not None

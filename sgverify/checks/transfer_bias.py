@@ -11,10 +11,11 @@ from sgverify.checks.configured_steps import explained
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.checks.transfer_rung import TransferAnswers, transfer_answers
+from sgverify.checks.transfer_rung import transfer_answers
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.transfer import GridBias, LeadingBias
+from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.rates import Judgement, Rate, judge_step_rate
 
 ERRORS = (
@@ -42,8 +43,8 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     """
     subject = question.subject
     answers = transfer_answers(subject)
-    leading = answers.leading_bias()
-    biases = [answers.grid_bias(step) for step in subject.sweep_steps]
+    leading = answers.expansion
+    biases = [answers.stationary_bias(step) for step in subject.sweep_steps]
     _refuse_chosen_escapes(subject, biases)
     prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
@@ -152,7 +153,7 @@ def _point(bias: GridBias) -> Point:
     return Point(step=bias.step, value=bias.value, error_bound=bias.error_bound, note=bias.note or None)
 
 
-def _agreement(answers: TransferAnswers, leading: LeadingBias, biases: list[GridBias]) -> dict[str, Any]:
+def _agreement(answers: GridAnswers, leading: LeadingBias, biases: list[GridBias]) -> dict[str, Any]:
     """The grids' bias/h^q, extrapolated to h = 0 by the polynomial through the points, against the constant.
 
     Steps are halved further while the extrapolation still moves by more than the rounding of the grids.
@@ -170,7 +171,7 @@ def _agreement(answers: TransferAnswers, leading: LeadingBias, biases: list[Grid
             change = abs(value - before)
             if change <= max(SETTLED * abs(term.value), noise) or further == FURTHER:
                 break
-        known = [answers.grid_bias(known[0].step / 2), *known]
+        known = [answers.stationary_bias(known[0].step / 2), *known]
         if known[0].value is None:
             return {}
     distance = abs(value - term.value)

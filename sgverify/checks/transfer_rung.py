@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError
-from sgverify.exact.transfer import GridBias, LeadingBias
+from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.exact.transfer.line import LineAnswers
 from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.schemes import exact
 
-
-class TransferAnswers(Protocol):
-    """What an engine of grids answers about the bias of an invariant law."""
-
-    def grid_bias(self, step: float) -> GridBias:
-        """pi_h(phi) - pi(phi) at step size h."""
-
-    def leading_bias(self) -> LeadingBias:
-        """The expansion of pi_h(phi) - pi(phi) at h = 0, up to its first coefficient that is told from 0."""
-
-
-ENGINES: dict[tuple[str, ...], Callable[..., TransferAnswers]] = {
+ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
     ("theta",): LineAnswers,
     ("theta", "p"): PlaneAnswers,
 }
@@ -32,7 +20,7 @@ ENGINES: dict[tuple[str, ...], Callable[..., TransferAnswers]] = {
 
 
 @remembered
-def transfer_answers(subject: Subject) -> TransferAnswers:
+def transfer_answers(subject: Subject) -> GridAnswers:
     """The grids' answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     why = _why_not(subject)
     if why:

@@ -14,7 +14,7 @@ import flint
 from flint import arb, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.answers import Answers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for, unreached
 from sgverify.exact.ball import Certified, refine
 from sgverify.exact.expansion import EXPANSION_BITS
 from sgverify.exact.moments import Distance, Moments
@@ -146,7 +146,7 @@ class InvariantLaw:
         return replace(self.model, observable=nothing, truth=Fraction(0))
 
     @cached_property
-    def _answers(self) -> Answers:
+    def _answers(self) -> ExactAnswers:
         return answers_for(self._model)
 
 

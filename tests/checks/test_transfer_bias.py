@@ -78,7 +78,7 @@ def test_what_is_not_told_from_zero_below_the_prediction_settles_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     doubtful = LeadingBias((Term(Fraction(0), 1e-15, 1e-14), Term(Fraction(1), -0.682043395691047, 1e-14)))
-    monkeypatch.setattr(LineAnswers, "leading_bias", lambda _: doubtful)
+    monkeypatch.setattr(LineAnswers, "expansion", doubtful)
     evidence = asked("sgld-euler", "double-well", sweep={"steps": [0.001]})
     assert evidence.verdict == "inconclusive"
     assert "not told from 0" in evidence.reason
@@ -86,13 +86,14 @@ def test_what_is_not_told_from_zero_below_the_prediction_settles_nothing(
 
 def test_grids_that_contradict_the_prediction_settle_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted error of a thousandth in the predicted constant is seen."""
-    true = LineAnswers.leading_bias
+    true = vars(LineAnswers)["expansion"].func
 
+    @property
     def planted(self: LineAnswers) -> LeadingBias:
         *first, last = true(self).terms
         return LeadingBias((*first, replace(last, value=1.001 * last.value)))
 
-    monkeypatch.setattr(LineAnswers, "leading_bias", planted)
+    monkeypatch.setattr(LineAnswers, "expansion", planted)
     evidence = asked("sgld-euler", "double-well")
     assert evidence.verdict == "inconclusive"
     assert "disagree" in evidence.reason
@@ -197,8 +198,8 @@ def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_l
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True), Term(Fraction(1), -0.68, 1e-14)))
-    monkeypatch.setattr(LineAnswers, "leading_bias", lambda _: known)
-    monkeypatch.setattr(LineAnswers, "grid_bias", no_grid)
+    monkeypatch.setattr(LineAnswers, "expansion", known)
+    monkeypatch.setattr(LineAnswers, "stationary_bias", no_grid)
     evidence = asked("sgld-euler", "double-well")
     assert evidence.verdict == "inconclusive" and not evidence.sharp
     assert "of the configured steps nothing is known: no law was found" in evidence.reason
@@ -206,8 +207,8 @@ def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_l
 
 def test_coefficients_that_were_not_computed_are_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     short = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True),))
-    monkeypatch.setattr(LineAnswers, "leading_bias", lambda _: short)
-    monkeypatch.setattr(LineAnswers, "grid_bias", no_grid)
+    monkeypatch.setattr(LineAnswers, "expansion", short)
+    monkeypatch.setattr(LineAnswers, "stationary_bias", no_grid)
     evidence = asked(heun, "mixture")
     assert evidence.verdict == "inconclusive"
     assert "up to the predicted h^2 not all were computed" in evidence.reason

@@ -8,7 +8,7 @@ from fractions import Fraction
 import flint
 from flint import arb, fmpq
 
-from sgverify.exact.answers import Answers, QuadraticAnswers
+from sgverify.exact.answers import ExactAnswers, QuadraticAnswers
 from tests.exact.series_chains import expand
 
 BITS = 512
@@ -18,7 +18,7 @@ def rational(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
-def bias_coefficients(answers: Answers) -> list[arb]:
+def bias_coefficients(answers: ExactAnswers) -> list[arb]:
     """b_0, b_1, ..., in full precision where the engine gives fractions, else the floats with their rounding."""
     if type(answers) is QuadraticAnswers and answers.expansion.exact:
         with flint.ctx.workprec(BITS):

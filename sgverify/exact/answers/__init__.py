@@ -7,7 +7,7 @@ from sgverify.exact.answers.coefficients import Coefficients
 from sgverify.exact.answers.epochs import EpochAnswers
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import Answers
+from sgverify.exact.answers.questions import ExactAnswers
 from sgverify.exact.recursion.additive import AdditiveNoise
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.orders import Orders
@@ -15,9 +15,9 @@ from sgverify.exact.recursion.randomness import Expandable
 from sgverify.exact.recursion.snapshots import Snapshots
 
 __all__ = [
-    "Answers",
     "Coefficients",
     "EpochAnswers",
+    "ExactAnswers",
     "MomentAnswers",
     "QuadraticAnswers",
     "answers_for",
@@ -33,7 +33,7 @@ def unreached(model: Model) -> str | None:
     return None if randomness is None else randomness.unreached(degree)
 
 
-def answers_for(model: Model) -> Answers:
+def answers_for(model: Model) -> ExactAnswers:
     """The engine for this model; ask `unreached` first."""
     randomness = _randomness(model)
     if randomness is not None:

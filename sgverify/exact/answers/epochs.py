@@ -29,7 +29,7 @@ class EpochAnswers(QuadraticAnswers):
     """Bias and stationary law in any dimension; the mean square error, which sees their joint law to order 4, in one."""
 
     @cached_property
-    def steps(self) -> int:  # type: ignore[override]
+    def steps(self) -> int:
         """See `Answers`."""
         return self._blocks.steps
 

@@ -14,7 +14,7 @@ from sgverify.exact import ball
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers.coefficients import Coefficients, to_float
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import Answers, Question, checked_position
+from sgverify.exact.answers.questions import ExactAnswers, Question, checked_position
 from sgverify.exact.ball import Certified, refine
 from sgverify.exact.cumulants import multi_indices, unit
 from sgverify.exact.expansion import EXPANSION_BITS, Expansion, steady_means
@@ -30,7 +30,7 @@ from sgverify.exact.series.polynomials import to_fmpq
 
 
 @dataclass(frozen=True)
-class MomentAnswers(Answers):
+class MomentAnswers(ExactAnswers):
     """Operators act on the monomials of the state, the constant first, to the degree of the test function.
 
     With the running sum of phi (`recursion.running_sum`) they give bias and mean square error at any length.
@@ -44,12 +44,12 @@ class MomentAnswers(Answers):
         return self.randomness.model
 
     @property
-    def steps(self) -> int | None:  # type: ignore[override]
+    def steps(self) -> int | None:
         """See `Answers`."""
         return self.randomness.steps
 
     @property
-    def truth(self) -> Fraction:  # type: ignore[override]
+    def truth(self) -> Fraction:
         """See `Answers`."""
         return self.model.truth
 

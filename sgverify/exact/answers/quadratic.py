@@ -18,7 +18,7 @@ from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.affine.two_scale_step import two_scale_series
 from sgverify.exact.affine.varying_model import varying_problem
 from sgverify.exact.answers.coefficients import Coefficients, to_float
-from sgverify.exact.answers.questions import Answers, Question
+from sgverify.exact.answers.questions import ExactAnswers, Question
 from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array
 from sgverify.exact.chain import Quadratic
@@ -51,14 +51,13 @@ LARGEST_MEAN_SQUARE = 10
 
 
 @dataclass(frozen=True)
-class QuadraticAnswers(Answers):
+class QuadraticAnswers(ExactAnswers):
     """Test functions of degree <= 2 and gradient noise that is added, independent from step to step: X -> M X M^T + Q."""
 
     model: Model
-    steps = None
 
     @property
-    def truth(self) -> Fraction:  # type: ignore[override]
+    def truth(self) -> Fraction:
         """See `Answers`."""
         return self.model.truth
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import Generic, Literal, NoReturn, TypeVar
 
 from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.affine.model import StepSize
@@ -13,48 +13,57 @@ from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array
 from sgverify.exact.moments import Moments
 
-Question = Literal["mean square error", "weighted average", "moments"]
-"""What some engines do not answer; bias, stationary bias and expansion are answered by all."""
+Question = Literal["truth", "bias", "mean square error", "weighted average", "moments", "transient"]
+"""What some engines do not answer; stationary bias and expansion are answered by all."""
+
+Step = TypeVar("Step", contravariant=True)
+Number = TypeVar("Number", covariant=True)
+Series = TypeVar("Series", covariant=True)
 
 
-class Answers(ABC):
-    """The exact answers of one engine. phi_h is the average of phi in the invariant law at the step size h.
+class Answers(ABC, Generic[Step, Number, Series]):
+    """The answers of one engine. phi_h is the average of phi in the invariant law at the step size h.
 
-    Where the law depends on the place in a period of `steps` steps, a `position` is that many steps into it, 1 to `steps`; None
-    is the average over the period, which an ergodic average sees.
+    The types say how sure an answer is: `ExactAnswers` enclose every number in a ball, at a step of any precision; `GridAnswers`
+    estimate numbers and their errors, at a double. Where the law depends on the place in a period of `steps` steps, a
+    `position` is that many steps into it, 1 to `steps`; None is the average over the period, which an ergodic average sees.
     """
 
-    steps: int | None
-    """Steps in a period; None where every step is like every other."""
+    @property
+    def steps(self) -> int | None:
+        """Steps in a period; None where every step is like every other."""
+        return None
 
-    truth: Fraction | float
-    """phi_bar, the average that phi should have."""
+    @property
+    def truth(self) -> Fraction | float:
+        """phi_bar, the average that phi should have."""
+        self._refuse("truth")
 
     def why_not(self, question: Question) -> str | None:
         """Why this is not computed, for the middle of a sentence; None where it is."""
         return None
 
     @abstractmethod
-    def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
+    def stationary_bias(self, step: Step, position: int | None = None) -> Number:
         """phi_h - phi_bar. Raises `InstabilityError` where the chain has no invariant law."""
 
-    @abstractmethod
-    def bias(self, step: StepSize, length: int) -> Certified:
+    def bias(self, step: Step, length: int) -> Number:
         """E phi_hat - phi_bar for the average over `length` steps."""
+        self._refuse("bias")
 
-    def mean_square_error(self, step: StepSize, length: int) -> Certified:
+    def mean_square_error(self, step: Step, length: int) -> Number:
         """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
         self._refuse("mean square error")
 
-    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
+    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Number:
         """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
         self._refuse("weighted average")
 
-    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
+    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Number:
         """E (phi_tilde - phi_bar)^2 for the same average."""
         self._refuse("weighted average")
 
-    def moments(self, step: StepSize, position: int | None = None) -> Moments:
+    def moments(self, step: Step, position: int | None = None) -> Moments:
         """Mean and covariance of the invariant law, as balls at the working precision."""
         self._refuse("moments")
 
@@ -63,26 +72,29 @@ class Answers(ABC):
         self._refuse("moments")
 
     @property
-    def expansion(self) -> Coefficients:
+    @abstractmethod
+    def expansion(self) -> Series:
         """b_0, b_1, ...: the stationary bias in powers of h, the steps of a period held fixed."""
-        return self.expansion_at(None)
 
-    @abstractmethod
-    def expansion_at(self, position: int | None) -> Coefficients:
+    def expansion_at(self, position: int | None) -> Series:
         """The same at a position."""
+        return self.expansion
 
     @property
-    @abstractmethod
-    def transient(self) -> Coefficients:
+    def transient(self) -> Series:
         """tau_0, tau_1, ...: h times the sum of all transient biases, over whole periods, in powers of h."""
+        self._refuse("transient")
 
     @property
-    @abstractmethod
     def variance(self) -> float | None:
         """sigma_0^2, the limit of L h Var(phi_hat) as h -> 0; None where it is not computed."""
+        return None
 
     def _refuse(self, question: Question) -> NoReturn:
         raise OutOfReachError(f"{question}: {self.why_not(question) or 'not computed'}")
+
+
+ExactAnswers = Answers[StepSize, Certified, Coefficients]
 
 
 def checked_position(position: int | None, steps: int | None) -> int | None:
@@ -96,4 +108,4 @@ def checked_position(position: int | None, steps: int | None) -> int | None:
     return position
 
 
-__all__ = ["Answers", "Question", "checked_position"]
+__all__ = ["Answers", "ExactAnswers", "Question", "checked_position"]

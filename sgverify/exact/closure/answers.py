@@ -14,7 +14,7 @@ from flint import arb, arb_mat
 from sgverify.errors import MomentsDivergeError, NotExpandableError
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.coefficients import Coefficients
-from sgverify.exact.answers.questions import Answers, Question
+from sgverify.exact.answers.questions import ExactAnswers, Question
 from sgverify.exact.ball import Certified, identity, number, refine
 from sgverify.exact.closure.moments import ClosedMoments, Monomial
 from sgverify.exact.expansion import ORDERS
@@ -28,18 +28,15 @@ _SQUARINGS = 80
 
 
 @dataclass(frozen=True, eq=False)
-class ClosureAnswers(Answers):
+class ClosureAnswers(ExactAnswers):
     """The exact bias of a chain whose moments close; `start` gives E m(X_0) as a ball at the working precision."""
 
     closed: ClosedMoments
     start: Callable[[Monomial], arb]
     reference: Reference
 
-    steps = None
-    variance = None
-
     @property
-    def truth(self) -> Fraction | float:  # type: ignore[override]
+    def truth(self) -> Fraction | float:
         """The average under exp(-U/T)."""
         return self.reference.value
 
@@ -61,10 +58,6 @@ class ClosureAnswers(Answers):
     def expansion(self) -> Coefficients:
         """The leading term of the stationary bias in h."""
         return self._leading(lambda h: self._limits(h)[0] - self._truth())
-
-    def expansion_at(self, position: int | None) -> Coefficients:
-        """See `Answers`."""
-        return self.expansion
 
     @cached_property
     def transient(self) -> Coefficients:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.transfer.domain import Mass, escape_edges
 from sgverify.exact.transfer.hermite import EXTENDED, MOST_GAUSSIAN
 from sgverify.exact.transfer.jets import derivatives_of, taylor_of
 from sgverify.exact.transfer.motion import Motion
 from sgverify.exact.transfer.operator import STENCIL, Stationary, collocate, stationary
 from sgverify.exact.transfer.result import Escape, GridBias
-from sgverify.targets import Observable
+from sgverify.schemes import Scheme
+from sgverify.targets import Observable, Target
 
 LEVELS = (50.0, 65.0)
 """A grid and a wider one: U/T above its minimum at their ends, e^-50 = 2e-22 of the mode's density and e^-65."""
@@ -45,6 +47,20 @@ class LineGrids:
     temperature: float
     mass: Mass
     _solved: dict[tuple[float, ...], _Answer] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(
+        scheme: Scheme, target: Target, observable: Observable, parameters: Mapping[str, float]
+    ) -> LineGrids:
+        """The grids of a scheme against exp(-U/T). Raises `OutOfReachError` where no grid of the line holds it."""
+        known = {name: value for name, value in parameters.items() if name in scheme.parameters}
+        motion = Motion(scheme, target, known)
+        energy, warmth = target.energy_of_coordinate(0), parameters["T"]
+        try:
+            mass = Mass.of(lambda x: energy(x) / warmth, *target.hint(0))
+        except ConfigurationError as error:
+            raise OutOfReachError(str(error)) from None
+        return LineGrids(motion, observable, warmth, mass)
 
     def bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h, with what it changes by under refinement and widening.

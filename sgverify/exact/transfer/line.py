@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
 
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import OutOfReachError
+from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.exact.transfer.bias_on_grids import LineGrids
-from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.leading import Prediction
-from sgverify.exact.transfer.motion import Motion
 from sgverify.exact.transfer.result import GridBias, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
 
-class LineAnswers:
+class LineAnswers(GridAnswers):
     """The bias of `observable` under a scheme with full gradients on a target of the line, against exp(-U/T).
 
     Raises `OutOfReachError` where scheme, target or test function are beyond the grids of one dimension.
@@ -29,24 +29,16 @@ class LineAnswers:
         friction: Fraction,
     ) -> None:
         parameters = {"T": float(temperature), "D": float(friction)}
-        motion = Motion(
-            scheme, target, {name: value for name, value in parameters.items() if name in scheme.parameters}
-        )
+        self._grids = LineGrids.of(scheme, target, observable, parameters)
         if observable.degree == 0:
             raise OutOfReachError("the test function is constant")
-        warmth = parameters["T"]
-        energy = target.energy_of_coordinate(0)
-        try:
-            mass = Mass.of(lambda x: energy(x) / warmth, *target.hint(0))
-        except ConfigurationError as error:
-            raise OutOfReachError(str(error)) from None
-        self._grids = LineGrids(motion, observable, warmth, mass)
         self._prediction = Prediction(scheme, target, observable, parameters)
 
-    def grid_bias(self, step: float) -> GridBias:
+    def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h."""
         return self._grids.bias(step)
 
-    def leading_bias(self) -> LeadingBias:
+    @cached_property
+    def expansion(self) -> LeadingBias:
         """The expansion of pi_h(phi) - pi(phi) at h = 0, up to its first coefficient that is told from 0."""
         return self._prediction.leading()

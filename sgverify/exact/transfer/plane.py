@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.exact.transfer.plane_bias import GridBiases
 from sgverify.exact.transfer.plane_expansion import expand_in_plane
 from sgverify.exact.transfer.plane_leading import HIGHEST, PlanePrediction
@@ -17,7 +18,7 @@ from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
 
-class PlaneAnswers:
+class PlaneAnswers(GridAnswers):
     """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension, with full gradients.
 
     Raises `OutOfReachError` where the scheme, the target or its step is beyond this engine.
@@ -31,34 +32,25 @@ class PlaneAnswers:
         temperature: Fraction,
         friction: Fraction,
     ) -> None:
-        if scheme.state != ("theta", "p"):
-            raise OutOfReachError(
-                f"the state is ({', '.join(scheme.state)}), and the grid of the plane holds (theta, p)"
-            )
-        if scheme.dynamics.riemannian:
-            raise OutOfReachError(f"`{scheme.name}` asks for a metric, which the grid does not supply")
-        if target.dim != 1:
-            raise OutOfReachError(
-                f"the target has dim={target.dim}, and the grid of the plane holds one dimension"
-            )
+        self._reading = PlaneReading(scheme, target, float(temperature), float(friction))
         if observable.degree == 0:
             raise OutOfReachError("the test function is constant")
         self._parts = (target, observable, float(temperature), float(friction))
-        self._reading = PlaneReading(scheme, target, float(temperature), float(friction))
         try:
             for move in self._reading.moves(2.0**-10):
                 move(np.zeros((1, 1)), np.zeros((1, 1)))
         except DefinitionError as error:
             raise OutOfReachError(f"the derivatives of the potential are not known: {error}") from None
-        self._expansion = expand_in_plane(scheme, HIGHEST)
+        self._expanded = expand_in_plane(scheme, HIGHEST)
 
-    def grid_bias(self, step: float) -> GridBias:
+    def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
         """The bias at one step size."""
         return self._biases.at(step)
 
-    def leading_bias(self) -> LeadingBias:
+    @cached_property
+    def expansion(self) -> LeadingBias:
         """The expansion of the bias at h = 0, as far as its first coefficient that is not 0."""
-        return self._prediction.leading(self._expansion)
+        return self._prediction.leading(self._expanded)
 
     @cached_property
     def _prediction(self) -> PlanePrediction:

@@ -44,12 +44,27 @@ Move = Callable[[np.ndarray, np.ndarray], Images]
 
 @dataclass(frozen=True)
 class PlaneReading:
-    """A scheme of state (theta, p), one coordinate each, on one target with full gradients."""
+    """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
+
+    Raises `OutOfReachError` where scheme or target are others.
+    """
 
     scheme: Scheme
     target: Target
     temperature: float
     friction: float
+
+    def __post_init__(self) -> None:
+        if self.scheme.state != ("theta", "p"):
+            raise OutOfReachError(
+                f"the state is ({', '.join(self.scheme.state)}), and the grid of the plane holds (theta, p)"
+            )
+        if self.scheme.dynamics.riemannian:
+            raise OutOfReachError(f"`{self.scheme.name}` asks for a metric, which the grid does not supply")
+        if self.target.dim != 1:
+            raise OutOfReachError(
+                f"the target has dim={self.target.dim}, and the grid of the plane holds one dimension"
+            )
 
     def moves(self, step: float) -> list[Move]:
         """The letters of a word in the order in which they act; the whole step where there is no word."""

@@ -54,12 +54,6 @@ class PlaneTransient:
     def __init__(
         self, scheme: Scheme, target: Target, observable: Observable, parameters: Mapping[str, Fraction]
     ) -> None:
-        if scheme.state != ("theta", "p"):
-            raise OutOfReachError(f"the state is ({', '.join(scheme.state)}), and the grid holds (theta, p)")
-        if scheme.dynamics.riemannian:
-            raise OutOfReachError(f"`{scheme.name}` asks for a metric, which the grid does not supply")
-        if target.dim != 1:
-            raise OutOfReachError(f"the target has dim={target.dim}, and the grid holds one dimension")
         self._temperature = float(parameters["T"])
         self._target, self._observable = target, observable
         self._reading = PlaneReading(scheme, target, self._temperature, float(parameters["D"]))

@@ -11,7 +11,7 @@ invariant law is asked for, and no burn-in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb
 from typing import Any
@@ -19,13 +19,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.bias_on_grids import LEVELS, LineGrids
-from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.interpolation import centred
 from sgverify.exact.transfer.jets import taylor_of
-from sgverify.exact.transfer.motion import Motion
 from sgverify.exact.transfer.operator import STENCIL
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -141,19 +139,14 @@ class LineTransient:
         parameters: Mapping[str, Fraction],
         estimates: Sequence[tuple[Fraction, Target]] = (),
     ) -> None:
-        known = {name: float(value) for name, value in parameters.items() if name in scheme.parameters}
-        self._temperature = float(parameters["T"])
-        shares = estimates or [(Fraction(1), target)]
-        if len(shares) > 1 and scheme.minibatches > 1:
+        numbers = {name: float(value) for name, value in parameters.items()}
+        if len(estimates) > 1 and scheme.minibatches > 1:
             raise OutOfReachError(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
-        self._motions = [(float(share), Motion(scheme, felt, known)) for share, felt in shares]
-        energy = target.energy_of_coordinate(0)
-        try:
-            mass = Mass.of(lambda x: energy(x) / self._temperature, *target.hint(0))
-        except ConfigurationError as error:
-            raise OutOfReachError(str(error)) from None
-        self._target, self._observable = target, observable
-        self._grids = LineGrids(Motion(scheme, target, known), observable, self._temperature, mass)
+        self._grids = LineGrids.of(scheme, target, observable, numbers)
+        own = self._grids.motion
+        shares = [(float(share), replace(own, target=felt)) for share, felt in estimates]
+        self._motions = shares or [(1.0, own)]
+        self._target, self._observable, self._temperature = target, observable, numbers["T"]
 
     def average(self, step: float, length: int, start: float) -> Transient:
         """The average over L steps of size h from X_0 = start.

@@ -66,7 +66,7 @@ def nystrom(
 @pytest.mark.parametrize("step", [0.5, 0.1, 0.01])
 def test_euler_on_a_gaussian_has_the_variance_that_is_known_exactly(step: float) -> None:
     """X' = (1 - h) X + sqrt(2h) z has the variance 1/(1 - h/2)."""
-    found = answers(EULER, build("gaussian")).grid_bias(step)
+    found = answers(EULER, build("gaussian")).stationary_bias(step)
     exact = 1 / (1 - step / 2) - 1
     assert found.value is not None
     assert abs(found.value - exact) <= found.error_bound < 1e-12
@@ -77,7 +77,7 @@ def test_heun_on_a_gaussian_has_the_fourth_moment_that_is_known_exactly() -> Non
     h, warmth = Fraction(1, 10), Fraction(1, 2)
     a, s2 = 1 - h + h**2 / 2, (1 - h / 2) ** 2 * 2 * h * warmth
     variance = s2 / (1 - a**2)
-    found = answers(heun, build("gaussian"), "theta**4", warmth).grid_bias(0.1)
+    found = answers(heun, build("gaussian"), "theta**4", warmth).stationary_bias(0.1)
     assert found.value is not None
     assert abs(found.value - float(3 * variance**2 - 3 * warmth**2)) <= found.error_bound < 1e-12
 
@@ -85,7 +85,7 @@ def test_heun_on_a_gaussian_has_the_fourth_moment_that_is_known_exactly() -> Non
 @pytest.mark.parametrize("step", [0.03, 0.02])
 def test_euler_on_a_double_well_agrees_with_a_nystrom_matrix(step: float) -> None:
     target = build("double-well", height=1.5, width=1.0, tilt=0.25)
-    found = answers(EULER, target).grid_bias(step)
+    found = answers(EULER, target).stationary_bias(step)
     other = nystrom(
         lambda x: 6 * x * (x**2 - 1) + 0.25,
         lambda x: 1.5 * (x**2 - 1) ** 2 + 0.25 * x,
@@ -102,7 +102,7 @@ def test_euler_on_a_double_well_agrees_with_a_nystrom_matrix(step: float) -> Non
 def test_a_planted_drift_in_the_oracle_is_told_apart() -> None:
     """The comparison can fail: with the sign of the tilt wrong in the oracle, or its noise a millionth too strong."""
     target = build("quartic", strength=1.0, tilt=0.5)
-    found = answers(EULER, target).grid_bias(0.05).value
+    found = answers(EULER, target).stationary_bias(0.05).value
 
     def other(tilt: float, warmth: float) -> float:
         return nystrom(
@@ -110,7 +110,7 @@ def test_a_planted_drift_in_the_oracle_is_told_apart() -> None:
         )
 
     assert found is not None
-    odd = answers(EULER, target, "theta").grid_bias(0.05).value
+    odd = answers(EULER, target, "theta").stationary_bias(0.05).value
     assert odd == pytest.approx(other(0.5, 1.0), abs=1e-12)
     assert abs(other(-0.5, 1.0) - odd) > 1e-3
     assert abs(other(0.5, 1.0 + 1e-6) - odd) > 1e-10
@@ -119,7 +119,7 @@ def test_a_planted_drift_in_the_oracle_is_told_apart() -> None:
 def test_a_coarse_kernel_agrees_with_mpmath() -> None:
     """Euler on U = log cosh-like softplus terms, by quadrature of the kernel in 30 digits at a large step."""
     target = build("mixture", weights=[1, 1], means=[-1, 1], scales=[1])
-    found = answers(EULER, target, "theta**2").grid_bias(0.5)
+    found = answers(EULER, target, "theta**2").stationary_bias(0.5)
     with mpmath.workdps(30):
         h, spacing = mpf(1) / 2, mpf(1) / 4
         points = [spacing * k for k in range(-38, 39)]
@@ -147,7 +147,7 @@ def test_two_draws_are_as_good_as_the_one_that_they_make_up() -> None:
     """With a drift that is linear two half kicks are one Gaussian kick: (1 - h)^2 T h + T h of variance."""
     h = 0.1
     variance = (h * (1 - h) ** 2 + h) / (1 - (1 - h) ** 2)
-    found = answers(half_kicks, build("gaussian")).grid_bias(h)
+    found = answers(half_kicks, build("gaussian")).stationary_bias(h)
     assert found.value is not None
     assert abs(found.value - (variance - 1)) <= found.error_bound < 1e-12
 
@@ -156,7 +156,7 @@ def test_the_stated_error_holds_against_finer_grids() -> None:
     """A bound of what is left: grids of twice the points and more nodes stay within it."""
     target = build("mixture")
     found = answers(EULER, target)
-    coarse = found.grid_bias(0.02)
+    coarse = found.stationary_bias(0.02)
     grids = found._grids
     interval = tuple(coarse.grid["wider_domain"])
     fine = grids._solve(0.02, interval, (interval[1] - interval[0]) / 1200, 60)
@@ -169,7 +169,7 @@ def test_escape_is_named_and_its_leak_grows_with_the_step() -> None:
     found = answers(EULER, build("quartic", tilt=0.0))
     leaks = []
     for step in (0.02, 0.2, 0.3):
-        point = found.grid_bias(step)
+        point = found.stationary_bias(step)
         assert point.escape is not None
         low, high = point.escape.edges
         assert high == -low == pytest.approx(math.sqrt(2 / step), rel=0.04)
@@ -178,7 +178,7 @@ def test_escape_is_named_and_its_leak_grows_with_the_step() -> None:
         leaks.append(point.escape.leak)
     assert leaks[0] == 0
     assert 0 < leaks[1] < leaks[2] / 5
-    lost = found.grid_bias(1.0)
+    lost = found.stationary_bias(1.0)
     assert lost.value is None
     assert "no law" in lost.note
 
@@ -186,7 +186,7 @@ def test_escape_is_named_and_its_leak_grows_with_the_step() -> None:
 def test_the_leak_is_that_of_a_chain_that_is_killed_at_the_edges() -> None:
     """Against the leading eigenvalue of the Nystrom matrix between the same edges."""
     found = answers(EULER, build("quartic", tilt=0.0))
-    point = found.grid_bias(0.4)
+    point = found.stationary_bias(0.4)
     assert point.escape is not None
     low, high = (1.03 * edge for edge in point.escape.edges)
     x, weights = np.polynomial.legendre.leggauss(400)
@@ -205,13 +205,13 @@ def test_the_leak_is_that_of_a_chain_that_is_killed_at_the_edges() -> None:
 
 def test_no_escape_where_the_drift_grows_no_faster_than_the_state() -> None:
     for name in ("mixture", "logistic-regression", "gaussian"):
-        found = answers(EULER, build(name)).grid_bias(0.01)
+        found = answers(EULER, build(name)).stationary_bias(0.01)
         assert found.escape is None, name
         assert found.note == ""
 
 
 def test_a_step_beyond_the_stability_limit_has_no_law() -> None:
-    found = answers(EULER, build("gaussian")).grid_bias(2.5)
+    found = answers(EULER, build("gaussian")).stationary_bias(2.5)
     assert found.value is None
     assert "transient" in found.note
 
@@ -233,6 +233,14 @@ def test_what_is_out_of_reach_is_named(scheme: Scheme, target: Target, why: str)
             Fraction(1),
             Fraction(2),
         )
+
+
+def test_grids_refuse_what_only_balls_answer() -> None:
+    found = answers(EULER, build("quartic"), "theta**2")
+    for ask in (lambda: found.bias(0.1, 10), lambda: found.transient, lambda: found.truth):
+        with pytest.raises(OutOfReachError, match="the invariant law alone"):
+            ask()
+    assert found.steps is found.variance is None
 
 
 def test_the_quadrature_of_normal_noise_has_its_moments_in_long_double() -> None:
@@ -272,7 +280,7 @@ def test_a_stationary_law_of_two_states_is_the_one_that_is_known() -> None:
 def test_a_planted_weight_moves_the_bias_beyond_its_bound() -> None:
     """Heun with its halves at 0.51 and 0.49 is told from Heun."""
     target = build("double-well")
-    right, wrong = (answers(scheme, target).grid_bias(0.01) for scheme in (heun, planted_drift))
+    right, wrong = (answers(scheme, target).stationary_bias(0.01) for scheme in (heun, planted_drift))
     assert right.value is not None
     assert wrong.value is not None
     assert abs(right.value - wrong.value) > 1e6 * (right.error_bound + wrong.error_bound)
@@ -283,7 +291,7 @@ def test_every_target_of_the_catalogue_on_the_line_is_reached_or_refused_by_name
     for name in TARGETS:
         target = build(name, **({"size": 5} if TARGETS[name].data is not None else {}))
         try:
-            found = answers(EULER, target).grid_bias(0.01 * target.curvature_float64(1.0) ** -1)
+            found = answers(EULER, target).stationary_bias(0.01 * target.curvature_float64(1.0) ** -1)
         except OutOfReachError as error:
             assert str(error)
             continue

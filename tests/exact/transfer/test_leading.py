@@ -27,7 +27,7 @@ def extrapolated(found: LineAnswers, order: int, first: float, count: int = 5) -
     steps = [first / 2**k for k in range(count)]
     values = []
     for step in steps:
-        value = found.grid_bias(step).value
+        value = found.stationary_bias(step).value
         assert value is not None
         values.append(value / step**order)
     for level in range(1, count):
@@ -52,7 +52,7 @@ def test_the_predicted_constant_agrees_with_the_grids_to_six_digits(
     scheme: Scheme, name: str, text: str, order: int, first: float
 ) -> None:
     found = answers(scheme, build(name), text)
-    leading = found.leading_bias()
+    leading = found.expansion
     assert leading.order == order
     assert leading.proved_order == order
     assert all(term.proved_zero for term in leading.terms[:order])
@@ -62,28 +62,28 @@ def test_the_predicted_constant_agrees_with_the_grids_to_six_digits(
 
 def test_the_temperature_is_followed() -> None:
     found = answers(EULER, build("double-well"), "theta**4", Fraction(1, 2))
-    leading = found.leading_bias()
+    leading = found.expansion
     assert leading.constant == pytest.approx(extrapolated(found, 1, 0.002), rel=1e-6)
 
 
 @pytest.mark.parametrize("warmth", [Fraction(1), Fraction(3)])
 def test_on_a_gaussian_the_terms_are_those_of_the_exact_law(warmth: Fraction) -> None:
     """Euler's variance is T/(1 - h/2) = T (1 + h/2 + ...), so E theta^4 = 3 T^2 (1 + h + 3 h^2/4 + ...)."""
-    leading = answers(EULER, build("gaussian"), "theta**4", warmth).leading_bias()
+    leading = answers(EULER, build("gaussian"), "theta**4", warmth).expansion
     assert leading.order == 1
     assert abs(leading.constant - 3 * float(warmth) ** 2) <= leading.error_bound < 1e-12
 
 
 def test_heun_on_a_gaussian_has_its_exact_second_term() -> None:
     """(1 - h/2)^2 2h/(1 - (1 - h + h^2/2)^2) = 1 - h^2/4 + ..."""
-    leading = answers(heun, build("gaussian")).leading_bias()
+    leading = answers(heun, build("gaussian")).expansion
     assert leading.order == 2
     assert abs(leading.constant + 0.25) <= leading.error_bound < 1e-13
 
 
 def test_a_term_that_vanishes_numerically_alone_is_passed_over_and_not_called_proved() -> None:
     """Stationarity of Euler's step gives E U' = 0 at every h: on a quartic E theta^3 has no bias, and no algebra says so."""
-    leading = answers(EULER, build("quartic"), "theta**3").leading_bias()
+    leading = answers(EULER, build("quartic"), "theta**3").expansion
     assert leading.order is None
     assert [term.proved_zero for term in leading.terms] == [True, False, False, False, False]
     assert all(abs(term.value) <= term.error_bound < 1e-9 for term in leading.terms)
@@ -95,10 +95,10 @@ def test_the_later_terms_describe_the_grids_too() -> None:
     found = answers(EULER, build("double-well"))
     prediction = found._prediction
     facts: dict[str, object] = {}
-    first = found.leading_bias().constant
+    first = found.expansion.constant
     second = prediction._coefficient(2, expand_defects(EULER, 3, prediction.parameters), facts).value
     step = 0.0005
-    value, half = (found.grid_bias(h).value for h in (step, step / 2))
+    value, half = (found.stationary_bias(h).value for h in (step, step / 2))
     assert value is not None
     assert half is not None
     remainder = [(b / h - first) / h for b, h in ((value, step), (half, step / 2))]
@@ -108,23 +108,23 @@ def test_the_later_terms_describe_the_grids_too() -> None:
 @pytest.mark.parametrize(("scheme", "order"), [(EULER, 1), (heun, 2), (half_kicks, 1)])
 def test_partial_integration_gives_the_same_constant(scheme: Scheme, order: int) -> None:
     """int D psi d pi from derivatives of psi, int psi D^* 1 d pi from psi alone."""
-    leading = answers(scheme, build("mixture")).leading_bias()
+    leading = answers(scheme, build("mixture")).expansion
     assert leading.facts[f"h^{order}"]["by_the_adjoint"] == pytest.approx(leading.constant, rel=1e-12)
 
 
 def test_a_limit_with_another_law_is_a_bias_of_order_zero() -> None:
     """Noise of half the variance samples exp(-2U): on a Gaussian half the variance is missing."""
-    leading = answers(weak_noise, build("gaussian")).leading_bias()
+    leading = answers(weak_noise, build("gaussian")).expansion
     assert leading.order == 0
     assert abs(leading.constant + 0.5) <= leading.error_bound < 1e-13
     well = answers(weak_noise, build("double-well"))
-    assert well.leading_bias().constant == pytest.approx(extrapolated(well, 0, 0.002, 4), rel=1e-8)
+    assert well.expansion.constant == pytest.approx(extrapolated(well, 0, 0.002, 4), rel=1e-8)
 
 
 def test_a_planted_weight_is_seen_by_the_prediction_and_the_grids_alike() -> None:
     """Heun with 0.51 and 0.49 loses its order, and both ways agree on by how much; Heun's constant they deny."""
     wrong, right = answers(planted_drift, build("quartic")), answers(heun, build("quartic"))
-    leading = wrong.leading_bias()
+    leading = wrong.expansion
     assert leading.order == 1
     seen = extrapolated(wrong, 1, 0.004, 4)
     assert leading.constant == pytest.approx(seen, rel=1e-6)
@@ -134,9 +134,9 @@ def test_a_planted_weight_is_seen_by_the_prediction_and_the_grids_alike() -> Non
 def test_a_wrong_sign_of_the_poisson_equation_would_be_seen() -> None:
     """Euler overestimates the variance of a Gaussian; with the other sign the constant would be -1/2."""
     found = answers(EULER, build("gaussian"))
-    value = found.grid_bias(0.01).value
+    value = found.stationary_bias(0.01).value
     assert value is not None
-    assert math.copysign(1, value) == math.copysign(1, found.leading_bias().constant)
+    assert math.copysign(1, value) == math.copysign(1, found.expansion.constant)
 
 
 def test_the_kink_of_a_tamed_step_enters_its_constant_as_it_is() -> None:
@@ -148,7 +148,7 @@ def test_the_kink_of_a_tamed_step_enters_its_constant_as_it_is() -> None:
     engine = answers(
         make_scheme(_tamed, langevin, order=1), build("gaussian", precision=4, mean=3), "theta**2"
     )
-    leading = engine.leading_bias().leading
+    leading = engine.expansion.leading
     assert leading is not None and leading.order == 1
     assert abs(leading.value - (0.5 + 2 * math.sqrt(2 / (4 * math.pi)))) < leading.error_bound < 1e-6
 

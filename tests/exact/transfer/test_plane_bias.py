@@ -60,7 +60,7 @@ def test_a_gaussian_target_gives_what_the_affine_engine_proves(name: str, phi: s
     ]
     subject = Subject(find_scheme(name), load_configuration(settings=settings), name)
     exact = answers_for(subject.model).stationary_bias(fixed_step(H))
-    found = answers(subject.scheme, subject.target, phi, Fraction(3, 4), Fraction(2)).grid_bias(H)
+    found = answers(subject.scheme, subject.target, phi, Fraction(3, 4), Fraction(2)).stationary_bias(H)
     assert found.value is not None
     assert abs(found.value - exact.value) <= found.error_bound + exact.error_bound
     assert found.error_bound < 1e-8
@@ -89,7 +89,7 @@ def truth() -> float:
 
 
 def on_the_double_well(scheme: Scheme) -> GridBias:
-    return answers(scheme, target_of("target.name=double-well"), "theta**2").grid_bias(H)
+    return answers(scheme, target_of("target.name=double-well"), "theta**2").stationary_bias(H)
 
 
 def test_the_bias_is_that_of_a_law_propagated_by_hand(truth: float) -> None:
@@ -138,7 +138,7 @@ def _planted(letter: str) -> Scheme:
 def test_a_step_that_the_quartic_outruns_has_no_law_and_says_so() -> None:
     found = answers(
         find_scheme("sghmc-euler-explicit"), target_of("target.name=quartic"), "theta**2"
-    ).grid_bias(H)
+    ).stationary_bias(H)
     assert found.value is None
     assert found.escape is not None
     assert found.escape.leak > 1e-3
@@ -148,7 +148,7 @@ def test_a_step_that_the_quartic_outruns_has_no_law_and_says_so() -> None:
 
 
 def test_a_quadratic_potential_lets_no_chain_escape() -> None:
-    found = answers(find_scheme("sghmc-aboba"), target_of(), "theta**2").grid_bias(H)
+    found = answers(find_scheme("sghmc-aboba"), target_of(), "theta**2").stationary_bias(H)
     assert found.escape is None and found.note == ""
 
 
