@@ -41,7 +41,9 @@ def runge_kutta(theta, p, *, h, grad):
 
 def run(setting: Setting) -> Iterator[Row]:
     """Every scheme in dimension 1 and 2; second order in 1 to 4, fourth order in 1; one of them beside plain sympy."""
-    schemes = ["sgld-euler"] if setting.tiny else [name for name, scheme in NAMED.items() if not scheme.memory]
+    schemes = (
+        ["sgld-euler"] if setting.tiny else [name for name, scheme in NAMED.items() if not scheme.memory]
+    )
     for dim, bar in BARS.items():
         for name in schemes:
             timing = measure(partial(local_order, find_scheme(name), dim), setting)
