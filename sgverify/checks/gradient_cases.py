@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.subject import Subject
+from sgverify.errors import OutOfReachError
 from sgverify.exact.gradient_parts import GradientParts, gradient_parts
 from sgverify.gradients import (
     CentredGradient,
@@ -211,9 +212,7 @@ def elsewhere(estimator: GradientEstimator, run: History) -> tuple[list[Gradient
 
     An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i).
     """
-    raise NotImplementedError(
-        f"{type(estimator).__name__} registers nothing that its estimates are held against"
-    )
+    raise OutOfReachError(f"{type(estimator).__name__} registers nothing that its estimates are held against")
 
 
 @elsewhere.register

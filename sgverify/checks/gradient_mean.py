@@ -28,7 +28,7 @@ from sgverify.checks.own_slopes import slope_defect
 from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.subject import Subject
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.exact.cumulants import multi_indices
 from sgverify.exact.gradient_parts import GradientParts
@@ -72,7 +72,7 @@ def check_gradient_mean(question: Question) -> Evidence:
     except DefinitionError as error:
         reason = f"the derivatives of the potential are not read off its definition: {error}"
         return question.unsettled(reason)
-    except NotImplementedError as error:
+    except OutOfReachError as error:
         return question.unsettled(str(error))
     if defect is not None:
         judgement = Judgement("violates", False, defect)

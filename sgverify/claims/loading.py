@@ -57,7 +57,7 @@ def claims() -> Mapping[str, Claim]:
 
 
 def find_claim(id: str) -> Claim:
-    """The claim named `paper/id`; raises find_named with the nearest known id."""
+    """The claim named `paper/id`; raises `UnknownNameError` with the nearest known id."""
     return find_named("claim", id, claims())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,13 @@ from sgverify.samplers.averages import Averages, check_observables
 from sgverify.samplers.blocks import Position
 from sgverify.samplers.book import Book
 from sgverify.samplers.checkpoint import Checkpoint
+from sgverify.samplers.identity import identity_of
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
-
-FREE = ("chains", "first_chain", "device", "compiled")
-"""Settings that may differ: chains are compared by themselves, the others change nothing but where and how quickly a run
-is made. Torch's own generators do depend on the device."""
 
 
 class Run:
@@ -55,7 +51,11 @@ class Run:
         check_observables(observables, rows)
         self._ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
         self._book = Book(self._ensemble, observables)
-        self._identity = _identity(scheme, target, self._ensemble.rows, settings, observables)
+        self._identity = identity_of(
+            self._ensemble.scheme, target, self._ensemble.rows, settings, observables
+        )
+        if isinstance(scheme, Composite):
+            self._identity["composite"] = scheme.rule
         with one_thread(), torch.no_grad():
             if checkpoint is None:
                 self._reached: Position | None = self._ensemble.begin()
@@ -113,27 +113,3 @@ class Run:
         book = self._book
         last = {name: value.copy() for name, value in book.last.items()}
         return Averages(self._ensemble.rows, book.values.copy(), last, tuple(book.diverged), self.finished)
-
-
-def _identity(
-    scheme: Scheme | Composite,
-    target: Target,
-    rows: Sequence[Row],
-    settings: Settings,
-    observables: Sequence[Callable[..., Any]],
-) -> dict[str, str]:
-    """What tells a run from others, by name; the text of a definition and the data of a target are not compared."""
-    found = {
-        "scheme": scheme.scheme.name if isinstance(scheme, Composite) else scheme.name,
-        "target": target.name,
-        "rows": "; ".join(f"{row.name}, lengths={list(row.lengths)}, burn_in={row.burn_in}" for row in rows),
-        "observables": "; ".join(getattr(item, "__name__", str(item)) for item in observables),
-    }
-    found |= {
-        item.name: str(getattr(settings, item.name)) for item in fields(Settings) if item.name not in FREE
-    }
-    if settings.generator == "native":
-        found["device"] = settings.device
-    if isinstance(scheme, Composite):
-        found["composite"] = scheme.rule
-    return found

@@ -10,6 +10,7 @@ import pytest
 import sgverify
 from sgverify.checks import Subject, facts, make_subject, sampled_lengths
 from sgverify.checks.question import STATED, Question
+from sgverify.checks.registry import find_check
 from sgverify.checks.sampled_forgetting import NoRun
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.claims import claims, find_claim
@@ -90,3 +91,10 @@ def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_repl
     replayed.check.sample(replayed)
     assert seeds[0] == seeds[1] == run_seed(again, "lengths")
     assert asked.subject.under(asked.configuration).memory is subject.memory
+
+
+def test_every_quantity_of_a_card_is_a_check() -> None:
+    """Cards name what they predict by the names in the registry, which asks for them."""
+    for claim in claims().values():
+        for quantity in claim.quantities:
+            assert find_check(quantity).name == quantity

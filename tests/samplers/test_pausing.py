@@ -269,13 +269,19 @@ def test_a_checkpoint_of_another_run_is_refused_by_name(changes: dict[str, Any],
         other.run(range(CHAINS), checkpoint=held)
 
 
-def test_a_checkpoint_of_another_target_other_observables_or_chains_is_refused() -> None:
+def test_a_checkpoint_of_another_target_definition_or_chains_is_refused() -> None:
     held = plain().run(range(CHAINS)).advance(3).pause()
     scheme, target, rows = plain().given
     settings = plain().settings(range(CHAINS))
     with pytest.raises(ConfigurationError, match="target="):
         other = build("gaussian", dim=2)
         Run(scheme, other, rows, observables=OBSERVABLES, settings=settings, checkpoint=held)
+    with pytest.raises(ConfigurationError, match="potential="):
+        other = build("linear-regression", dim=2, size=6, data_seed=1)
+        Run(scheme, other, rows, observables=OBSERVABLES, settings=settings, checkpoint=held)
+    with pytest.raises(ConfigurationError, match="definition="):
+        changed = replace(load_scheme("sghmc-aboba"), name=scheme.name)
+        Run(changed, target, rows, observables=OBSERVABLES, settings=settings, checkpoint=held)
     with pytest.raises(ConfigurationError, match="observables="):
         Run(scheme, target, rows, observables=OBSERVABLES[::-1], settings=settings, checkpoint=held)
     with pytest.raises(ConfigurationError, match="first_chain=0, chains=5"):
