@@ -145,7 +145,7 @@ def minibatches_of(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
 
 def fresh_minibatches(subject: Subject) -> bool:
     """Whether every minibatch is drawn anew, and none is what others of an epoch have left."""
-    return subject.configuration.gradient.estimator.independent
+    return not subject.configuration.gradient.estimator.exchangeable
 
 
 def sides(subject: Subject, minibatches: np.ndarray) -> np.ndarray:

@@ -62,11 +62,6 @@ class GradientEstimator:
         """Whether estimates are plain sums over minibatches that are drawn anew for each step."""
         return self.draws_data and self.plain and not self.exchangeable and not self.memory
 
-    @property
-    def independent(self) -> bool:
-        """Whether every minibatch is independent of all others."""
-        return not self.exchangeable
-
     def period(self, size: int, settings: Any, per_step: int) -> int:
         """The minibatches from one that is independent of all before to the next such: those of a permutation of N data.
 

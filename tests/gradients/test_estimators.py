@@ -32,7 +32,7 @@ def test_what_it_declares_fits_together(estimator: GradientEstimator) -> None:
     # No draw is used before its time, and none beyond its period.
     assert all(draw <= number for number, draw in enumerate(draws))
     assert not set(draws[:period]) & set(draws[period:])
-    assert (period == 1) == estimator.independent
+    assert (period == 1) == (not estimator.exchangeable)
     assert estimator.draws_data == (estimator.name in READERS["batch"])
     assert estimator.label.format(batch=3).count("3") == estimator.draws_data
 

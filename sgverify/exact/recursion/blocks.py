@@ -28,7 +28,7 @@ from sgverify.exact.ball import identity
 from sgverify.exact.block_moments import Component
 from sgverify.exact.cumulants import cumulants_from_moments
 from sgverify.exact.recursion.lifting import lifted
-from sgverify.exact.recursion.period import Period, RepeatedPeriod
+from sgverify.exact.recursion.period import Period, RepeatedPeriod, summed
 from sgverify.exact.recursion.running_sum import RunningSum
 
 LARGEST = 3
@@ -114,7 +114,7 @@ class Blocks:
         inverse = fmpq_mat(
             order + 1, order + 1, [fmpq(g) ** k for g in nodes for k in range(order + 1)]
         ).inv()
-        return [_sum([v * arb(inverse[k, j]) for j, v in enumerate(values)]) for k in range(order + 1)]
+        return [summed([v * arb(inverse[k, j]) for j, v in enumerate(values)]) for k in range(order + 1)]
 
     def _operator(
         self,
@@ -142,11 +142,11 @@ class Mixture:
 
     def after(self, position: int) -> arb_mat:
         """See `Period`."""
-        return _sum([p.after(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
+        return summed([p.after(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
 
     def total(self, position: int) -> arb_mat:
         """See `Period`."""
-        return _sum([p.total(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
+        return summed([p.total(position) * w for w, p in zip(self.weights, self.periods, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class ThereAndBack:
 
     def total(self, position: int) -> arb_mat:
         """See `Period`."""
-        return _sum([self.after(k) for k in range(1, position + 1)])
+        return summed([self.after(k) for k in range(1, position + 1)])
 
     @cached_property
     def _mu(self) -> Mapping[int, arb]:
@@ -175,7 +175,7 @@ class ThereAndBack:
     @cached_property
     def _forward(self) -> arb_mat:
         """F."""
-        return _sum([self.powers[k] * mu for k, mu in self._mu.items()])
+        return summed([self.powers[k] * mu for k, mu in self._mu.items()])
 
     @cached_property
     def _known(self) -> list[arb_mat]:
@@ -187,10 +187,6 @@ class ThereAndBack:
         pairs = {k: [l for l in used if k + l in self._mu] for k in used}
         while len(self._known) <= count:
             right = [self._known[-1] * self.powers[l] for l in used]
-            inner = {k: _sum([right[l] * self._mu[k + l] for l in pairs[k]]) for k in used if pairs[k]}
-            self._known.append(_sum([self.powers[k] * value for k, value in inner.items()]))
+            inner = {k: summed([right[l] * self._mu[k + l] for l in pairs[k]]) for k in used if pairs[k]}
+            self._known.append(summed([self.powers[k] * value for k, value in inner.items()]))
         return self._known[count]
-
-
-def _sum(matrices: Sequence[arb_mat]) -> arb_mat:
-    return sum(matrices[1:], matrices[0])

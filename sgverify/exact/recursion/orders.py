@@ -22,7 +22,7 @@ from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.multiplicative.averages import Averages
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.recursion.hessians import WHERE, FreshHessians
-from sgverify.exact.recursion.period import ListedPeriod
+from sgverify.exact.recursion.period import ListedPeriod, summed
 from sgverify.exact.recursion.running_sum import RunningSum
 
 MOST_PRODUCTS = 6000
@@ -112,7 +112,9 @@ def position_averages(operators: dict[int, Any], size: int, identity: Any) -> li
 
     Operators know +, a product and a product with a fraction: matrices of balls, or series of matrices.
     """
-    return [_sum(list(level.values())) * weight for level, weight in _forward(operators, size, identity)[1:]]
+    return [
+        summed(list(level.values())) * weight for level, weight in _forward(operators, size, identity)[1:]
+    ]
 
 
 def sweep_averages(operators: dict[int, Any], size: int, identity: Any) -> list[Any]:
@@ -123,13 +125,13 @@ def sweep_averages(operators: dict[int, Any], size: int, identity: Any) -> list[
     """
     levels = _forward(operators, size, identity)
     whole, (_, weight) = (1 << size) - 1, levels[-1]
-    found = [_sum(list(level.values())) * share for level, share in levels[1:]]
+    found = [summed(list(level.values())) * share for level, share in levels[1:]]
     there_and_back = {0: identity}
     for level, _ in reversed(levels[:-1]):
         there_and_back = _grown(
             there_and_back, operators, lambda operator, inner: operator * inner * operator
         )
-        found.append(_sum([there_and_back[whole ^ used] * total for used, total in level.items()]) * weight)
+        found.append(summed([there_and_back[whole ^ used] * total for used, total in level.items()]) * weight)
     return found
 
 
@@ -155,10 +157,3 @@ def _grown(
                 value, grown = join(operator, total), block | used
                 later[grown] = later[grown] + value if grown in later else value
     return later
-
-
-def _sum(values: list[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value
-    return total

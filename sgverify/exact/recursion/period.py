@@ -136,3 +136,8 @@ def inner_block(operator: Any) -> Any:
 def shift_of(operator: Any) -> Any:
     """What an operator adds to them."""
     return type(operator)([row[:1] for row in operator.tolist()[1:]])
+
+
+def summed(operators: Sequence[Any]) -> Any:
+    """The sum of operators of one kind, of which there is at least one."""
+    return sum(operators[1:], operators[0])
