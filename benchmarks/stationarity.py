@@ -45,13 +45,13 @@ def _beside_sympy(item: Dynamics, dim: int, setting: Setting) -> Row:
 def residual_of_thermostat(dim: int) -> Any:
     """L* rho / rho of the thermostat for a function U, differentiated and simplified as one would by hand."""
     theta, p = sp.symbols(f"theta1:{dim + 1}"), sp.symbols(f"p1:{dim + 1}")
-    xi, friction, warmth = sp.Symbol("xi"), *sp.symbols("D T", positive=True)
+    xi, friction, temperature = sp.Symbol("xi"), *sp.symbols("D T", positive=True)
     potential = sp.Function("U")(*theta)
     heat = sum(x**2 for x in p)
-    rho = sp.exp(-(potential + heat / 2 + sp.Rational(dim, 2) * (xi - friction) ** 2) / warmth)
+    rho = sp.exp(-(potential + heat / 2 + sp.Rational(dim, 2) * (xi - friction) ** 2) / temperature)
     total = -sum(sp.diff(x * rho, y) for x, y in zip(p, theta, strict=True))
     for x, y in zip(p, theta, strict=True):
         total -= sp.diff((-sp.diff(potential, y) - xi * x) * rho, x)
-        total += friction * warmth * sp.diff(rho, x, 2)
-    total -= sp.diff((heat / dim - warmth) * rho, xi)
+        total += friction * temperature * sp.diff(rho, x, 2)
+    total -= sp.diff((heat / dim - temperature) * rho, xi)
     return sp.simplify(total / rho)

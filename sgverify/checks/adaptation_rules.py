@@ -67,7 +67,7 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
 
     Smooth weights undo the bent gradients exactly, and those of a region are theirs at its upper end.
     """
-    edges, tau, warmth = adaptation.partition.edges, adaptation.tau, adaptation.temperature
+    edges, tau, T = adaptation.partition.edges, adaptation.tau, adaptation.temperature
     bins = adaptation.partition.bins
     # Neither equal nor monotone: every difference of logs shows.
     theta = [0.2 + 0.7 * ((5 * i + 3) % 11) / 11 for i in range(bins)]
@@ -78,8 +78,8 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
     potential = np.concatenate([[0.0], np.cumsum(rises)])
     energies = torch.tensor([ends], dtype=torch.float64)
     smooth = _running(replace(adaptation, smooth=True), theta, len(ends)).log_importance(energies)[0].numpy()
-    left = -potential / tau + smooth + np.array(ends) / warmth
-    size = 1 + float(np.abs(potential).max() / tau + np.abs(ends).max() / min(warmth, tau))
+    left = -potential / tau + smooth + np.array(ends) / T
+    size = 1 + float(np.abs(potential).max() / tau + np.abs(ends).max() / min(T, tau))
     worst = float(np.ptp(left))
     if not worst <= CLOSE * size:
         place = int(np.argmax(np.abs(np.diff(left))))

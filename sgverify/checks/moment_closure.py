@@ -65,12 +65,12 @@ class _Start:
         configuration, target = self._subject.configuration, self._subject.target
         if not power:
             return arb(1)
-        warmth = number(exact(configuration.temperature))
+        T = number(exact(configuration.temperature))
         if name == "theta":
             if target.quadratic:
                 middle, spread = (
                     number(target.mean[place]),
-                    (warmth * number(target.covariance[place][place])).sqrt(),
+                    (T * number(target.covariance[place][place])).sqrt(),
                 )
             else:
                 middle, spread = (
@@ -84,5 +84,5 @@ class _Start:
         if name == "xi":
             return number(exact(configuration.friction)) ** power
         if name == "p" and configuration.start_momentum == "stationary" and power % 2 == 0:
-            return warmth ** (power // 2) * math.prod(range(1, power, 2))
+            return T ** (power // 2) * math.prod(range(1, power, 2))
         return arb(0)

@@ -42,14 +42,14 @@ def told_of_orbits(orbits: Orbits | str) -> str:
 def _origin(subject: Subject) -> Origin:
     """Where chains are at home: theta about the target, p and the like about 0, a thermostat's friction about D."""
     c, target, scheme = subject.configuration, subject.felt, subject.scheme
-    names, warmth = tuple(scheme.dynamics.state), float(c.temperature)
-    theta = np.asarray(target.location_float64(warmth), dtype=float)
+    names, temperature = tuple(scheme.dynamics.state), float(c.temperature)
+    theta = np.asarray(target.location_float64(temperature), dtype=float)
     others = [
         np.zeros(target.dim) if scheme.shapes[name] == VECTOR else np.array([float(c.friction)])
         for name in names[1:]
     ]
-    spread = float(np.max(target.spread_float64(warmth)))
-    return Origin(names, (theta, *others), (spread, *(warmth**0.5 for _ in others)))
+    spread = float(np.max(target.spread_float64(temperature)))
+    return Origin(names, (theta, *others), (spread, *(temperature**0.5 for _ in others)))
 
 
 def _step(subject: Subject) -> tuple[Move, Move]:

@@ -117,10 +117,10 @@ def _measured(
     if rank < slope.shape[1] or not _near(slope @ solved, -drift):
         return None
     matrix, diffusion = solved.T, square.mean(axis=0)
-    warmth = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
+    T = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
     if not _near(square, np.broadcast_to(diffusion, square.shape)):
         return None
-    if not _near(warmth * (matrix + matrix.T) / 2, diffusion) or not _forgets(matrix, dim):
+    if not _near(T * (matrix + matrix.T) / 2, diffusion) or not _forgets(matrix, dim):
         return None
     return matrix, diffusion
 

@@ -301,10 +301,8 @@ class Subject:
             # It brings torch, which most questions to the exact rungs never need.
             from sgverify.samplers.black_box import check_gradient
 
-            warmth = self.configuration.temperature
-            check_gradient(
-                self.target, self.target.location_float64(warmth), self.target.spread_float64(warmth)
-            )
+            T = self.configuration.temperature
+            check_gradient(self.target, self.target.location_float64(T), self.target.spread_float64(T))
         if not self.affine:
             return
         self.step_sizes.check_finite()

@@ -176,8 +176,10 @@ def vr_resgld(effort: str) -> list[Case]:
     cases = [Case(name, ("gradient.kind=iid",), OF_EXCHANGE) for name in composites]
     cases.append(Case("vr-resgld", ("gradient.kind=iid",), OF_TARGETS))
     cases += [
-        Case("vr-resgld", ("target.name=double-well", f"temperature={warmth}", ladder), ("exchange-rate",))
-        for warmth in (1, 0.2)
+        Case(
+            "vr-resgld", ("target.name=double-well", f"temperature={temperature}", ladder), ("exchange-rate",)
+        )
+        for temperature in (1, 0.2)
         for ladder in (LADDERS[:1] if effort == "quick" else LADDERS)
     ]
     cases += [

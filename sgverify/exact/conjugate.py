@@ -102,10 +102,10 @@ def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
     """The law of exp(-U/T) where it is recognised as one of the conjugate families, else None."""
     if target not in _READ:
         _READ[target] = _read_target(target)
-    energy, warmth = _READ[target], read_number("temperature", temperature)
-    if energy is None or warmth <= 0:
+    energy, T = _READ[target], read_number("temperature", temperature)
+    if energy is None or T <= 0:
         return None
-    return _recognised(energy / sympy.Rational(warmth.numerator, warmth.denominator), target.dim)
+    return _recognised(energy / sympy.Rational(T.numerator, T.denominator), target.dim)
 
 
 class _Symbols(Vector):

@@ -89,14 +89,14 @@ class InvariantLaw:
         """The moments of exp(-(U + p.p/2)/T), in fractions: N(mean, T P^-1) for theta, N(0, T I) for p."""
         # A biased gradient has another target than the posterior that the law is judged by.
         target, names = self.model.judged or self.model.target, self.model.scheme.dynamics.state
-        warmth, size = to_fmpq(self.model.temperature), target.dim * len(names)
+        T, size = to_fmpq(self.model.temperature), target.dim * len(names)
         mean, covariance = fmpq_mat(size, 1), fmpq_mat(size, size)
         for i in range(size):
-            covariance[i, i] = warmth
+            covariance[i, i] = T
         for i in range(target.dim):
             mean[i, 0] = to_fmpq(target.mean[i])
             for j in range(target.dim):
-                covariance[i, j] = warmth * to_fmpq(target.covariance[i][j])
+                covariance[i, j] = T * to_fmpq(target.covariance[i][j])
         return Moments(mean, covariance)
 
     def at(self, step: StepSize) -> Moments:

@@ -42,8 +42,8 @@ def posterior_average(target: Target, observable: Observable, temperature: Any) 
     `temperature` is T > 0; a float is read as the decimal that it prints as. Raises `ConfigurationError`
     for another temperature, or an observable of another dimension.
     """
-    warmth = read_number("temperature", temperature)
-    if warmth <= 0:
+    T = read_number("temperature", temperature)
+    if T <= 0:
         raise ConfigurationError(
             f"temperature={temperature!r}: expected a number above 0; write e.g. temperature=1.0"
         )
@@ -55,7 +55,7 @@ def posterior_average(target: Target, observable: Observable, temperature: Any) 
     _ = target.precision  # names the target where it is not quadratic
     if target not in _LAWS:
         _LAWS[target] = _derive_numbers(target)
-    average = _average(observable, _LAWS[target].of(observable), _element(warmth, QQ))
+    average = _average(observable, _LAWS[target].of(observable), _element(T, QQ))
     return Fraction(int(average.numerator), int(average.denominator))
 
 
@@ -224,7 +224,7 @@ def _data_averages(layout: DataLayout, dim: int) -> dict[Monomial, str]:
     return found
 
 
-def _average(observable: Observable, law: _Law, warmth: Any) -> Any:
+def _average(observable: Observable, law: _Law, T: Any) -> Any:
     found: dict[tuple[int, ...], Any] = {}
     count = len(law.mean)
 
@@ -237,7 +237,7 @@ def _average(observable: Observable, law: _Law, warmth: Any) -> Any:
             total = law.mean[i] * moment(rest)
             for j, power in enumerate(rest):
                 if power and law.covariance[i][j]:
-                    total = total + warmth * power * law.covariance[i][j] * moment(_lowered(rest, j))
+                    total = total + T * power * law.covariance[i][j] * moment(_lowered(rest, j))
             found[exponents] = total
         return found[exponents]
 

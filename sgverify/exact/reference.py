@@ -50,20 +50,20 @@ def reference_average(target: Target, observable: Observable, temperature: Any) 
     and by `quadrature` where the potential is a black box or has very many data; p is N(0, T I), its moments exact. A
     stated average is taken at its word for the temperature at hand, error_bound 0. Else raises `ConfigurationError`.
     """
-    warmth = exact(temperature)
+    T = exact(temperature)
     if target.quadratic:
         return Reference(posterior_average(target, observable, temperature), 0.0, "exact")
-    assert isinstance(warmth, Fraction)
-    if target.components and warmth == 1:
-        parts = (share * posterior_average(part, observable, warmth) for share, part in target.components)
+    assert isinstance(T, Fraction)
+    if target.components and T == 1:
+        parts = (share * posterior_average(part, observable, T) for share, part in target.components)
         return Reference(sum(parts, Fraction(0)), 0.0, "exact")
     stated = _stated(target, observable)
     if observable.terms in stated.values():
         value = next(target.averages[text] for text, terms in stated.items() if terms == observable.terms)
         if target.dim == 1:
-            _check_stated(observable, value, _of_groups(target, observable, warmth, {}))
+            _check_stated(observable, value, _of_groups(target, observable, T, {}))
         return Reference(value, 0.0, "stated")
-    return _of_groups(target, observable, warmth, stated)
+    return _of_groups(target, observable, T, stated)
 
 
 def _check_stated(observable: Observable, value: float, found: Reference) -> None:
@@ -87,15 +87,15 @@ def _stated(target: Target, observable: Observable) -> dict[str, Any]:
     return found
 
 
-def _of_groups(target: Target, observable: Observable, warmth: Fraction, stated: dict[str, Any]) -> Reference:
+def _of_groups(target: Target, observable: Observable, T: Fraction, stated: dict[str, Any]) -> Reference:
     """sum over powers of p of E[p^b] E[f_b(theta)]: the momentum is independent of theta."""
     total: Fraction | float = Fraction(0)
     bound, methods = 0.0, {"exact"}
     for powers, terms in _by_momentum(observable).items():
-        factor = math.prod((_gaussian_moment(power, warmth) for power in powers), start=Fraction(1))
+        factor = math.prod((_gaussian_moment(power, T) for power in powers), start=Fraction(1))
         if not factor:
             continue
-        found = _of_theta(target, observable, terms, warmth, stated)
+        found = _of_theta(target, observable, terms, T, stated)
         total += factor * found.value if isinstance(found.value, Fraction) else float(factor) * found.value
         bound += float(factor) * found.error_bound
         methods.add(found.method)
@@ -104,23 +104,23 @@ def _of_groups(target: Target, observable: Observable, warmth: Fraction, stated:
 
 
 def _of_theta(
-    target: Target, observable: Observable, terms: dict[Exponents, Fraction], warmth: Fraction, stated: Any
+    target: Target, observable: Observable, terms: dict[Exponents, Fraction], T: Fraction, stated: Any
 ) -> Reference:
     dim = target.dim
     if not any(any(exponents) for exponents in terms):
         return Reference(sum(terms.values(), Fraction(0)), 0.0, "exact")
-    law = conjugate_law(target, warmth)
+    law = conjugate_law(target, T)
     if law is not None:
         return _within(law.average(terms), "exact")
     if dim == 1 or target.independent:
-        certified = _enclosed(target, terms, warmth)
+        certified = _enclosed(target, terms, T)
         if certified is not None:
             return certified
     if dim == 1:
-        found = _on_line(target, 0, warmth, lambda x: _polynomial(terms, x)[None, :])
+        found = _on_line(target, 0, T, lambda x: _polynomial(terms, x)[None, :])
         return Reference(float(found.values[0]), float(found.error_bounds[0]), "quadrature")
     if target.independent:
-        return _of_independent(target, terms, warmth)
+        return _of_independent(target, terms, T)
     padding = (0,) * (dim * (len(observable.state) - 1))
     known = {next(iter(t)): text for text, t in stated.items() if len(t) == 1}
     total, named = 0.0, []
@@ -140,10 +140,10 @@ def _of_theta(
     return Reference(total, 0.0, "stated")
 
 
-def _enclosed(target: Target, terms: dict[Exponents, Fraction], warmth: Fraction) -> Reference | None:
+def _enclosed(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> Reference | None:
     """The average with an enclosure of it, None where there is none; the float nearest to its middle."""
     try:
-        ball = enclosed_average(target, terms, warmth)
+        ball = enclosed_average(target, terms, T)
     except NoEnclosureError:
         return None
     return _within(ball, "certified")
@@ -155,11 +155,11 @@ def _within(ball: arb, method: Method) -> Reference:
     return Reference(value, float((ball - value).abs_upper()) * (1 + 2**-50), method)
 
 
-def _of_independent(target: Target, terms: dict[Exponents, Fraction], warmth: Fraction) -> Reference:
+def _of_independent(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> Reference:
     """E[prod theta_i^a_i] = prod E[theta_i^a_i]; the bounds of the factors are multiplied out."""
     highest = [max(exponents[i] for exponents in terms) for i in range(target.dim)]
     moments = [
-        _on_line(target, i, warmth, lambda x, top=top: np.stack([x**k for k in range(top + 1)]))  # type: ignore[misc]
+        _on_line(target, i, T, lambda x, top=top: np.stack([x**k for k in range(top + 1)]))  # type: ignore[misc]
         if top
         else None
         for i, top in enumerate(highest)
@@ -178,9 +178,9 @@ def _of_independent(target: Target, terms: dict[Exponents, Fraction], warmth: Fr
 
 
 def _on_line(
-    target: Target, place: int, warmth: Fraction, functions: Callable[[np.ndarray], np.ndarray]
+    target: Target, place: int, T: Fraction, functions: Callable[[np.ndarray], np.ndarray]
 ) -> LineAverages:
-    energy, temperature = target.energy_of_coordinate(place), float(warmth)
+    energy, temperature = target.energy_of_coordinate(place), float(T)
 
     def scaled(x: np.ndarray) -> np.ndarray:
         return energy(x) / temperature

@@ -44,19 +44,19 @@ def complete_recipe(
 
         def drift_and_diffusion(*values: Any, **given: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
             state = [Tracked(value, shapes[name]) for name, value in zip(shapes, values, strict=True)]
-            grad, warmth = given.pop("grad"), given["T"]
+            grad, T = given.pop("grad"), given["T"]
             slope = slopes(stated.log(tuple(state), **given, U=lambda theta: _potential(theta, grad)), state)
             diffusion, curl = function(*state, **declaration.select(given))
             squares = list(diffusion) if isinstance(diffusion, tuple) else [diffusion]
             drift: list[Any] = []
             for k, square in enumerate(squares):
-                drift.append(warmth * slopes(square, state)[k] - _plain(square) * slope[k])
+                drift.append(T * slopes(square, state)[k] - _plain(square) * slope[k])
             for (first, second), block in curl.items():
                 i, j = _places(function, shapes, first, second)
                 gamma = slopes(block, state)
-                drift[i] = drift[i] - _plain(block) * slope[j] + warmth * gamma[j]
-                drift[j] = drift[j] + _plain(block) * slope[i] - warmth * gamma[i]
-            return tuple(drift), tuple(warmth * _plain(square) for square in squares)
+                drift[i] = drift[i] - _plain(block) * slope[j] + T * gamma[j]
+                drift[j] = drift[j] + _plain(block) * slope[i] - T * gamma[i]
+            return tuple(drift), tuple(T * _plain(square) for square in squares)
 
         def boltzmann(*values: Any, **given: Any) -> Any:
             return -hamiltonian(*values, **stated.declaration.select(given)) / given["T"]

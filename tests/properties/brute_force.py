@@ -178,12 +178,11 @@ def _one_path(values: Sequence[Any]) -> Any:
 
 def _starts(subject: Subject) -> Iterator[list[Any]]:
     target, configuration = subject.target, subject.configuration
-    warmth, away = real(configuration.temperature), real(configuration.start)
+    T, away = real(configuration.temperature), real(configuration.start)
     for name in subject.scheme.dynamics.state:
         if name == "theta":
             yield [
-                real(m) + away * np.sqrt(warmth * real(target.covariance[i][i]))
-                for i, m in enumerate(target.mean)
+                real(m) + away * np.sqrt(T * real(target.covariance[i][i])) for i, m in enumerate(target.mean)
             ]
         else:
             yield [Real(0)] * target.dim

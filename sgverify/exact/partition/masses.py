@@ -61,19 +61,19 @@ def region_masses(target: Target, inner: Sequence[Any], tau: Any) -> RegionMasse
     `ConfigurationError` where none of these reaches.
     """
     edges = [_exact(edge) for edge in inner]
-    warmth = _exact(tau)
+    T = _exact(tau)
     if target.quadratic:
-        return _quadratic(target, edges, warmth)
+        return _quadratic(target, edges, T)
     if target.dim == 1:
         try:
-            return _on_line(target, edges, warmth)
+            return _on_line(target, edges, T)
         except (NoEnclosureError, DefinitionError) as error:
             raise ConfigurationError(
                 f"target.name={target.name!r}: the masses of its energy regions are not enclosed ({error}); expected a formula "
                 "with tails that have bounds"
             ) from None
     if target.dim == 2:
-        return _in_plane(target, [float(edge) for edge in edges], float(warmth))
+        return _in_plane(target, [float(edge) for edge in edges], float(T))
     raise ConfigurationError(
         f"target.name={target.name!r} with dim={target.dim}: the masses of its energy regions are beyond quadrature; expected a "
         "quadratic potential, or target.dim of 1 or 2"

@@ -178,7 +178,7 @@ def _adjoint_on_density(
     operator: Operator, dynamics: Dynamics, ring: Ring, energy: dict[str, str]
 ) -> Polynomial:
     """A^* rho / rho times a power of T: sum_a (-1)^|a| T^(m-|a|) D^a c_a, D_k c = T d_k c - (-T d_k log rho) c."""
-    warmth = ring.generator("root", "T") ** 2 if "T" in dynamics.parameters else ring.one
+    T = ring.generator("root", "T") ** 2 if "T" in dynamics.parameters else ring.one
     most = max((sum(index) for index in operator), default=0)
     total = ring.zero
     for index, value in operator.items():
@@ -187,9 +187,9 @@ def _adjoint_on_density(
             unit = tuple(int(i == j) for j in range(ring.dim))
             slope = ring.derivative_of_potential(0, unit) if energy[name] == "U" else ring.coordinate(name, i)
             for _ in range(times):
-                value = derivative_along(value, k, ring) * warmth - slope * value
+                value = derivative_along(value, k, ring) * T - slope * value
         sign = -ring.one if sum(index) % 2 else ring.one
-        total = total + value * sign * warmth ** (most - sum(index))
+        total = total + value * sign * T ** (most - sum(index))
     return ring.reduce(total)
 
 

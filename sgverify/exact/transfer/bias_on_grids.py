@@ -55,12 +55,12 @@ class LineGrids:
         """The grids of a scheme against exp(-U/T). Raises `OutOfReachError` where no grid of the line holds it."""
         known = {name: value for name, value in parameters.items() if name in scheme.parameters}
         motion = Motion(scheme, target, known)
-        energy, warmth = target.energy_of_coordinate(0), parameters["T"]
+        energy, T = target.energy_of_coordinate(0), parameters["T"]
         try:
-            mass = Mass.of(lambda x: energy(x) / warmth, *target.hint(0))
+            mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
         except ConfigurationError as error:
             raise OutOfReachError(str(error)) from None
-        return LineGrids(motion, observable, warmth, mass)
+        return LineGrids(motion, observable, T, mass)
 
     def bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h, with what it changes by under refinement and widening.

@@ -87,9 +87,9 @@ class Defects:
         ring = self.ring
         if "T" not in ring.parameters:
             return False
-        warmth = ring.generator("root", "T") ** 2
+        T = ring.generator("root", "T") ** 2
         slope = ring.derivative_of_potential(0, (1,))
-        return not ring.reduce(self.drift * warmth + self.diffusion * slope)
+        return not ring.reduce(self.drift * T + self.diffusion * slope)
 
     @cached_property
     def slope_factor(self) -> Polynomial:

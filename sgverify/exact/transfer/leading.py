@@ -78,11 +78,11 @@ class Prediction:
         factor = self._factor(defects)
         values = []
         for level, finer in zip(LEVELS, (1.0, _FINER), strict=True):
-            points = self._points(level, finer, (factor, self._warmth))
+            points = self._points(level, finer, (factor, self._inverse_temperature))
             function = np.asarray(self.observable(points[:, None]))
             energy = taylor_of(self.target, points, 0)[0]
             means = []
-            for scale in (factor, self._warmth):
+            for scale in (factor, self._inverse_temperature):
                 density = np.exp((energy.min() - energy) * EXTENDED(scale))
                 means.append(density @ function / density.sum())
             values.append((means[0] - means[1], float(np.abs(function) @ density / density.sum())))
@@ -173,7 +173,7 @@ class Prediction:
         return value_of(polynomial, defects.ring, self.parameters, {})
 
     @property
-    def _warmth(self) -> float:
+    def _inverse_temperature(self) -> float:
         """1/T."""
         return 1 / self.parameters["T"]
 

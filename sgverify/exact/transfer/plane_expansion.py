@@ -225,8 +225,8 @@ def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
 def _kinetic(ring: Ring) -> Operator:
     """p d_theta - (U' + D p) d_p + D T d_p^2."""
     p, slope = ring.generator("p", 0), ring.derivative_of_potential(0, (1,))
-    friction, warmth = ring.generator("root", "D") ** 2, ring.generator("root", "T") ** 2
-    return {(1, 0): p, (0, 1): -slope - friction * p, (0, 2): friction * warmth}
+    friction, T = ring.generator("root", "D") ** 2, ring.generator("root", "T") ** 2
+    return {(1, 0): p, (0, 1): -slope - friction * p, (0, 2): friction * T}
 
 
 def _expand(scheme: Scheme, highest: int) -> tuple[Ring, list[Operator]]:

@@ -62,8 +62,8 @@ class PlanePrediction:
 
     def _of_limit(self, limit: Dynamics) -> Term:
         """The average under the law of other dynamics, less the posterior average."""
-        warmth = limit.diffusion / limit.friction
-        found = self._average(warmth * limit.drift / limit.kick, warmth)
+        T = limit.diffusion / limit.friction
+        found = self._average(T * limit.drift / limit.kick, T)
         truth = self._average(self._temperature, self._temperature)
         bounds = [abs(fine - coarse) + 16 * _EPS * abs(fine) for coarse, fine in (found, truth)]
         return Term(Fraction(0), found[1] - truth[1], sum(bounds))

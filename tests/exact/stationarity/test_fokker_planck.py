@@ -141,19 +141,19 @@ def test_the_residual_is_sympys_on_a_concrete_potential_and_metric(found, make, 
 
 def test_averages_of_the_generator_vanish_under_the_invariant_density_and_not_under_another():
     """int L f rho = 0 for polynomials f, by quadrature of U = theta^4/4 + theta^3/3 in the plane (theta, p)."""
-    friction, warmth = mpmath.mpf(2), mpmath.mpf(3) / 2
+    friction, temperature = mpmath.mpf(2), mpmath.mpf(3) / 2
     theta, p = sympy.symbols("theta p")
 
     def average(f, sign):
         generated = (
             p * sympy.diff(f, theta)
             - (theta**3 + theta**2 + float(friction) * p) * sympy.diff(f, p)
-            + float(friction * warmth) * sympy.diff(f, p, 2)
+            + float(friction * temperature) * sympy.diff(f, p, 2)
         )
         function = sympy.lambdify((theta, p), generated, "mpmath")
 
         def inner(x, y):
-            return function(x, y) * mpmath.exp(-(x**4 / 4 + x**3 / 3 + sign * y**2 / 2) / warmth)
+            return function(x, y) * mpmath.exp(-(x**4 / 4 + x**3 / 3 + sign * y**2 / 2) / temperature)
 
         nodes = mpmath.linspace(-5, 5, 61), mpmath.linspace(-9, 9, 61)
         return mpmath.fsum(inner(x, y) for x in nodes[0] for y in nodes[1]) * 10 / 60 * 18 / 60

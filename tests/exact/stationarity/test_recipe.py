@@ -62,15 +62,15 @@ def _recipe(curl, squares, energy, state):
 
 def test_the_recipe_with_the_matrix_that_was_found_is_the_thermostats_drift():
     theta, p = sympy.symbols("theta1 theta2"), sympy.symbols("p1 p2")
-    xi, friction, warmth = sympy.Symbol("xi"), *sympy.symbols("D T", positive=True)
+    xi, friction, temperature = sympy.Symbol("xi"), *sympy.symbols("D T", positive=True)
     potential = theta[0] ** 4 / 4 + theta[0] * theta[1] ** 2 + theta[1] ** 3
     heat = p[0] ** 2 + p[1] ** 2
-    energy = (potential + heat / 2 + (xi - friction) ** 2) / warmth
-    squares = sympy.diag(0, 0, friction * warmth, friction * warmth, 0)
+    energy = (potential + heat / 2 + (xi - friction) ** 2) / temperature
+    squares = sympy.diag(0, 0, friction * temperature, friction * temperature, 0)
     drift = [
         *p,
         *(-sympy.diff(potential, x) - xi * y for x, y in zip(theta, p, strict=True)),
-        heat / 2 - warmth,
+        heat / 2 - temperature,
     ]
     curl = find_curl(thermostat, dim=2)
     found = _recipe(curl, squares, energy, (*theta, *p, xi))

@@ -74,12 +74,12 @@ def test_euler_on_a_gaussian_has_the_variance_that_is_known_exactly(step: float)
 
 def test_heun_on_a_gaussian_has_the_fourth_moment_that_is_known_exactly() -> None:
     """X' = a X + s z with a = 1 - h + h^2/2, s = (1 - h/2) sqrt(2 h T): a Gaussian law."""
-    h, warmth = Fraction(1, 10), Fraction(1, 2)
-    a, s2 = 1 - h + h**2 / 2, (1 - h / 2) ** 2 * 2 * h * warmth
+    h, T = Fraction(1, 10), Fraction(1, 2)
+    a, s2 = 1 - h + h**2 / 2, (1 - h / 2) ** 2 * 2 * h * T
     variance = s2 / (1 - a**2)
-    found = answers(heun, build("gaussian"), "theta**4", warmth).stationary_bias(0.1)
+    found = answers(heun, build("gaussian"), "theta**4", T).stationary_bias(0.1)
     assert found.value is not None
-    assert abs(found.value - float(3 * variance**2 - 3 * warmth**2)) <= found.error_bound < 1e-12
+    assert abs(found.value - float(3 * variance**2 - 3 * T**2)) <= found.error_bound < 1e-12
 
 
 @pytest.mark.parametrize("step", [0.03, 0.02])
@@ -104,9 +104,9 @@ def test_a_planted_drift_in_the_oracle_is_told_apart() -> None:
     target = build("quartic", strength=1.0, tilt=0.5)
     found = answers(EULER, target).stationary_bias(0.05).value
 
-    def other(tilt: float, warmth: float) -> float:
+    def other(tilt: float, T: float) -> float:
         return nystrom(
-            lambda x: x**3 + tilt, lambda x: x**4 / 4 + tilt * x, 0.05, warmth, lambda x: x, (-3.9, 3.9)
+            lambda x: x**3 + tilt, lambda x: x**4 / 4 + tilt * x, 0.05, T, lambda x: x, (-3.9, 3.9)
         )
 
     assert found is not None

@@ -66,12 +66,12 @@ def test_the_temperature_is_followed() -> None:
     assert leading.constant == pytest.approx(extrapolated(found, 1, 0.002), rel=1e-6)
 
 
-@pytest.mark.parametrize("warmth", [Fraction(1), Fraction(3)])
-def test_on_a_gaussian_the_terms_are_those_of_the_exact_law(warmth: Fraction) -> None:
+@pytest.mark.parametrize("temperature", [Fraction(1), Fraction(3)])
+def test_on_a_gaussian_the_terms_are_those_of_the_exact_law(temperature: Fraction) -> None:
     """Euler's variance is T/(1 - h/2) = T (1 + h/2 + ...), so E theta^4 = 3 T^2 (1 + h + 3 h^2/4 + ...)."""
-    leading = answers(EULER, build("gaussian"), "theta**4", warmth).expansion
+    leading = answers(EULER, build("gaussian"), "theta**4", temperature).expansion
     assert leading.order == 1
-    assert abs(leading.constant - 3 * float(warmth) ** 2) <= leading.error_bound < 1e-12
+    assert abs(leading.constant - 3 * float(temperature) ** 2) <= leading.error_bound < 1e-12
 
 
 def test_heun_on_a_gaussian_has_its_exact_second_term() -> None:

@@ -84,8 +84,8 @@ def test_a_clock_that_cannot_be_put_forward_leaves_it_open():
 
 
 def annealed(theta, *, h, grad, T):
-    warmth = T * (1 + 0 * STARTED) if time.perf_counter() - STARTED < 900 else T / 2
-    return theta - h * grad(theta) + (2 * warmth * h) ** 0.5 * torch.randn_like(theta)
+    temperature = T * (1 + 0 * STARTED) if time.perf_counter() - STARTED < 900 else T / 2
+    return theta - h * grad(theta) + (2 * temperature * h) ** 0.5 * torch.randn_like(theta)
 
 
 def test_a_step_that_cools_with_the_time_of_day_is_no_function_of_its_state(monkeypatch):

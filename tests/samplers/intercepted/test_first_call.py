@@ -56,8 +56,8 @@ def cached_slope(theta, *, h, grad, T):
 
 
 def first_default(theta, *, h, grad, T, seen={}):  # noqa: B006 - the bug
-    warmth = seen.setdefault("T", T * (1 + float(theta.abs().max())))
-    return moved(theta, h, grad(theta), warmth, torch.randn_like(theta))
+    temperature = seen.setdefault("T", T * (1 + float(theta.abs().max())))
+    return moved(theta, h, grad(theta), temperature, torch.randn_like(theta))
 
 
 def constants(theta, *, h, grad, T, kept={}):  # noqa: B006 - it keeps what depends on h and T alone

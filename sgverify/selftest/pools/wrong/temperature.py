@@ -8,8 +8,8 @@ from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.torch_step import torch_step
 
 
-def _euler(theta, h, slope, warmth):
-    return theta - h * slope + math.sqrt(2 * warmth * h) * torch.randn_like(theta)
+def _euler(theta, h, slope, temperature):
+    return theta - h * slope + math.sqrt(2 * temperature * h) * torch.randn_like(theta)
 
 
 @torch_step(langevin, order=1)
@@ -81,8 +81,8 @@ def warmth_of_the_gradient_too(theta, *, h, grad, T):
 @torch_step(langevin, order=1)
 def warmth_falls_with_distance(theta, *, h, grad, T):
     """T/(1 + 0.001 |theta|^2): a local annealing."""
-    warmth = T / (1 + 0.001 * (theta**2).sum(-1, keepdim=True))
-    return theta - h * grad(theta) + (2 * warmth * h).sqrt() * torch.randn_like(theta)
+    temperature = T / (1 + 0.001 * (theta**2).sum(-1, keepdim=True))
+    return theta - h * grad(theta) + (2 * temperature * h).sqrt() * torch.randn_like(theta)
 
 
 @torch_step(langevin, order=2)
@@ -121,11 +121,11 @@ def second_half_of_warmth_one(theta, p, *, h, grad, D, T):
 @torch_step(kinetic, order=2)
 def warmth_less_centre_of_mass(theta, p, *, h, grad, dim, D, T):
     """BAOAB at T (d - 1)/d for d > 1, as if the centre of mass were held fixed."""
-    warmth = T * (dim - 1) / dim if dim > 1 else T
+    temperature = T * (dim - 1) / dim if dim > 1 else T
     c = math.exp(-D * h)
     p = p - h / 2 * grad(theta)
     theta = theta + h / 2 * p
-    p = c * p + math.sqrt(warmth * (1 - c * c)) * torch.randn_like(p)
+    p = c * p + math.sqrt(temperature * (1 - c * c)) * torch.randn_like(p)
     theta = theta + h / 2 * p
     return theta, p - h / 2 * grad(theta)
 
@@ -133,11 +133,11 @@ def warmth_less_centre_of_mass(theta, p, *, h, grad, dim, D, T):
 @torch_step(kinetic, order=2)
 def kelvin_to_three_digits(theta, p, *, h, grad, D, T):
     """BAOAB with k T of 0.00831 for 0.0083145 and its inverse: kelvins there and back."""
-    warmth = T / 0.0083145 * 0.00831
+    temperature = T / 0.0083145 * 0.00831
     c = math.exp(-D * h)
     p = p - h / 2 * grad(theta)
     theta = theta + h / 2 * p
-    p = c * p + math.sqrt(warmth * (1 - c * c)) * torch.randn_like(p)
+    p = c * p + math.sqrt(temperature * (1 - c * c)) * torch.randn_like(p)
     theta = theta + h / 2 * p
     return theta, p - h / 2 * grad(theta)
 
