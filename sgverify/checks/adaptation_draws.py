@@ -84,12 +84,12 @@ def stream_defects(
     Compared over all steps and chains together, where two independent sources hardly agree. Shapes (n, S, C).
     """
     drawn = {number: chosen for number, chosen in enumerate(energies) if chosen is not None}
-    felt: dict[int, np.ndarray] = {}
+    of_gradients: dict[int, np.ndarray] = {}
     for number, chosen in gradients:
         if chosen is not None:
-            felt.setdefault(number, chosen)
+            of_gradients.setdefault(number, chosen)
     for name, other, lags in (
-        ("gradients", felt, (-1, 0, 1)),
+        ("gradients", of_gradients, (-1, 0, 1)),
         ("the energies of the step before", drawn, (1,)),
     ):
         for lag in lags:
@@ -104,7 +104,7 @@ def stream_defects(
             if all(np.array_equal(np.sort(a, axis=0), np.sort(b, axis=0)) for a, b in pairs):
                 when = {0: "of the same step", 1: "a step earlier", -1: "a step later"}[lag]
                 yield f"weights adapt by energies of the minibatches of {name}" + (
-                    f", {when}" if other is felt else ""
+                    f", {when}" if other is of_gradients else ""
                 )
                 return
 

@@ -45,11 +45,11 @@ def _region_defects(adaptation: Adaptation) -> Iterator[str]:
     """Regions are right-closed, open at both ends; compared as the exact numbers that floats are."""
     edges = adaptation.partition.edges
     inner = [Fraction(edge) for edge in edges[1:-1]]
-    around = [
+    beside = [
         u for edge in edges for u in (math.nextafter(edge, -math.inf), edge, math.nextafter(edge, math.inf))
     ]
     width = edges[-1] - edges[0]
-    put = [*around, *((a + b) / 2 for a, b in pairwise(edges)), edges[0] - 9 * width, edges[-1] + 9 * width]
+    put = [*beside, *((a + b) / 2 for a, b in pairwise(edges)), edges[0] - 9 * width, edges[-1] + 9 * width]
     found = AdaptedWeights(adaptation, rows=1, chains=len(put), device=torch.device("cpu")).regions(
         torch.tensor([put], dtype=torch.float64)
     )

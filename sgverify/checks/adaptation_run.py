@@ -74,20 +74,22 @@ def run_defects(
     """
     rows = fixed(list(steps), [STEPS])
     ensemble = Ensemble(composite, target, rows, settings, block=BLOCK)
-    around = ensemble.around
-    assert isinstance(around, Adapting)
+    hooks = ensemble.hooks
+    assert isinstance(hooks, Adapting)
     written = _written(ensemble)
     if not written:
         raise Escaped(f"the chains diverged at the first step of size {steps[0]:.4g}")
-    adaptation = around.adaptation(ensemble.potential)
+    adaptation = hooks.adaptation(ensemble.potential)
     size = 1e-5 if settings.dtype == "float32" else 1e-9
     if float(ensemble.temperatures[0]) != adaptation.tau:
         yield f"the scheme runs at T = {ensemble.temperatures[0]:.6g}, and its weights are those of tau = {adaptation.tau:.6g}"
     yield from _energy_defects(written, target, size)
     yield from _gradient_defects(written, adaptation, target, size)
     yield from _weight_defects(written, adaptation)
-    felt = [(place, felt.chosen) for place, step in enumerate(written) for felt in step.felt]
-    yield from stream_defects([step.chosen for step in written], felt, target.size)
+    of_gradients = [
+        (place, call.chosen) for place, step in enumerate(written) for call in step.gradient_calls
+    ]
+    yield from stream_defects([step.chosen for step in written], of_gradients, target.size)
     if len(written) == STEPS:
         yield from _average_defects(written, composite, target, rows, settings)
     moving = (
@@ -106,24 +108,24 @@ class Escaped(Exception):
 
 
 def _written(ensemble: Ensemble) -> list[Step]:
-    around = ensemble.around
-    assert isinstance(around, Adapting)
-    weights = _Weights(around)
+    hooks = ensemble.hooks
+    assert isinstance(hooks, Adapting)
+    weights = _Weights(hooks)
     write(ensemble, weights, PAUSE)
     return weights.steps
 
 
 class _Weights(Writing[Step]):
-    def __init__(self, around: Adapting) -> None:
+    def __init__(self, hooks: Adapting) -> None:
         super().__init__(Step)
-        self._around = around
+        self._hooks = hooks
 
     def keep(self, place: int) -> None:
         """See `Writing.keep`."""
-        now, chosen = self.now, self._around.energies.chosen(place)
-        now.energies = array(self._around.recorded()["energy"])
+        now, chosen = self.now, self._hooks.energies.chosen(place)
+        now.energies = array(self._hooks.recorded()["energy"])
         now.chosen = None if chosen is None else array(chosen)
-        now.weights, now.logs = array(self._around.weighting.theta), array(self._around.log_weights())
+        now.weights, now.logs = array(self._hooks.weighting.theta), array(self._hooks.log_weights())
 
 
 def _energy_defects(written: list[Step], target: Target, size: float) -> Iterator[str]:
@@ -143,22 +145,22 @@ def _gradient_defects(
     written: list[Step], adaptation: Adaptation, target: Target, size: float
 ) -> Iterator[str]:
     """Each gradient is the plain estimate times the multiplier of its energy at the weights of the step before."""
-    if not any(step.felt for step in written):
+    if not any(step.gradient_calls for step in written):
         yield "no gradient was asked for through the weights"
     before = [np.full_like(written[0].weights, adaptation.start), *(step.weights for step in written)]
-    for number, weights, felt in [
-        (step.number, weights, felt)
+    for number, weights, call in [
+        (step.number, weights, call)
         for step, weights in zip(written, before, strict=False)
-        for felt in step.felt
+        for call in step.gradient_calls
     ]:
-        energy = energies_of(target, felt.theta, felt.chosen)
+        energy = energies_of(target, call.theta, call.chosen)
         wanted, sure = multipliers_of(adaptation, weights, energy, size)
-        wanted = wanted[..., None] * felt.plain
-        if not _near(np.where(sure[..., None], felt.given, wanted), wanted, 10 * size):
-            place = _worst(np.where(sure[..., None], felt.given, wanted), wanted)
+        wanted = wanted[..., None] * call.plain
+        if not _near(np.where(sure[..., None], call.given, wanted), wanted, 10 * size):
+            place = _worst(np.where(sure[..., None], call.given, wanted), wanted)
             yield (
-                f"a gradient of step {number}, on {_data(felt.chosen)} at the energy {energy[place[:2]]:.6g}, was "
-                f"{felt.given[place]:.8g}, and the multiplier times the plain estimate {felt.plain[place]:.8g} is "
+                f"a gradient of step {number}, on {_data(call.chosen)} at the energy {energy[place[:2]]:.6g}, was "
+                f"{call.given[place]:.8g}, and the multiplier times the plain estimate {call.plain[place]:.8g} is "
                 f"{wanted[place]:.8g}"
             )
             return

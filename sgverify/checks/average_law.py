@@ -232,7 +232,7 @@ def _transient(subject: Subject) -> Transient:
         start = float(
             (target.location_float64(c.temperature) + c.start_of() * target.spread_float64(c.temperature))[0]
         )
-        given = (subject.scheme, subject.felt, subject.observable, subject.model_parameters)
+        given = (subject.scheme, subject.effective_target, subject.observable, subject.model_parameters)
         if state == ("theta",):
             return LineTransient(*given, estimates_of(subject)).average(subject.step, _length(subject), start)
         return PlaneTransient(*given).average(
@@ -270,7 +270,7 @@ def _count(replaced: bool, target: Target, batch: int) -> int:
 
 def estimates_of(subject: Subject) -> list[tuple[Fraction, Target]]:
     """The targets whose full gradients are the estimates of a step, with their probabilities; none for full gradients."""
-    gradient, target = subject.configuration.gradient, subject.felt
+    gradient, target = subject.configuration.gradient, subject.effective_target
     if not gradient.estimator.noisy:
         return []
     data = target.data

@@ -39,7 +39,7 @@ def averaged_noise(subject: Subject, order: LocalOrder) -> dict[str, Any]:
         if entering:
             first[f"E g^{k}"] = entering[0].text
     found["first"] = first
-    moments = estimator_moments(table, subject.felt)
+    moments = estimator_moments(table, subject.effective_target)
     if isinstance(moments, str):
         found["here"] = {"kind": table.kind, "reason": f"no numbers: {moments}"}
         covariance = subject.noise.covariance

@@ -30,11 +30,11 @@ def unbiased(subject: Subject) -> bool:
         or not subject.configuration.gradient.estimator.unbiased
     ):
         return False
-    if subject.felt is subject.target:
+    if subject.effective_target is subject.target:
         return True
     if not subject.target.quadratic:
         return False
-    return DriftChange.between(subject.target, subject.felt).vanishes
+    return DriftChange.between(subject.target, subject.effective_target).vanishes
 
 
 def gradient_error(subject: Subject) -> Fraction:
@@ -125,13 +125,13 @@ def _summed_error(subject: Subject, states: Sequence[Any]) -> list[list[float]]:
     # torch is loaded only where a gradient is not known in closed form.
     import torch
 
-    from sgverify.samplers.biased import felt_potential
+    from sgverify.samplers.biased import effective_potential
     from sgverify.samplers.differentiation import Potential
 
     potential = Potential(subject.target, dtype=torch.float64, device="cpu", hoist=False)
     theta = torch.tensor([[list(map(float, state)) for state in states]], dtype=torch.float64)
-    felt = felt_potential(potential, subject.configuration.gradient)
-    rows: list[list[float]] = (felt.full(theta) - potential.full(theta))[0].tolist()
+    effective = effective_potential(potential, subject.configuration.gradient)
+    rows: list[list[float]] = (effective.full(theta) - potential.full(theta))[0].tolist()
     return rows
 
 

@@ -123,9 +123,9 @@ def _dimension(subject: Subject) -> int:
 
 def _settings(subject: Subject) -> list[Setting]:
     """The curvatures of the target with its temperature and friction; none where it has no single ones."""
-    if not subject.felt.quadratic:
+    if not subject.effective_target.quadratic:
         return []
-    rates = eigenvalues_of(subject.felt.precision)
+    rates = eigenvalues_of(subject.effective_target.precision)
     given = subject.configuration
     return [
         Setting(float(rate), float(given.temperature), float(given.friction))

@@ -41,12 +41,12 @@ class Drive:
 
     subject: CompositeSubject
     ensemble: Ensemble
-    around: Exchange
+    hooks: Exchange
 
     @property
     def replicas(self) -> int:
         """R, the length of the ladder."""
-        return self.around.replicas
+        return self.hooks.replicas
 
     @property
     def temperatures(self) -> np.ndarray:
@@ -56,11 +56,11 @@ class Drive:
     @property
     def parities(self) -> Iterator[tuple[int, list[int]]]:
         """For each set of pairs that are tried together: the number of such a step, and the colder rows."""
-        every, sets = self.around.choice.every, min(2, self.replicas - 1)
+        every, sets = self.hooks.choice.every, min(2, self.replicas - 1)
         for parity in range(sets):
             numbers = [every * (sets * turn + parity) for turn in range(1, 4)]
             # Where nothing is measured and refreshed, if there is such a step.
-            number = next((number for number in numbers if number % self.around.period), numbers[0])
+            number = next((number for number in numbers if number % self.hooks.period), numbers[0])
             yield number, list(range(parity, self.replicas - 1, 2))
 
     @property
@@ -98,19 +98,19 @@ class Drive:
 
     def enter(self, state: tuple[Tensor, ...], carried: tuple[Tensor, ...] = ()) -> None:
         """Begin at `state`, or go on there with what was carried."""
-        self.around.enter(self.ensemble.stage(tuple(range(self.replicas))), state, carried)
+        self.hooks.enter(self.ensemble.stage(tuple(range(self.replicas))), state, carried)
 
     def step(self, number: int, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """What the code does after step `number`, to a copy of the state."""
-        return self.around.after(0, number, tuple(value.clone() for value in state), self.h)
+        return self.hooks.after(0, number, tuple(value.clone() for value in state), self.h)
 
 
 def drive(subject: CompositeSubject, chains: int) -> Drive:
     """The sampler's own object for the composite, of so many chains; raises what the configuration deserves."""
     settings = Settings.of(subject.configuration, chains=chains, first_chain=0)
     ensemble = Ensemble(subject.composite, subject.target, fixed([subject.step], [1]), settings)
-    assert isinstance(ensemble.around, Exchange)
-    driven = Drive(subject, ensemble, ensemble.around)
+    assert isinstance(ensemble.hooks, Exchange)
+    driven = Drive(subject, ensemble, ensemble.hooks)
     driven.enter(driven.state("begin", chains))
     return driven
 
@@ -119,7 +119,7 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
     """The chance of a swap at prescribed energies: the rule's, and balanced where these are exact."""
     found = []
     driven = drive(subject, CHAINS)
-    T, F = torch.tensor(driven.temperatures), driven.around.choice.correction
+    T, F = torch.tensor(driven.temperatures), driven.hooks.choice.correction
     random = torch.Generator().manual_seed(run_seed(subject, "energies"))
     for number, low in driven.parities:
         high = [k + 1 for k in low]
@@ -133,7 +133,7 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
             expected = exchange_rules.log_swap_rate(
                 E[low], E[high], tau_1=T[low, None], tau_2=T[high, None], variance=V[low], F=F
             ).clamp(max=0.0)
-            r = driven.around.choice.intensity
+            r = driven.hooks.choice.intensity
             expected = expected + (0.0 if r is None else math.log(r * driven.h[0]))
             worst = float((chance - expected).abs().max())
             if not worst <= 1e-12:
@@ -153,20 +153,20 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
 
 def _log_chance(driven: Drive, number: int, E: Tensor, V: Tensor) -> Tensor:
     """log of the chance that each row swaps with the one above, found by bisecting the uniform number. Shape (R, C)."""
-    around, state = driven.around, driven.state("chance", CHAINS)
+    hooks, state = driven.hooks, driven.state("chance", CHAINS)
     low = torch.full(E.shape, _DEEPEST, dtype=torch.float64)
     high = torch.zeros_like(low)
     _enter(driven, state, V)
-    around.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
-    carried = around.carried
+    hooks.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
+    carried = hooks.carried
     for _ in range(BISECTIONS):
         driven.enter(state, carried)
         _hold(driven, V)
-        around.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
+        hooks.energies.at = lambda theta, controls, number: E[..., None]  # type: ignore
         middle = (low + high) / 2
-        around.log_uniforms = middle[None]
+        hooks.log_uniforms = middle[None]
         driven.step(number, state)
-        swapped = around.recorded()["swapped"] > 0
+        swapped = hooks.recorded()["swapped"] > 0
         low, high = torch.where(swapped, middle, low), torch.where(swapped, high, middle)
     return (low + high) / 2
 
@@ -175,15 +175,15 @@ def law_faults(subject: CompositeSubject) -> list[str]:
     """What an accepted swap does to the state: the joint density changes as S says, and a second swap undoes it."""
     driven = drive(subject, CHAINS)
     before, found = driven.state("law", CHAINS), []
-    T, around = torch.tensor(driven.temperatures)[:, None], driven.around
+    T, hooks = torch.tensor(driven.temperatures)[:, None], driven.hooks
     eps = 64 * torch.finfo(driven.ensemble.dtype).eps
     for number, low in driven.parities:
         state = before
         for turn in range(2):
             U = driven.energy(state[0])
             _enter(driven, state, torch.zeros_like(U))
-            around.energies.at = lambda theta, controls, number, U=U: U[..., None]  # type: ignore
-            around.log_uniforms = torch.full((1, *U.shape), -torch.inf, dtype=torch.float64)
+            hooks.energies.at = lambda theta, controls, number, U=U: U[..., None]  # type: ignore
+            hooks.log_uniforms = torch.full((1, *U.shape), -torch.inf, dtype=torch.float64)
             after = driven.step(number, state)
             gained = (_log_density(driven, after, T) - _log_density(driven, state, T)).sum(0)
             owed = sum(((1 / T[k] - 1 / T[k + 1]) * (U[k] - U[k + 1]) for k in low), torch.zeros(()))
@@ -195,8 +195,8 @@ def law_faults(subject: CompositeSubject) -> list[str]:
                     f"{worst:.3g} more than log S"
                 )
                 break
-            if around.controls is not None and turn == 0:
-                apart = (around.controls.at - after[0]).abs().max()
+            if hooks.controls is not None and turn == 0:
+                apart = (hooks.controls.at - after[0]).abs().max()
                 if float(apart) != 0:
                     found.append(
                         "a swap leaves the control variate behind: the noise of the energies has another law after it"
@@ -223,9 +223,9 @@ def _log_density(driven: Drive, state: tuple[Tensor, ...], T: Tensor) -> Tensor:
 
 def _enter(driven: Drive, state: tuple[Tensor, ...], V: Tensor) -> None:
     """Begin at `state`, with these variances and every control at its own theta."""
-    around = driven.around
+    hooks = driven.hooks
     driven.enter(state)
-    carried = around.carried
+    carried = hooks.carried
     driven.enter(state, (V[..., None], *carried[1:]))
     _hold(driven, V)
 
@@ -233,7 +233,7 @@ def _enter(driven: Drive, state: tuple[Tensor, ...], V: Tensor) -> None:
 def _hold(driven: Drive, V: Tensor) -> None:
     """Whatever is measured from now on is V."""
     nothing = torch.full((*V.shape, 1), torch.nan, dtype=torch.float64)
-    driven.around.energies.measure = lambda *given: Measured(V[..., None], nothing)  # type: ignore
+    driven.hooks.energies.measure = lambda *given: Measured(V[..., None], nothing)  # type: ignore
 
 
 def _few(values: Tensor) -> str:

@@ -130,23 +130,23 @@ def _motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Itera
     """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
-        felt = _Felt([(felt.theta[k], felt.given[k]) for felt in step.felt])
+        recorded = _RecordedGradients([(call.theta[k], call.given[k]) for call in step.gradient_calls])
         wanted = step_in_long_double(
             subject.scheme,
             [value[k] for value in state],
             [drawn[k] for drawn in step.draws],
             h=float(h[k]),
-            gradient=felt,
+            gradient=recorded,
             parameters={**parameters_of(subject.configuration), "T": float(T)},
             dim=subject.target.dim,
             metric=subject.metric,
         )
-        slopes = max((float(np.abs(value).max()) for _, value in felt.given), default=0.0)
+        largest = max((float(np.abs(value).max()) for _, value in recorded.given), default=0.0)
         for name, due, found, old in zip(subject.scheme.state, wanted, step.moved, state, strict=True):
             size = max(1.0, *(float(np.abs(part[k]).max()) for part in (*state, *step.moved)))
-            bound = STEP_ROUNDING * (size + float(h[k]) * slopes)
+            bound = STEP_ROUNDING * (size + float(h[k]) * largest)
             apart = float(np.abs(found[k] - due).max())
-            if not apart <= bound or felt.count != len(felt.given):
+            if not apart <= bound or recorded.count != len(recorded.given):
                 yield (
                     "motion",
                     f"step {step.number} of replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to "
@@ -156,14 +156,14 @@ def _motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Itera
                 return
 
 
-class _Felt(FullSlope):
-    """The gradients that a replica felt in a step, in turn."""
+class _RecordedGradients(FullSlope):
+    """The recorded gradients of one replica in one step, handed out in the order in which the run asked for them."""
 
     def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self.given, self.count = given, 0
 
     def __call__(self, place: LongDouble) -> LongDouble:
-        """What was felt there; NaN where the run asked fewer times, or elsewhere."""
+        """The recorded gradient at `place`; NaN where the run asked fewer times, or at another place."""
         self.count += 1
         if self.count > len(self.given):
             return type(place)(np.full(np.shape(place.value), np.nan))
@@ -173,7 +173,7 @@ class _Felt(FullSlope):
         return type(place)(np.asarray(value, dtype=np.longdouble) * (1 if near else np.nan))
 
     def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        """Refused, as the parts are: what a replica felt was written down of its gradients alone."""
+        """Refused, as prior and likelihood apart are: only gradients of U were recorded."""
         raise DefinitionError(
             "the motion of replicas that ask for Hessian-vector products, or for prior and likelihood apart, is not redone"
         )

@@ -110,11 +110,11 @@ def _period_faults(plan: Plan, settings: Settings) -> list[str]:
     rows = power(
         [plan.h if plan.table.intensity is None else min(plan.h, 1 / plan.table.intensity)], ALPHA, [1]
     )
-    around: Any = (ensemble := Ensemble(subject.composite, subject.target, rows, settings)).around
-    around.enter(ensemble.stage(tuple(range(len(plan.temperatures)))), ensemble.begin().state, ())
-    if plan.exact or around.period == plan.period:
+    hooks: Any = (ensemble := Ensemble(subject.composite, subject.target, rows, settings)).hooks
+    hooks.enter(ensemble.stage(tuple(range(len(plan.temperatures)))), ensemble.begin().state, ())
+    if plan.exact or hooks.period == plan.period:
         return []
-    return [f"energies are measured every {around.period} steps; expected every {plan.period}"]
+    return [f"energies are measured every {hooks.period} steps; expected every {plan.period}"]
 
 
 def _stream_faults(found: Transcript, subject: CompositeSubject) -> Iterator[str]:
@@ -130,8 +130,8 @@ def _stream_faults(found: Transcript, subject: CompositeSubject) -> Iterator[str
         return
     swaps = [(step.number, step.swapped_on) for step in found.steps if step.swapped_on is not None]
     spread = [(step.number, step.spread_on) for step in found.steps if step.spread_on is not None]
-    felt = [(step.number, felt.chosen) for step in found.steps for felt in step.felt]
-    gradients = [(number, chosen) for number, chosen in felt if chosen is not None]
+    calls = [(step.number, call.chosen) for step in found.steps for call in step.gradient_calls]
+    gradients = [(number, chosen) for number, chosen in calls if chosen is not None]
     # Of a measurement the minibatches one after the other: (n, r, S, C) -> (n, S, C) each.
     measured = [
         (number, part)

@@ -50,15 +50,15 @@ class Transcript(Writing[Step]):
     first_variance: np.ndarray
     diverged = False
 
-    def __init__(self, around: Exchange, random: np.random.Generator) -> None:
+    def __init__(self, hooks: Exchange, random: np.random.Generator) -> None:
         super().__init__(Step)
-        self._around, self._random = around, random
+        self._hooks, self._random = hooks, random
 
     def begin(self, leg: Leg) -> Leg:
-        """See `Watch.begin`."""
+        """See `RunObserver.begin`."""
         if not self.steps:
-            self.first_controls, self.first_variance = self._controls(), array(self._around.variance)
-        energies: Any = self._around.energies
+            self.first_controls, self.first_variance = self._controls(), array(self._hooks.variance)
+        energies: Any = self._hooks.energies
         if not energies.exact:
             minibatch, spread = energies.minibatch, energies.spread
 
@@ -77,27 +77,27 @@ class Transcript(Writing[Step]):
 
     def prepared(self) -> None:
         """See `Writing.prepared`."""
-        self._drawn = self._around.log_uniforms
+        self._drawn = self._hooks.log_uniforms
         put = torch.from_numpy(self._random.random(self._drawn.shape) < 0.5)
-        self._around.log_uniforms = torch.where(put, SURE, self._drawn)
+        self._hooks.log_uniforms = torch.where(put, SURE, self._drawn)
 
     def keep(self, place: int) -> None:
         """See `Writing.keep`."""
         now = self.now
-        now.drawn_uniforms, now.uniforms = array(self._drawn[place]), array(self._around.log_uniforms[place])
-        now.controls, now.variance = self._controls(), array(self._around.variance)
-        now.recorded = {name: array(value) for name, value in self._around.recorded().items()}
+        now.drawn_uniforms, now.uniforms = array(self._drawn[place]), array(self._hooks.log_uniforms[place])
+        now.controls, now.variance = self._controls(), array(self._hooks.variance)
+        now.recorded = {name: array(value) for name, value in self._hooks.recorded().items()}
 
     def _controls(self) -> tuple[np.ndarray, ...] | None:
-        controls = self._around.controls
+        controls = self._hooks.controls
         return None if controls is None else tuple(array(tensor) for tensor in controls.tensors)
 
 
 def transcript_of(ensemble: Ensemble, seed: int) -> Transcript:
     """Run all steps of an ensemble of one schedule, made with `block=BLOCK`."""
-    around = ensemble.around
-    assert isinstance(around, Exchange)
-    transcript = Transcript(around, np.random.default_rng(seed))
+    hooks = ensemble.hooks
+    assert isinstance(hooks, Exchange)
+    transcript = Transcript(hooks, np.random.default_rng(seed))
     transcript.diverged = write(ensemble, transcript, PAUSE)
     return transcript
 

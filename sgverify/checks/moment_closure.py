@@ -39,7 +39,7 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
     if gradient.estimator.noisy or gradient.clip is not None:
         raise OutOfReachError("the moments are followed for full gradients that are not clipped")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
-    moments = close_moments(subject.scheme, subject.felt, subject.observable, parameters)
+    moments = close_moments(subject.scheme, subject.effective_target, subject.observable, parameters)
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)
 
 

@@ -41,7 +41,7 @@ def told_of_orbits(orbits: Orbits | str) -> str:
 
 def _origin(subject: Subject) -> Origin:
     """Where chains are at home: theta about the target, p and the like about 0, a thermostat's friction about D."""
-    c, target, scheme = subject.configuration, subject.felt, subject.scheme
+    c, target, scheme = subject.configuration, subject.effective_target, subject.scheme
     names, temperature = tuple(scheme.dynamics.state), float(c.temperature)
     theta = np.asarray(target.location_float64(temperature), dtype=float)
     others = [
@@ -56,7 +56,7 @@ def _step(subject: Subject) -> tuple[Move, Move]:
     given = parameters_of(subject.configuration)
     known = {name: given[name] for name in subject.scheme.dynamics.parameters}
     clip = subject.configuration.gradient.clip
-    return step_of_many(subject.scheme, subject.felt, known, subject.metric, subject.scale, clip)
+    return step_of_many(subject.scheme, subject.effective_target, known, subject.metric, subject.scale, clip)
 
 
 __all__ = ["orbits_of", "told_of_orbits"]

@@ -94,7 +94,7 @@ def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | No
         assert isinstance(answers, MomentAnswers)
         return answers.first_order_of_old_snapshots
     table = subject.configuration.gradient.model_copy(update={"kind": "without-replacement"})
-    model = replace(subject.model, noise=gradient_noise(table, subject.felt))
+    model = replace(subject.model, noise=gradient_noise(table, subject.effective_target))
     return None if unreached(model) else answers_for(model).expansion.values[1]
 
 

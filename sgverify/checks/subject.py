@@ -98,7 +98,7 @@ class Subject:
         return build_target(self.configuration.target)
 
     @cached_property
-    def felt(self) -> Target:
+    def effective_target(self) -> Target:
         """The target whose gradient the estimate has on average, but for clipping; the posterior where it is unbiased."""
         return with_scaled_likelihood(self.target, _rational(self.configuration.gradient.scale))
 
@@ -123,14 +123,14 @@ class Subject:
     @cached_property
     def noise(self) -> GradientNoise:
         """The exact cumulants of the gradient estimator's noise."""
-        return gradient_noise(self.configuration.gradient, self.felt)
+        return gradient_noise(self.configuration.gradient, self.effective_target)
 
     @cached_property
     def read_scheme(self) -> Scheme:
         """The step as the exact engines read it: prior and likelihood by what they are on this target, where it is simple."""
         if not (self.scheme.census.parts or self.scheme.starts.parts):
             return self.scheme
-        prior = prior_part(self.felt, noisy=self.configuration.gradient.estimator.each_evaluation)
+        prior = prior_part(self.effective_target, noisy=self.configuration.gradient.estimator.each_evaluation)
         return self.scheme if prior is None else with_prior(self.scheme, prior)
 
     @cached_property
@@ -139,7 +139,7 @@ class Subject:
         c = self.configuration
         return Model(
             scheme=self.read_scheme.cut(self.target.dim),
-            target=self.felt,
+            target=self.effective_target,
             observable=self.observable,
             truth=self.truth,
             noise=self.noise,
@@ -206,7 +206,7 @@ class Subject:
     @cached_property
     def step_sizes(self) -> StepSizes:
         """Where one step contracts on this target."""
-        parameters, rates = self.model.parameters, eigenvalues_of(self.felt.precision)
+        parameters, rates = self.model.parameters, eigenvalues_of(self.effective_target.precision)
         return StepSizes(self.model.scheme, self.reference, parameters, rates, self._moments)
 
     @property
@@ -230,16 +230,20 @@ class Subject:
     @property
     def usual_step(self) -> float:
         """The step size where none is configured."""
-        if self.felt.quadratic:
+        if self.effective_target.quadratic:
             try:
                 return self.step_sizes.default
             except NotAffineError:
                 # A step of products of the state, or of state and noise, has no single matrix.
                 pass
-        step = typical_step(self.scheme, self.felt, self.configuration.temperature, self.metric)
-        if self.felt.quadratic and self.scheme.longest > 1 and "scalar" not in self.scheme.shapes.values():
+        step = typical_step(self.scheme, self.effective_target, self.configuration.temperature, self.metric)
+        if (
+            self.effective_target.quadratic
+            and self.scheme.longest > 1
+            and "scalar" not in self.scheme.shapes.values()
+        ):
             given = parameters_of(self.configuration)
-            return contracting_step(self.model.scheme, self.felt, given, self.metric, step)
+            return contracting_step(self.model.scheme, self.effective_target, given, self.metric, step)
         return step
 
     @property

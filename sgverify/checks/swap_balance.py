@@ -88,14 +88,14 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
     size, n = subject.target.size, subject.configuration.gradient.batch
     chains = 1 if size is None else size // math.gcd(size, n)
     driven = drive(subject, chains)
-    around, start = driven.around, driven.state("control", chains, same=True)
+    hooks, start = driven.hooks, driven.state("control", chains, same=True)
     driven.enter(start)
     theta, found = driven.state("energy", chains, same=True)[0], []
-    if not around.energies.exact:
+    if not hooks.energies.exact:
         assert size is not None
         blocks = (torch.arange(chains * n) % size).reshape(chains, n)
-        around.energies.minibatch = lambda number: blocks.T[:, None]  # type: ignore
-    E = around.energies.at(theta, around.controls, 1)[..., 0]
+        hooks.energies.minibatch = lambda number: blocks.T[:, None]  # type: ignore
+    E = hooks.energies.at(theta, hooks.controls, 1)[..., 0]
     U, bound = driven.energy(theta), _rounding(driven, theta) + _rounding(driven, start[0])
     off = float((E.mean(1) - U[:, 0]).abs().max())
     if not off <= bound:
@@ -103,12 +103,12 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
             f"over all data the energies that a swap compares average to something else than U: {float(E.mean(1)[0]):.9g} for "
             f"{float(U[0, 0]):.9g}"
         )
-    if around.controls is not None:
-        there = around.energies.at(start[0], around.controls, 1)[..., 0]
+    if hooks.controls is not None:
+        there = hooks.energies.at(start[0], hooks.controls, 1)[..., 0]
         left = float((there - driven.energy(start[0])).abs().max())
         if not left <= 2 * bound:
             found.append(f"at the control itself energies keep noise: they are off by up to {left:.3g}")
-    if around.energies.exact:
+    if hooks.energies.exact:
         return found
     return found + _variance_faults(subject)
 
@@ -116,10 +116,10 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
 def stream_faults(subject: CompositeSubject) -> list[str]:
     """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
     driven = drive(subject, CHAINS)
-    around, found = driven.around, []
+    hooks, found = driven.hooks, []
     driven.enter(driven.state("streams", CHAINS))
-    around.prepare(0, UNIFORMS)
-    u = around.log_uniforms.exp().double()
+    hooks.prepare(0, UNIFORMS)
+    u = hooks.log_uniforms.exp().double()
     ordered = np.sort(u.numpy().ravel())
     places = np.arange(1, ordered.size + 1) / ordered.size
     apart = max(np.abs(ordered - places).max(), np.abs(ordered - places + 1 / ordered.size).max())
@@ -132,13 +132,13 @@ def stream_faults(subject: CompositeSubject) -> list[str]:
         found.append("two chains decide on their swaps by the same random numbers")
     if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=0)) < UNIFORMS:
         found.append("two steps decide on their swaps by the same random numbers")
-    if around.energies.exact:
+    if hooks.energies.exact:
         return found
     size, n = subject.target.size or 1, subject.configuration.gradient.batch
-    bits = math.log2(math.comb(size, n)) if around.energies.subset else n * math.log2(size)
+    bits = math.log2(math.comb(size, n)) if hooks.energies.subset else n * math.log2(size)
     if bits < 0.5:
         return found
-    drawn = torch.stack([around.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
+    drawn = torch.stack([hooks.energies.minibatch(k) for k in range(math.ceil(64 / bits))]).flatten(0, 1)
     if not bool((drawn == drawn[:, :1]).all()):
         found.append("the replicas of a chain compare energies of different minibatches")
     if len(np.unique(drawn[:, 0].numpy(), axis=1).T) < CHAINS:
@@ -153,18 +153,18 @@ def _choice(subject: CompositeSubject) -> Any:
 def _variance_faults(subject: CompositeSubject) -> list[str]:
     """What is measured when all data are shown once: the variance of the difference at theta, of the energies in use."""
     driven = drive(subject, 1)
-    around, size, n = driven.around, subject.target.size or 1, subject.configuration.gradient.batch
+    hooks, size, n = driven.hooks, subject.target.size or 1, subject.configuration.gradient.batch
     control, state = driven.state("control", 1), driven.state("energy", 1)
     driven.enter(control)
-    before, repeated = around.controls, around.energies.repeated
+    before, repeated = hooks.controls, hooks.energies.repeated
     # Of a repeated measurement each draw is a minibatch; else a datum, and all of them are one minibatch.
     if repeated:
         draws, share = (torch.arange(size // math.gcd(size, n) * n) % size).reshape(-1, n), 1.0
     else:
-        draws, share = torch.arange(size)[:, None], (1 - n / size if around.energies.subset else 1.0) / n
-    _, own = around.energies.spread(1)
-    around.energies.spread = lambda event: (draws.T[:, :, None, None], own)  # type: ignore
-    around.log_uniforms = torch.zeros((1, driven.replicas, 1), dtype=torch.float64)
+        draws, share = torch.arange(size)[:, None], (1 - n / size if hooks.energies.subset else 1.0) / n
+    _, own = hooks.energies.spread(1)
+    hooks.energies.spread = lambda event: (draws.T[:, :, None, None], own)  # type: ignore
+    hooks.log_uniforms = torch.zeros((1, driven.replicas, 1), dtype=torch.float64)
 
     def energies(at: Tensor) -> Tensor:
         wide = at.double().expand(len(draws), *at.shape).numpy()
@@ -175,8 +175,8 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
         d = d - energies(control[0])
     differences = d[:, :-1] - d[:, 1:]
     owed = differences.var(0) * share
-    driven.step(around.period, state)
-    found = around.carried[0][:-1, 0, 0]
+    driven.step(hooks.period, state)
+    found = hooks.carried[0][:-1, 0, 0]
     rounding = 2 * (_rounding(driven, state[0]) + _rounding(driven, control[0]))
     bound = 4 * rounding * (differences.var(0).sqrt() + rounding)
     if bool(((found - owed).abs() <= bound).all()):

@@ -103,7 +103,7 @@ class TorchSubject(Subject):
     def usual_step(self) -> float:
         """The step size where none is configured."""
         return share_of_time_scale(
-            self.scheme.dynamics, self.felt.curvature_float64(self.configuration.temperature)
+            self.scheme.dynamics, self.effective_target.curvature_float64(self.configuration.temperature)
         )
 
     def validate(self) -> None:

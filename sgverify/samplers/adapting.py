@@ -11,7 +11,7 @@ from torch import Tensor
 from sgverify.errors import SgverifyError
 from sgverify.samplers.adapted import AdaptedWeights
 from sgverify.samplers.adapted_gradient import AdaptedEstimator
-from sgverify.samplers.around import Around, Stage, around_of
+from sgverify.samplers.around import Stage, StepHooks, hooks_of
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import Estimator
@@ -25,7 +25,7 @@ _STEEP = 3.0
 """A multiplier that is told where chains diverge: a step of three times the size is beyond what many schemes stand."""
 
 
-class Adapting(Around):
+class Adapting(StepHooks):
     """theta_k, k = 0, 1, ..., of every chain: step k moves the state with theta_(k-1), and then its energy makes theta_k.
 
     The energy by which theta adapts is that of all data, or where gradients are of minibatches, of n data drawn afresh with
@@ -54,7 +54,7 @@ class Adapting(Around):
         return self._made
 
     def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
-        """See `Around.enter`."""
+        """See `StepHooks.enter`."""
         self._weights = AdaptedWeights(
             self.adaptation(stage.potential),
             rows=len(stage.rows),
@@ -66,16 +66,16 @@ class Adapting(Around):
         self._energies = Energies(stage)
 
     def estimator(self, estimator: Estimator) -> Estimator:
-        """See `Around.estimator`."""
+        """See `StepHooks.estimator`."""
         return AdaptedEstimator(estimator, self.weighting)
 
     def prepare(self, first: int, count: int) -> None:
-        """See `Around.prepare`."""
+        """See `StepHooks.prepare`."""
         assert self._energies is not None
         self._energies.prepare(first, count)
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
-        """See `Around.after`."""
+        """See `StepHooks.after`."""
         assert self._energies is not None
         self._energy = self._energies.at(place, state[0])
         self.weighting.adapt(number, self._energy)
@@ -91,7 +91,7 @@ class Adapting(Around):
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
-        """See `Around.carried`: theta, shape (S, C, m)."""
+        """See `StepHooks.carried`: theta, shape (S, C, m)."""
         return (torch.empty(0) if self._weights is None else self._weights.theta,)
 
     @property
@@ -101,7 +101,7 @@ class Adapting(Around):
         return self._energies
 
     def why_diverged(self, row: int, chains: np.ndarray) -> str:
-        """See `Around.why_diverged`: the least multiplier of a region, where the gradient is turned round."""
+        """See `StepHooks.why_diverged`: the least multiplier of a region, where the gradient is turned round."""
         theta = self.weighting.theta[row, chains]
         below = torch.cat([theta[:, :1], theta[:, :-1]], dim=-1)
         widths = torch.tensor(
@@ -121,7 +121,7 @@ class Adapting(Around):
         )
 
     def log_weights(self) -> Tensor:
-        """See `Around.log_weights`."""
+        """See `StepHooks.log_weights`."""
         return self._log
 
     def recorded(self) -> Mapping[str, Tensor]:
@@ -159,8 +159,8 @@ class Energies:
         return None if self._source is None else self._drawn[place]
 
 
-@around_of.register
-def _(composite: AdaptivelyWeighted, settings: Settings) -> Around:
+@hooks_of.register
+def _(composite: AdaptivelyWeighted, settings: Settings) -> StepHooks:
     return Adapting(composite, settings)
 
 

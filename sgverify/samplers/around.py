@@ -42,7 +42,7 @@ class Stage:
     streams: Callable[[str], Stream]
 
 
-class Around:
+class StepHooks:
     """What is done around the steps; this one does nothing. One is made for an ensemble, and serves one run at a time."""
 
     replicas = 1
@@ -92,20 +92,20 @@ class Around:
 
 
 @singledispatch
-def around_of(composite: Any, settings: Settings) -> Around:
+def hooks_of(composite: Any, settings: Settings) -> StepHooks:
     """What a composite does around steps, under these settings; a new type registers itself here."""
     raise ConfigurationError(
         f"scheme={getattr(composite, 'name', composite)!r}: a {type(composite).__name__} cannot be sampled; expected a Scheme, or "
-        "a composite whose type is registered with sgverify.samplers.around.around_of"
+        "a composite whose type is registered with sgverify.samplers.around.hooks_of"
     )
 
 
-def starts_of(start: float | Sequence[float], rows: Sequence[Row], around: Around | None) -> np.ndarray:
+def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHooks | None) -> np.ndarray:
     """Where each row of the tensor starts, in standard deviations from the mean: that of its replica. Shape (S, 1).
 
     Raises `ConfigurationError` for a list that has not one number for each replica.
     """
-    replicas = 1 if around is None else around.replicas
+    replicas = 1 if hooks is None else hooks.replicas
     given = np.atleast_1d(np.asarray(start, dtype=np.float64)).tolist()
     given = given * replicas if np.ndim(start) == 0 else given
     if len(given) != replicas:
@@ -130,4 +130,4 @@ def check_settings(composite: Composite, settings: Settings) -> None:
             )
 
 
-__all__ = ["Around", "Stage", "around_of", "check_settings", "starts_of"]
+__all__ = ["Stage", "StepHooks", "check_settings", "hooks_of", "starts_of"]

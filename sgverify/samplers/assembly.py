@@ -14,7 +14,7 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers import exchange as _exchange  # noqa: F401 - registers replica exchange
-from sgverify.samplers.around import Around, Stage, around_of, check_settings, starts_of
+from sgverify.samplers.around import Stage, StepHooks, check_settings, hooks_of, starts_of
 from sgverify.samplers.binding import bind_settings
 from sgverify.samplers.blocks import FAR, by_coordinate
 from sgverify.samplers.constants import Clock, Constant
@@ -35,7 +35,7 @@ from sgverify.targets import Target
 class Assembly:
     """A scheme bound to a target, the rows of a sweep and settings.
 
-    Of a composite `scheme` is the scheme that it is made around, `around` what happens around the steps, and `rows` are
+    Of a composite `scheme` is the scheme that it is made around, `hooks` what happens around the steps, and `rows` are
     those of all its replicas.
 
     Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
@@ -56,11 +56,11 @@ class Assembly:
         streams: Callable[[str], Stream] | None = None,
     ) -> None:
         settings.check()
-        self.around: Around | None = None
+        self.hooks: StepHooks | None = None
         if isinstance(scheme, Composite):
             check_settings(scheme, settings)
-            self.around = around_of(scheme, settings)
-            scheme, rows = scheme.scheme, self.around.rows(rows) if rows else rows
+            self.hooks = hooks_of(scheme, settings)
+            scheme, rows = scheme.scheme, self.hooks.rows(rows) if rows else rows
         if not rows:
             raise ConfigurationError(
                 "rows=[]: expected at least one schedule; make some with fixed, horizon, power or cyclical"
@@ -77,8 +77,8 @@ class Assembly:
             check_path(scheme)
         self._spans = spans(self.rows) if settings.coupled == "brownian" else ()
         self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
-        if self.around is not None:
-            self.temperatures = self.around.temperatures(self.rows, settings)
+        if self.hooks is not None:
+            self.temperatures = self.hooks.temperatures(self.rows, settings)
         self.bound = self._bound_to(tuple(range(len(self.rows))))
         if settings.compiled is True and (settings.gradient.estimator.noisy or self.potential.affine is None):
             raise ConfigurationError(
@@ -88,7 +88,7 @@ class Assembly:
         # Made once here so that a choice which the target cannot have is refused before anything runs.
         self.estimator((0,), scheme.census)
         centre = target.location_float64(settings.temperature)
-        settings = replace(settings, start=starts_of(settings.start, self.rows, self.around))
+        settings = replace(settings, start=starts_of(settings.start, self.rows, self.hooks))
         self._spread = target.spread_float64(settings.temperature)
         self._start = centre + settings.start * self._spread
         scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
@@ -101,13 +101,13 @@ class Assembly:
 
     def _root_temperature(self, alive: tuple[int, ...]) -> Any:
         """sqrt(T), one for each row where they differ."""
-        if self.around is None:
+        if self.hooks is None:
             return math.sqrt(self.settings.temperature)
         roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
         return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
 
     def _bound_to(self, alive: tuple[int, ...]) -> Bound[Scheme]:
-        temperatures = None if self.around is None else self.temperatures[list(alive)]
+        temperatures = None if self.hooks is None else self.temperatures[list(alive)]
         return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
 
     def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:

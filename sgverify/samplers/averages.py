@@ -11,7 +11,7 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.blocks import Divergence
-from sgverify.samplers.book import Book
+from sgverify.samplers.book import RunningSums
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Fixed, Row
 from sgverify.samplers.settings import Settings, one_thread
@@ -89,17 +89,19 @@ def sample(
     settings = settings or Settings()
     check_observables(observables, rows)
     ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
-    book = Book(ensemble, observables)
+    sums_so_far = RunningSums(ensemble, observables)
     complete = True
     with one_thread(), torch.no_grad():
         try:
-            for part in ensemble.blocks(book):
-                book.enter(part)
+            for part in ensemble.blocks(sums_so_far):
+                sums_so_far.enter(part)
                 if progress is not None:
-                    progress(book.share(part))
+                    progress(sums_so_far.share(part))
         except KeyboardInterrupt:
             complete = False
-    return Averages(ensemble.rows, book.values, book.last, tuple(book.diverged), complete)
+    return Averages(
+        ensemble.rows, sums_so_far.values, sums_so_far.last, tuple(sums_so_far.diverged), complete
+    )
 
 
 def check_observables(observables: Sequence[Callable[..., Any]], rows: Sequence[Row]) -> None:

@@ -31,12 +31,12 @@ class Clipped(Potential):
         self._exact, self._whole, self._weights = None, potential.data, None
         self._limit = limit
 
-    def _felt(self, gradients: Tensor) -> Tensor:
+    def _clipped(self, gradients: Tensor) -> Tensor:
         norms = dot(Chains(gradients), Chains(gradients)).tensor.sqrt()
         return gradients * (self._limit / norms.clamp_min(self._limit))
 
 
-def felt_potential(potential: Potential, choice: Any) -> Potential:
+def effective_potential(potential: Potential, choice: Any) -> Potential:
     """The potential whose gradients an estimator with `choice` (scale, clip) averages.
 
     The clipping norm is that of one datum's unscaled gradient. Raises `ConfigurationError` for settings that are not

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.around import Around
+from sgverify.samplers.around import StepHooks
 from sgverify.samplers.blocks import Block, Divergence, Position, by_coordinate
 from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.observation import Asked, Observation
@@ -19,7 +19,7 @@ from sgverify.samplers.tape import Tape
 from sgverify.samplers.watching import Summing, Sums
 
 
-class Book(Summing):
+class RunningSums(Summing):
     """The running sums of a sweep; memory does not grow with L."""
 
     def __init__(self, ensemble: Ensemble, observables: Sequence[Callable[..., Any]]) -> None:
@@ -36,13 +36,13 @@ class Book(Summing):
         self._observe = Observation(self._asked)
         self._open = tuple(range(len(rows)))
         # What a composite weighs states by is summed as well, after the test functions; last comes the log of the unit.
-        self._around = ensemble.around if ensemble.around is not None and ensemble.around.weighted else None
+        self._hooks = ensemble.hooks if ensemble.hooks is not None and ensemble.hooks.weighted else None
         self._sums = torch.zeros(
-            (len(observables) + 2 * (self._around is not None), len(rows), chains),
+            (len(observables) + 2 * (self._hooks is not None), len(rows), chains),
             dtype=torch.float64,
             device=ensemble.device,
         )
-        if self._around is not None:
+        if self._hooks is not None:
             self._sums[-1] = -torch.inf
         self._weights = [0.0] * len(rows)
         # Every state of every row counts, and as much as any other.
@@ -62,13 +62,13 @@ class Book(Summing):
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
         """The same with the test functions' values, float64, shape (S, C) each."""
-        if self._uniform and self._around is None:
+        if self._uniform and self._hooks is None:
             for total, value in zip(self._sums, values, strict=True):
                 total += value
             return
         kept = [i for i, row in enumerate(rows) if self._uniform or self._counts(row, number)]
-        if self._around is not None:
-            values = self._weighed(self._around, values, kept)
+        if self._hooks is not None:
+            values = self._weighed(self._hooks, values, kept)
         weighted = [self._rows[row].schedule.weighted for row in rows]
         weights = [h if own else 1.0 for own, h in zip(weighted, steps.tolist(), strict=True)]
         if any(weighted):
@@ -110,9 +110,9 @@ class Book(Summing):
             still = [self._open.index(row) for row in rows]
             self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
 
-    def _weighed(self, around: Around, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
+    def _weighed(self, hooks: StepHooks, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
         """The values times their weights, and the weights, in units of the largest weight so far, to which sums are brought."""
-        logs, before = around.log_weights(), self._sums[-1]
+        logs, before = hooks.log_weights(), self._sums[-1]
         top = before.clone()
         for i in kept:
             top[i] = torch.maximum(before[i], logs[i])
@@ -145,7 +145,7 @@ class Book(Summing):
     def _averages(self, i: int, row: int, length: int) -> Tensor:
         """The averages of a row, the i-th of those that run, over its first `length` steps. Shape (observables, C)."""
         sums = self._sums[:, i]
-        if self._around is not None:
+        if self._hooks is not None:
             return sums[:-2] / sums[-2]
         return sums / (length if self._uniform else self._weights[row])
 

@@ -32,10 +32,10 @@ class Stretch:
     values: list[tuple[Tensor, ...]]
 
 
-def together(compiled: bool | str, tape: Tape | None, watch: Any, left: int) -> int:
-    """How many of the next steps are compiled as one by torch, 0 for none; `watch` reads the states, if it is there."""
+def together(compiled: bool | str, tape: Tape | None, observer: Any, left: int) -> int:
+    """How many of the next steps are compiled as one by torch, 0 for none; `observer` reads the states, if it is there."""
     ready = compiled is True and tape is not None and left >= STEPS
-    return STEPS if ready and (watch is None or watch.tape is not None) else 0
+    return STEPS if ready and (observer is None or observer.tape is not None) else 0
 
 
 def compiled_steps(tape: Tape, observe: Tape | None, inputs: Sequence[Tensor]) -> Callable[..., Any]:

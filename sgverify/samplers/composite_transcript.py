@@ -1,4 +1,4 @@
-"""A run of a composite written down: what each step drew, felt and moved, and what the composite made of it."""
+"""A run of a composite written down: the draws, gradients and states of each step, and how the composite changed them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.around import Around
+from sgverify.samplers.around import StepHooks
 from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import State
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.settings import one_thread
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 
 
 @dataclass(frozen=True, eq=False)
-class Felt:
-    """One gradient: where it was asked for, on what data, (n, S, C), the scheme's own estimate and what the step was given.
+class GradientCall:
+    """One gradient evaluation: its place `theta`, the scheme's own estimate `plain`, and the value `given` to the step.
 
-    `chosen` is None where all data are used; the others have shape (S, C, d).
+    All have shape (S, C, d). `chosen` are the data of the minibatch, (n, S, C); None where all data are used.
     """
 
     theta: np.ndarray
@@ -38,7 +38,7 @@ class Step:
 
     number: int
     draws: list[np.ndarray] = field(default_factory=list)
-    felt: list[Felt] = field(default_factory=list)
+    gradient_calls: list[GradientCall] = field(default_factory=list)
     moved: list[np.ndarray] = field(default_factory=list)
     after: list[np.ndarray] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class Step:
 S = TypeVar("S", bound=Step)
 
 
-class Writing(Watch, Generic[S]):
+class Writing(RunObserver, Generic[S]):
     """Writes down the steps of a composite; a subclass says what it keeps of one composite beside them."""
 
     def __init__(self, make: Callable[[int], S]) -> None:
@@ -55,13 +55,16 @@ class Writing(Watch, Generic[S]):
         self.steps: list[S] = []
 
     def begin(self, leg: Leg) -> Leg:
-        """See `Watch.begin`."""
-        assert leg.around is not None
-        felt = _Heard(leg.felt, leg.estimator, lambda felt: self.now.felt.append(felt))
+        """See `RunObserver.begin`."""
+        assert leg.hooks is not None
+        estimator = _RecordedEstimator(leg.applied_estimator, leg.estimator, self._note)
         if not self.steps:
             self.start = [array(value) for value in leg.start]
         told = leg.telling(lambda draw: self.now.draws.append(array(draw)))
-        return replace(told, felt=felt, around=_Followed(leg.around, self))
+        return replace(told, applied_estimator=estimator, hooks=_Followed(leg.hooks, self))
+
+    def _note(self, call: GradientCall) -> None:
+        self.now.gradient_calls.append(call)
 
     def prepared(self) -> None:
         """The random numbers of the next steps are drawn."""
@@ -96,42 +99,44 @@ def array(tensor: Tensor) -> np.ndarray:
     return np.array(tensor.cpu().numpy())
 
 
-class _Heard(Estimator):
-    """Hands on what the estimator of the steps says, and tells it."""
+class _RecordedEstimator(Estimator):
+    """The estimator that the steps use; each of its values is recorded by `tell`."""
 
-    def __init__(self, felt: Estimator, own: Estimator, tell: Callable[[Felt], None]) -> None:
+    def __init__(self, applied: Estimator, own: Estimator, tell: Callable[[GradientCall], None]) -> None:
         super().__init__(own.potential)
-        self._felt, self._own, self._tell = felt, own, tell
+        self._applied, self._own, self._tell = applied, own, tell
 
     def prepare(self, first: int, count: int) -> None:
-        self._felt.prepare(first, count)
+        self._applied.prepare(first, count)
 
     def begin(self, step: int, theta: Tensor) -> None:
-        self._felt.begin(step, theta)
+        self._applied.begin(step, theta)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
-        given = self._felt.evaluate(theta, step, minibatch, evaluation)
-        bent = self._felt is not self._own
+        given = self._applied.evaluate(theta, step, minibatch, evaluation)
+        bent = self._applied is not self._own
         plain = self._own.evaluate(theta, step, minibatch, evaluation) if bent else given
         chosen = self._own.chosen(step, minibatch)
-        self._tell(Felt(array(theta), None if chosen is None else array(chosen), array(plain), array(given)))
+        self._tell(
+            GradientCall(array(theta), None if chosen is None else array(chosen), array(plain), array(given))
+        )
         return given
 
 
-class _Followed(Around):
+class _Followed(StepHooks):
     """Hands on what a composite does around a step, and tells it."""
 
-    def __init__(self, around: Around, writing: Writing[S]) -> None:
-        self._around, self._writing = around, writing
+    def __init__(self, hooks: StepHooks, writing: Writing[S]) -> None:
+        self._hooks, self._writing = hooks, writing
 
     def prepare(self, first: int, count: int) -> None:
-        self._around.prepare(first, count)
+        self._hooks.prepare(first, count)
         self._writing.prepared()
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         now = self._writing.now
         now.moved = [array(value) for value in state]
-        found = self._around.after(place, number, state, steps)
+        found = self._hooks.after(place, number, state, steps)
         now.after = [array(value) for value in found]
         self._writing.keep(place)
         self._writing.settle(number)
@@ -139,7 +144,7 @@ class _Followed(Around):
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
-        return self._around.carried
+        return self._hooks.carried
 
 
-__all__ = ["Felt", "Step", "Writing", "array", "write"]
+__all__ = ["GradientCall", "Step", "Writing", "array", "write"]

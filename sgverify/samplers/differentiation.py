@@ -80,7 +80,7 @@ class Potential:
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data, in theta. Shapes (*batch, d), (n, *, d) -> (n, *batch, d)."""
-        return self._felt(
+        return self._clipped(
             value_and_gradient(of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1]
         )
 
@@ -120,7 +120,7 @@ class Potential:
         prior'' v + N/n sum_i likelihood''(x_i) v; `chosen` as in `energy_over`. Raises `ConfigurationError` where gradients
         are clipped datum by datum, and so are those of no potential.
         """
-        if type(self)._felt is not Potential._felt:
+        if type(self)._clipped is not Potential._clipped:
             raise ConfigurationError(
                 "gradient.clip with a step that asks for grad.hessian: a clipped gradient has no Hessian of a potential; leave "
                 "gradient.clip out"
@@ -137,7 +137,7 @@ class Potential:
             added = add_up(added, each if weights is None else each * weights[..., None])
         return total + added if chosen is None else total + (len(self.data) / len(chosen)) * added
 
-    def _felt(self, gradients: Tensor) -> Tensor:
+    def _clipped(self, gradients: Tensor) -> Tensor:
         """What is made of each datum's gradient before they are summed. Shape (n, *batch, d)."""
         return gradients
 
@@ -180,7 +180,7 @@ class Potential:
     @property
     def _summed(self) -> Callable[[Tensor, Tensor], Tensor] | None:
         """How a likelihood that can do so sums over data in one pass; None where each datum's gradient is needed."""
-        alone = type(self)._felt is not Potential._felt
+        alone = type(self)._clipped is not Potential._clipped
         return None if alone else getattr(self.target.likelihood, "of_batch", None)
 
     def _at_once(self, theta: Tensor) -> int:

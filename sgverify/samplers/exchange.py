@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.around import Around, Stage, around_of
+from sgverify.samplers.around import Stage, StepHooks, hooks_of
 from sgverify.samplers.blocks import by_coordinate
 from sgverify.samplers.carrier import Chains
 from sgverify.samplers.motion import State
@@ -51,7 +51,7 @@ class ExchangeChoice:
     momentum: str = "rescaled"
 
 
-class Exchange(Around):
+class Exchange(StepHooks):
     """The swaps of a `ReplicaExchange`.
 
     `energies` is what they compare, `log_uniforms` what log S is compared with, at the steps of the present block; shape
@@ -71,7 +71,7 @@ class Exchange(Around):
         self._recorded: dict[str, Tensor] = {}
 
     def rows(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """See `Around.rows`."""
+        """See `StepHooks.rows`."""
         factors = self.choice.step_factors or (1.0,) * self.replicas
         intensity = self.choice.intensity
         for row in rows:
@@ -85,12 +85,12 @@ class Exchange(Around):
         )
 
     def temperatures(self, rows: Sequence[Row], settings: Settings) -> np.ndarray:
-        """T_k = temperature x ladder_k. See `Around.temperatures`."""
+        """T_k = temperature x ladder_k. See `StepHooks.temperatures`."""
         ladder = [settings.temperature * float(self.choice.ladder[row.replica]) for row in rows]
         return np.array(ladder, dtype=np.float64)
 
     def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
-        """See `Around.enter`."""
+        """See `StepHooks.enter`."""
         theta, self._stage = state[0], stage
         self.energies = SwapEnergies(stage, self.choice)
         self._uniform_stream = stage.streams("uniform")
@@ -114,12 +114,12 @@ class Exchange(Around):
             self.controls = self.energies.control_at(theta)
 
     def prepare(self, first: int, count: int) -> None:
-        """See `Around.prepare`."""
+        """See `StepHooks.prepare`."""
         drawn = indices(self._uniform_stream, first, count, _FINEST)
         self.log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
-        """Measure the noise where that is due, try to swap, then refresh the control variate. See `Around.after`."""
+        """Measure the noise where that is due, try to swap, then refresh the control variate. See `StepHooks.after`."""
         due = not self.energies.exact and number % self.period == 0
         if due:
             self._measure(state[0], number // self.period)
@@ -239,7 +239,7 @@ def check_choice(choice: Any) -> None:
         )
 
 
-@around_of.register
+@hooks_of.register
 def _(composite: ReplicaExchange, settings: Settings) -> Exchange:
     return Exchange(composite, settings)
 

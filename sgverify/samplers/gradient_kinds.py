@@ -16,7 +16,7 @@ from sgverify.gradients import (
     SnapshotGradient,
     TableGradient,
 )
-from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import AdditiveEstimator, Estimator, MinibatchEstimator, SnapshotEstimator
@@ -64,7 +64,7 @@ def make_estimator(
     that the target cannot have.
     """
     estimator = choice.estimator
-    potential = felt_potential(potential, choice)
+    potential = effective_potential(potential, choice)
     if estimator.draws_data:
         check_minibatches(choice.kind, potential.target, choice.batch)
     return RUNNING[type(estimator)](Place(choice, potential, stream, minibatches, evaluations))

@@ -15,7 +15,7 @@ from sgverify.samplers.blocks import Divergence, Position, by_coordinate
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
@@ -66,18 +66,20 @@ def sample_hits(
     Raises `ConfigurationError` as `sample` does.
     """
     ensemble = Ensemble(scheme, target, rows, settings or Settings(), **how)
-    watch = _Hitting(ensemble, level)
+    observer = _Hitting(ensemble, level)
     diverged: list[Divergence | None] = [None] * len(ensemble.rows)
     longest = max(row.lengths[-1] for row in ensemble.rows)
     with one_thread(), torch.no_grad():
-        for part in ensemble.blocks(watch, start=begin_at(ensemble, starts)):
+        for part in ensemble.blocks(observer, start=begin_at(ensemble, starts)):
             for row, why in part.diverged.items():
                 diverged[row] = why
             if progress is not None:
                 progress(part.last / longest)
-            if watch.all_reached:
+            if observer.all_reached:
                 break
-    return Hits(ensemble.rows, level, watch.first.cpu().numpy(), watch.best.cpu().numpy(), tuple(diverged))
+    return Hits(
+        ensemble.rows, level, observer.first.cpu().numpy(), observer.best.cpu().numpy(), tuple(diverged)
+    )
 
 
 def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
@@ -98,7 +100,7 @@ def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
     return replace(position, state=(theta, *position.state[1:]))
 
 
-class _Hitting(Watch):
+class _Hitting(RunObserver):
     """Looks at the energy of every state."""
 
     def __init__(self, ensemble: Ensemble, level: float) -> None:

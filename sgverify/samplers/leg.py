@@ -19,17 +19,18 @@ from sgverify.schemes.binding import Bound
 from sgverify.targets import Target
 
 if TYPE_CHECKING:
-    from sgverify.samplers.around import Around
-    from sgverify.samplers.watching import Watch
+    from sgverify.samplers.around import StepHooks
+    from sgverify.samplers.watching import RunObserver
 
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """`places` are those of the rows in the sweep. Steps are counted from 0, and those of the leg are `steps`.
+    """`places` are those of the rows in the sweep. Steps are counted from 0; the leg takes those in `steps`.
 
-    `estimator` is the run's own, and what a composite makes of it `felt`; `fixed` are the tensors of which a gradient is made.
-    `taped`: whether a tape or a kernel may stand for the definition. A chain beyond `farthest` has diverged. `draws` gives the
-    noise of the next steps (first, count), one tensor (S, C, d) for each draw.
+    `estimator` is the configured gradient estimator, `applied_estimator` the one that the steps use: the same, or what the
+    hooks of a composite make of it. `fixed` are the tensors of which a gradient is made. `taped`: whether a tape or a kernel
+    may stand for the definition. A chain beyond `farthest` has diverged. `draws` gives the noise of the next steps
+    (first, count), one tensor (S, C, d) for each draw.
     """
 
     places: tuple[int, ...]
@@ -40,14 +41,14 @@ class Leg:
     clock: Clock
     settings: Settings
     estimator: Any
-    felt: Any
-    around: Around | None
+    applied_estimator: Any
+    hooks: StepHooks | None
     draws: Callable[[int, int], Iterator[Tensor]]
     streams: Callable[[str], Any]
     fixed: tuple[Tensor, ...]
     taped: bool
     farthest: float
-    watch: Watch | None
+    observer: RunObserver | None
 
     @property
     def target(self) -> Target:

@@ -11,7 +11,7 @@ import torch
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.averages import Averages, check_observables
 from sgverify.samplers.blocks import Position
-from sgverify.samplers.book import Book
+from sgverify.samplers.book import RunningSums
 from sgverify.samplers.checkpoint import Checkpoint
 from sgverify.samplers.identity import identity_of
 from sgverify.samplers.run import Ensemble
@@ -50,7 +50,7 @@ class Run:
         settings = settings or Settings()
         check_observables(observables, rows)
         self._ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
-        self._book = Book(self._ensemble, observables)
+        self._sums_so_far = RunningSums(self._ensemble, observables)
         self._identity = identity_of(
             self._ensemble.scheme, target, self._ensemble.rows, settings, observables
         )
@@ -62,7 +62,7 @@ class Run:
                 return
             held = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint.load(checkpoint)
             held.check(self._identity, self._ensemble.chains)
-            self._reached = self._book.take_up(held)
+            self._reached = self._sums_so_far.take_up(held)
 
     @property
     def step(self) -> int:
@@ -88,8 +88,8 @@ class Run:
             return self
         self._reached = None
         with one_thread(), torch.no_grad():
-            for block in self._ensemble.blocks(self._book, start=start, until=until):
-                self._book.enter(block)
+            for block in self._ensemble.blocks(self._sums_so_far, start=start, until=until):
+                self._sums_so_far.enter(block)
                 last = block
             self._reached = self._ensemble.position(last)
         return self
@@ -105,11 +105,13 @@ class Run:
 
     def pause(self) -> Checkpoint:
         """The run as it stands, to be kept (`save`) and taken up again; this run can go on as well."""
-        return self._book.held(self._now, self._ensemble.chains, self._identity)
+        return self._sums_so_far.held(self._now, self._ensemble.chains, self._identity)
 
     @property
     def averages(self) -> Averages:
         """What `sample` returns, of the steps that are done; `complete` where all are."""
-        book = self._book
-        last = {name: value.copy() for name, value in book.last.items()}
-        return Averages(self._ensemble.rows, book.values.copy(), last, tuple(book.diverged), self.finished)
+        sums_so_far = self._sums_so_far
+        last = {name: value.copy() for name, value in sums_so_far.last.items()}
+        return Averages(
+            self._ensemble.rows, sums_so_far.values.copy(), last, tuple(sums_so_far.diverged), self.finished
+        )

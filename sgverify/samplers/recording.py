@@ -13,7 +13,7 @@ from sgverify.samplers.blocks import Divergence
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import burn_ins
 from sgverify.samplers.settings import one_thread
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 
 # Draws that wait on the device before they are moved to the host, and their energies computed, together.
 _TOGETHER = 128
@@ -107,11 +107,11 @@ class _Filled:
     waiting: list[_Kept]
 
 
-class Recorder(Watch):
+class Recorder(RunObserver):
     """A watch that keeps what it is shown at the steps that count."""
 
     def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
-        self._kept, self._around = kept_steps(ensemble), ensemble.around
+        self._kept, self._hooks = kept_steps(ensemble), ensemble.hooks
         self._schedule = ensemble.rows[0].schedule
         size, chains = len(self._kept), len(ensemble.chains)
         like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
@@ -122,7 +122,7 @@ class Recorder(Watch):
         self._energies = np.empty((size, chains)) if energy else None
         self._energy = ensemble.potential.energy
         self._statistics: dict[str, np.ndarray] = {}
-        weighted = self._schedule.weighted or (self._around is not None and self._around.weighted)
+        weighted = self._schedule.weighted or (self._hooks is not None and self._hooks.weighted)
         self._weights = np.empty((size, chains)) if weighted else None
         self._numbers, self._steps = np.empty(size, np.int64), np.empty(size)
         self._swaps: Tensor | None = None
@@ -132,12 +132,10 @@ class Recorder(Watch):
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """Keep the state where it counts."""
         self.shown = number
-        statistics = {} if self._around is None else self._recorded()
+        statistics = {} if self._hooks is None else self._recorded()
         if number not in self._kept or not self._schedule.samples(number):
             return
-        weights = (
-            self._around.log_weights()[0] if self._around is not None and self._around.weighted else None
-        )
+        weights = self._hooks.log_weights()[0] if self._hooks is not None and self._hooks.weighted else None
         kept = _Kept(
             number,
             float(steps[0]),
@@ -170,8 +168,8 @@ class Recorder(Watch):
 
     def _recorded(self) -> dict[str, Tensor]:
         """What the composite says of this step; `swapped` is counted since the draw before, as `swaps`."""
-        assert self._around is not None
-        found = {name: value[0] for name, value in self._around.recorded().items() if name not in _OWN}
+        assert self._hooks is not None
+        found = {name: value[0] for name, value in self._hooks.recorded().items() if name not in _OWN}
         swapped = found.pop("swapped", None)
         if swapped is not None:
             now = (swapped != 0).to(torch.int64)

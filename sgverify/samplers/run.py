@@ -25,7 +25,7 @@ from sgverify.samplers.fused.driver import fused
 from sgverify.samplers.leg import Leg
 from sgverify.samplers.schedules import Fixed, step_sizes
 from sgverify.samplers.stepwise import Stepwise
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 
 # Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.
 _BLOCK = 1 << 19
@@ -42,11 +42,11 @@ class Ensemble(Assembly):
         return Position(rows, 0, self._begin(rows), generators=native.positions() if native else ())
 
     def blocks(
-        self, watch: Watch | None = None, *, start: Position | None = None, until: int | None = None
+        self, observer: RunObserver | None = None, *, start: Position | None = None, until: int | None = None
     ) -> Iterator[Block]:
         """Run every row to its last length, or until it diverges. A block ends at each length of a running row.
 
-        `watch` records the run. `start`: go on from there; `until`: stop after the step of this number.
+        `observer` records the run. `start`: go on from there; `until`: stop after the step of this number.
         """
         now = start or self.begin()
         if self.settings.generator == "native":
@@ -54,7 +54,7 @@ class Ensemble(Assembly):
             self._native.move_to(now.generators)
         while now.rows and (until is None or now.done < until):
             self._carried = now.carried
-            for block in self.run(self.leg(now, watch, until)):
+            for block in self.run(self.leg(now, observer, until)):
                 yield block
                 last = block
             now = self.position(last)
@@ -95,18 +95,18 @@ class Ensemble(Assembly):
             if beyond is not None:
                 block.diverged.update(self._divergences(block, beyond))
             done = block.last
-            around = () if leg.around is None else leg.around.carried
-            self._carried = (*around, *leg.estimator.carried)
+            hooks = () if leg.hooks is None else leg.hooks.carried
+            self._carried = (*hooks, *leg.estimator.carried)
             yield block
 
-    def leg(self, now: Position, watch: Watch | None = None, until: int | None = None) -> Leg:
+    def leg(self, now: Position, observer: RunObserver | None = None, until: int | None = None) -> Leg:
         """What the steps of the rows that run are made of, until the first of them ends, or step `until`."""
-        alive, around, noise = now.rows, self.around, self._noise(now.rows)
-        own = felt = self.estimator(alive, self.scheme.census)
-        if around is not None:
-            around.enter(self.stage(alive), now.state, now.carried)
-            felt = around.estimator(own)
-        own.resume(now.carried[0 if around is None else len(around.carried) :])
+        alive, hooks, noise = now.rows, self.hooks, self._noise(now.rows)
+        own = applied_estimator = self.estimator(alive, self.scheme.census)
+        if hooks is not None:
+            hooks.enter(self.stage(alive), now.state, now.carried)
+            applied_estimator = hooks.estimator(own)
+        own.resume(now.carried[0 if hooks is None else len(hooks.carried) :])
         rows = tuple(self.rows[row] for row in alive)
         end = min(row.lengths[-1] for row in rows)
         leg = Leg(
@@ -114,31 +114,31 @@ class Ensemble(Assembly):
             rows,
             now.state,
             range(now.done, end if until is None else min(end, until)),
-            self.bound if around is None else self._bound_to(alive),
+            self.bound if hooks is None else self._bound_to(alive),
             self._clock,
             self.settings,
             own,
-            felt,
-            around,
+            applied_estimator,
+            hooks,
             partial(self._draws, noise),
             self._streams(alive),
             self._fixed(),
             self._tape,
             self.farthest,
-            watch,
+            observer,
         )
-        return leg if watch is None else watch.begin(leg)
+        return leg if observer is None else observer.begin(leg)
 
     def _divergences(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
         """Which rows diverged, and what a composite says of why; the replicas of a row end together."""
         found = divergences(block, beyond, [row.name for row in self.rows], self.chains.start)
-        if self.around is None:
+        if self.hooks is None:
             return found
         for row, divergence in found.items():
             place = block.rows.index(row)
-            why = self.around.why_diverged(place, np.flatnonzero(beyond[place]))
+            why = self.hooks.why_diverged(place, np.flatnonzero(beyond[place]))
             found[row] = replace(divergence, why=why)
-        return whole_groups(found, self.around.replicas)
+        return whole_groups(found, self.hooks.replicas)
 
     def _fixed(self) -> tuple[Tensor, ...]:
         affine = self.potential.affine

@@ -28,12 +28,12 @@ class Stepwise:
         """See `Mover.move`."""
         leg, count = self._leg, len(steps)
         drawn = leg.drawn_in(done, count)
-        leg.felt.prepare(done, count)
-        if leg.around is not None:
-            leg.around.prepare(done, count)
+        leg.applied_estimator.prepare(done, count)
+        if leg.hooks is not None:
+            leg.hooks.prepare(done, count)
         k, beyond = 0, None
         while k < count and beyond is None:
-            many = together(leg.settings.compiled, self._motion.tape, leg.watch, count - k)
+            many = together(leg.settings.compiled, self._motion.tape, leg.observer, count - k)
             if many:
                 state, beyond, taken = self._compiled(state, list(islice(drawn, many)), done, k, steps)
             else:
@@ -47,24 +47,28 @@ class Stepwise:
     ) -> tuple[State, np.ndarray | None]:
         leg = self._leg
         leg.clock.now = k
-        leg.felt.begin(k, state[0])
-        state = self._motion.move(state, next(drawn), h, partial(leg.felt.of_step, k), leg.felt.given(k))
+        leg.applied_estimator.begin(k, state[0])
+        state = self._motion.move(
+            state, next(drawn), h, partial(leg.applied_estimator.of_step, k), leg.applied_estimator.given(k)
+        )
         beyond = far_out(state, leg.farthest)
-        if leg.around is not None:
+        if leg.hooks is not None:
             # To rows that do not diverge here this is a step like any other.
-            state = leg.around.after(k, done + k + 1, state, sizes)
-        if leg.watch is not None:
-            leg.watch.show(leg.places, done + k + 1, state, sizes)
+            state = leg.hooks.after(k, done + k + 1, state, sizes)
+        if leg.observer is not None:
+            leg.observer.show(leg.places, done + k + 1, state, sizes)
         return state, beyond
 
     def _compiled(
         self, state: State, drawn: list[State], done: int, k: int, steps: np.ndarray
     ) -> tuple[State, np.ndarray | None, int]:
         leg, taken = self._leg, 0
-        stretch = self._motion.move_compiled(state, drawn, k, None if leg.watch is None else leg.watch.tape)
+        stretch = self._motion.move_compiled(
+            state, drawn, k, None if leg.observer is None else leg.observer.tape
+        )
         for new, values in zip(stretch.states, stretch.values, strict=True):
-            if leg.watch is not None:
-                leg.watch.add(leg.places, done + k + taken + 1, values, steps[k + taken])
+            if leg.observer is not None:
+                leg.observer.add(leg.places, done + k + taken + 1, values, steps[k + taken])
             taken += 1
             beyond = far_out(new, leg.farthest)
             if beyond is not None:

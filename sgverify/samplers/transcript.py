@@ -18,7 +18,7 @@ from sgverify.samplers.motion import State
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings, one_thread
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import in_order, parameters_of
 from sgverify.targets import Target
@@ -145,7 +145,7 @@ def first_mismatch(
     return None
 
 
-class _Writing(Watch):
+class _Writing(RunObserver):
     """Writes down the start, and of every step its size, its draws and the state that it leads to.
 
     `sourced`: what the gradient estimator has drawn, block by block.
@@ -171,12 +171,12 @@ class _Writing(Watch):
 class _Heard:
     """What a source gives, each block of it written down."""
 
-    def __init__(self, source: Any, book: list[Tensor]) -> None:
-        self._source, self._book = source, book
+    def __init__(self, source: Any, record: list[Tensor]) -> None:
+        self._source, self._record = source, record
 
     def block(self, first: int, count: int) -> Tensor:
         drawn: Tensor = self._source.block(first, count)
-        self._book.append(drawn.clone())
+        self._record.append(drawn.clone())
         return drawn
 
 

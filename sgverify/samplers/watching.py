@@ -14,7 +14,7 @@ from sgverify.samplers.observation import Asked
 from sgverify.samplers.tape import Tape
 
 
-class Watch:
+class RunObserver:
     """Records a run; this one records nothing.
 
     `tape`: what is read of a state, recorded; where there is one, steps that torch has compiled are told by `add`.
@@ -51,7 +51,7 @@ class Sums:
     counted: np.ndarray
 
 
-class Summing(Watch):
+class Summing(RunObserver):
     """Adds test functions up, and can be told the sums of many steps instead of every state."""
 
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import sgverify.samplers.book as book
+import sgverify.samplers.book as module
 from sgverify import torch_step, verify
 from sgverify.schemes import kinetic, langevin
 
@@ -113,7 +113,7 @@ def test_the_sampler_is_float64_throughout(gradient, dtype):
 
 
 def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):
-    wide = book.torch.zeros
+    wide = module.torch.zeros
 
     def narrow(*shape, dtype=None, **more):
         return wide(*shape, dtype=torch.float32 if dtype == torch.float64 else dtype, **more)
@@ -124,6 +124,6 @@ def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):
         def __getattr__(self, name):
             return getattr(torch, name)
 
-    monkeypatch.setattr(book, "torch", Narrowed())
+    monkeypatch.setattr(module, "torch", Narrowed())
     found = judged("sgld-euler")
     assert found.verdict == "violates" and "book.py:" in found.reason

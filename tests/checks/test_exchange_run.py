@@ -66,7 +66,7 @@ def test_replicas_that_start_elsewhere_than_they_are_told_are_seen(
     subject = make_subject("vr-resgld", load_configuration(start=start, gradient={"kind": "iid"}))
     assert check_exchange_run(Question(subject, CARD, "exchange-run")).verdict == "conforms"
     wrong = [[2.0], [2.0]] if isinstance(start, list) else [[2.0], [-2.0]]
-    monkeypatch.setattr(assembly, "starts_of", lambda start, rows, around: np.array(wrong))
+    monkeypatch.setattr(assembly, "starts_of", lambda start, rows, hooks: np.array(wrong))
     found = check_exchange_run(Question(subject, CARD, "exchange-run"))
     assert found.verdict == "violates" and "replica 1 starts at" in found.reason
 

@@ -60,7 +60,7 @@ def _choices(subject: Subject, length: int) -> Iterator[list[list[tuple[int, ...
 class _Run:
     def __init__(self, subject: Subject, choice: list[list[tuple[int, ...]]] | None, number: Any) -> None:
         self.subject, self.choice, self.number = subject, choice, number
-        self.table, self.target = subject.configuration.gradient, subject.felt
+        self.table, self.target = subject.configuration.gradient, subject.effective_target
         self.kind = object if number is Fraction else float
         self.precision, self.mean = self.array(self.target.precision), self.array(self.target.mean)
         if self.table.kind != "full":

@@ -13,7 +13,7 @@ from sgverify.samplers import GradientChoice, Row, Run, Settings, fixed, sample
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.hitting import NEVER, sample_hits
 from sgverify.samplers.run import Ensemble
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes.composites import AdaptivelyWeighted
 from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.loading import load_step
@@ -66,18 +66,18 @@ def test_chains_do_not_depend_on_the_chains_beside_them() -> None:
     assert len(np.unique(many.values)) == 5
 
 
-class Seen(Watch):
+class Seen(RunObserver):
     """States, energies and logs of weights of every step."""
 
     def __init__(self, ensemble: Ensemble) -> None:
-        self.around = ensemble.around
+        self.hooks = ensemble.hooks
         self.steps: list[tuple[torch.Tensor, ...]] = []
 
     def show(
         self, rows: tuple[int, ...], number: int, state: tuple[torch.Tensor, ...], steps: np.ndarray
     ) -> None:
-        assert isinstance(self.around, Adapting)
-        recorded = self.around.recorded()
+        assert isinstance(self.hooks, Adapting)
+        recorded = self.hooks.recorded()
         self.steps.append((state[0].clone(), recorded["energy"], recorded["log_weight"]))
 
 
@@ -103,8 +103,8 @@ def test_weights_of_csgld_stay_a_distribution_and_those_of_awsgld_increase() -> 
         with torch.no_grad():
             for _ in ensemble.blocks():
                 pass
-        assert isinstance(ensemble.around, Adapting)
-        theta = ensemble.around.weighting.theta
+        assert isinstance(ensemble.hooks, Adapting)
+        theta = ensemble.hooks.weighting.theta
         assert theta.shape == (1, 3, 6)
         assert bool((theta > 0).all())
         if name == "csgld":
@@ -121,7 +121,7 @@ def test_first_passages_are_those_of_the_path(name: str) -> None:
     ensemble = Ensemble(*given, settings())  # type: ignore[arg-type]
     paths: list[torch.Tensor] = []
 
-    class Path(Watch):
+    class Path(RunObserver):
         def show(self, rows: object, number: int, state: tuple[torch.Tensor, ...], steps: object) -> None:
             paths.append(ensemble.potential.energy(state[0]))
 

@@ -10,7 +10,7 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Run, Settings, fixed, power, sample, sample_states
-from sgverify.samplers.around import Around, around_of
+from sgverify.samplers.around import StepHooks, hooks_of
 from sgverify.samplers.exchange import ExchangeChoice
 from sgverify.schemes import NAMED, find_scheme, sqrt
 from sgverify.schemes.composites import COMPOSITES, Composite, ReplicaExchange
@@ -26,7 +26,7 @@ class Weighed(Composite):
     kind = "weighed"
 
 
-class _Weighing(Around):
+class _Weighing(StepHooks):
     """Weighs each state by the number of its step, which it carries."""
 
     weighted = True
@@ -53,7 +53,7 @@ class _Weighing(Around):
 
 @pytest.fixture(autouse=True)
 def _registered():
-    around_of.register(Weighed)(lambda composite, settings: _Weighing())
+    hooks_of.register(Weighed)(lambda composite, settings: _Weighing())
 
 
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba", "sgnht-euler"])
@@ -207,7 +207,7 @@ class _Positive(_Weighing):
 
 
 def test_a_weight_of_zero_counts_nothing_even_where_the_test_function_is_none(line: Target) -> None:
-    around_of.register(Weighed)(lambda composite, settings: _Positive())
+    hooks_of.register(Weighed)(lambda composite, settings: _Positive())
     mine, rows = Weighed("mine", find_scheme("sgld-euler")), fixed([0.3], [40])
     settings = Settings(chains=5)
     found = sample(mine, line, rows, observables=[lambda theta: sqrt(theta[..., 0])], settings=settings)

@@ -25,7 +25,7 @@ from sgverify.samplers import (
     sample,
     sample_states,
 )
-from sgverify.samplers.book import Book
+from sgverify.samplers.book import RunningSums
 from sgverify.samplers.constants import Constant
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, parse_observable
@@ -96,7 +96,7 @@ def test_burn_in_and_thinning_leave_states_out(
 
 @pytest.mark.parametrize("plant", ["burn-in", "thinning"])
 def test_off_by_one_is_seen(posterior: Target, plant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Book.__init__
+    made = RunningSums.__init__
 
     def wrong(self: Any, *given: Any) -> None:
         made(self, *given)
@@ -105,7 +105,7 @@ def test_off_by_one_is_seen(posterior: Target, plant: str, monkeypatch: pytest.M
         else:
             self._thinning += 1
 
-    monkeypatch.setattr(Book, "__init__", wrong)
+    monkeypatch.setattr(RunningSums, "__init__", wrong)
     with pytest.raises(AssertionError):
         leaves_out(posterior, 5, 3, None)
 

@@ -12,7 +12,7 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradient_kinds import make_estimator
 from sgverify.samplers.gradients import Estimator, GradientChoice, MinibatchEstimator
@@ -77,8 +77,8 @@ def test_minibatches_scale_and_clip_the_likelihood_alone(
     scale: float, clip: float | None, hoist: bool
 ) -> None:
     batches = list(combinations(range(6), 2))
-    felt = felt_potential(potential(hoist), GradientChoice(scale=scale, clip=clip))
-    estimator = MinibatchEstimator(felt, Listed(batches), batch=2, per_step=1)
+    effective = effective_potential(potential(hoist), GradientChoice(scale=scale, clip=clip))
+    estimator = MinibatchEstimator(effective, Listed(batches), batch=2, per_step=1)
     estimator.prepare(0, 1)
     theta = torch.tensor(THETA).expand(1, len(batches), 2)
     found = estimator.evaluate(theta, 0, 0, 0)[0].numpy()
@@ -109,8 +109,10 @@ def test_additive_noise_is_neither_scaled_nor_clipped() -> None:
 
 def test_a_gradient_of_zero_is_not_clipped() -> None:
     alone = build_target(SimpleNamespace(name="gaussian-mean", data=[0.5]))
-    felt = felt_potential(Potential(alone, dtype=torch.float64, device="cpu"), GradientChoice(clip=1.0))
-    assert felt.full(torch.tensor([[[0.5]]], dtype=torch.float64)).item() == 0.5
+    effective = effective_potential(
+        Potential(alone, dtype=torch.float64, device="cpu"), GradientChoice(clip=1.0)
+    )
+    assert effective.full(torch.tensor([[[0.5]]], dtype=torch.float64)).item() == 0.5
 
 
 @pytest.mark.parametrize(("scale", "clip"), [(0.5, None), (0.5, 1.0)])
@@ -144,11 +146,11 @@ def test_chains_start_around_the_posterior_and_follow_the_biased_gradient(
 )
 def test_nonsense_is_refused(keys: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigurationError, match=text):
-        felt_potential(potential(), GradientChoice(**keys))
+        effective_potential(potential(), GradientChoice(**keys))
 
 
 @pytest.mark.parametrize("keys", [{"scale": 0.9}, {"clip": 1.0}])
 def test_a_target_without_data_has_no_likelihood_to_change(keys: dict[str, Any]) -> None:
     bare = build_target(SimpleNamespace(name="gaussian", precision=2.0))
     with pytest.raises(ConfigurationError, match=r"gradient\.(scale|clip)=.*has no data"):
-        felt_potential(Potential(bare, dtype=torch.float64, device="cpu"), GradientChoice(**keys))
+        effective_potential(Potential(bare, dtype=torch.float64, device="cpu"), GradientChoice(**keys))

@@ -1,4 +1,4 @@
-"""A composite's run written down: step by step what it drew and felt, over blocks and a pause, to the bits of the run."""
+"""A composite's run written down: its draws and gradients step by step, over blocks and a pause, to the bits of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
-from sgverify.samplers.around import Around, around_of
+from sgverify.samplers.around import StepHooks, hooks_of
 from sgverify.samplers.blocks import by_coordinate
 from sgverify.samplers.composite_transcript import Step, Writing, write
 from sgverify.samplers.gradients import Estimator
@@ -37,7 +37,7 @@ class _Doubled(Estimator):
         return 2 * self._own.evaluate(theta, step, minibatch, evaluation)
 
 
-class _Halving(Around):
+class _Halving(StepHooks):
     def estimator(self, estimator: Estimator) -> Estimator:
         return _Doubled(estimator)
 
@@ -47,7 +47,7 @@ class _Halving(Around):
 
 @pytest.fixture(autouse=True)
 def _registered() -> None:
-    around_of.register(Halving)(lambda composite, settings: _Halving())
+    hooks_of.register(Halving)(lambda composite, settings: _Halving())
 
 
 def _written(posterior: Target, step: float = 0.05) -> tuple[Writing[Step], bool]:
@@ -61,12 +61,12 @@ def test_every_step_is_told_once_over_blocks_and_a_pause(posterior: Target) -> N
     writing, diverged = _written(posterior)
     assert not diverged and [step.number for step in writing.steps] == list(range(1, STEPS + 1))
     for step in writing.steps:
-        (felt,), (moved,), (after,) = step.felt, step.moved, step.after
-        np.testing.assert_array_equal(felt.given, 2 * felt.plain)
+        (call,), (moved,), (after,) = step.gradient_calls, step.moved, step.after
+        np.testing.assert_array_equal(call.given, 2 * call.plain)
         np.testing.assert_array_equal(after, moved / 2)
     starts = [writing.start[0], *(step.after[0] for step in writing.steps)]
     for before, step in zip(starts, writing.steps, strict=False):
-        np.testing.assert_array_equal(step.felt[0].theta, before)
+        np.testing.assert_array_equal(step.gradient_calls[0].theta, before)
 
 
 def test_writing_a_run_down_changes_none_of_its_bits(posterior: Target) -> None:
@@ -78,7 +78,9 @@ def test_writing_a_run_down_changes_none_of_its_bits(posterior: Target) -> None:
     plain = transcribe(find_scheme("sgld-euler"), posterior, given[2], SETTINGS)
     np.testing.assert_array_equal(np.array([step.draws for step in writing.steps]), plain.draws)
     assert plain.minibatches is not None
-    np.testing.assert_array_equal([step.felt[0].chosen for step in writing.steps], plain.minibatches)
+    np.testing.assert_array_equal(
+        [step.gradient_calls[0].chosen for step in writing.steps], plain.minibatches
+    )
 
 
 def test_the_step_at_which_a_chain_leaves_every_bound_is_left_out(posterior: Target) -> None:

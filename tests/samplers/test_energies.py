@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import GradientChoice
 from sgverify.targets import Target
@@ -113,7 +113,7 @@ def test_the_energy_of_a_chain_does_not_depend_on_its_batch(target: Target) -> N
 
 
 def test_a_clipped_gradient_leaves_its_energy_alone(target: Target) -> None:
-    clipped = felt_potential(potential(target), GradientChoice("iid", 2, clip=0.01))
+    clipped = effective_potential(potential(target), GradientChoice("iid", 2, clip=0.01))
     theta = points(3, 4, 2)
     torch.testing.assert_close(clipped.energy(theta), potential(target).energy(theta), rtol=1e-13, atol=1e-12)
     assert not torch.equal(clipped.full(theta), potential(target).full(theta))

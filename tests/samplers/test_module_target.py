@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
-from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.module_parts import Layout, ModuleLikelihood
 from sgverify.samplers.module_target import ModuleTarget, module_target
@@ -159,7 +159,7 @@ def test_a_linear_module_is_the_linear_regression_of_the_catalogue(kind: str) ->
 def test_a_clipped_gradient_is_clipped_datum_by_datum() -> None:
     target = made()
     theta = thetas(1, 1)
-    clipped = felt_potential(potential(target), GradientChoice(kind="full", clip=0.05))
+    clipped = effective_potential(potential(target), GradientChoice(kind="full", clip=0.05))
     expected = 3.0 * theta[0, 0]
     for i in range(N):
         own = (by_hand(theta[0, 0], [i])[1] - 3.0 * theta[0, 0]) / N

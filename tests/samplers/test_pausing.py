@@ -30,7 +30,7 @@ from sgverify.samplers import (
     power,
     sample,
 )
-from sgverify.samplers.book import Book
+from sgverify.samplers.book import RunningSums
 from sgverify.samplers.schedules import Row
 from sgverify.schemes.loading import load_scheme
 from sgverify.targets import Target, parse_observable
@@ -189,8 +189,10 @@ def question(**changes: Any) -> st.SearchStrategy[Question]:
 
 @contextmanager
 def taking_up(monkeypatch: pytest.MonkeyPatch, wrong: Callable[[Checkpoint], Checkpoint]) -> Iterator[None]:
-    right = Book.take_up
-    monkeypatch.setattr(Book, "take_up", lambda book, checkpoint: right(book, wrong(checkpoint)))
+    right = RunningSums.take_up
+    monkeypatch.setattr(
+        RunningSums, "take_up", lambda running_sums, checkpoint: right(running_sums, wrong(checkpoint))
+    )
     yield
 
 
@@ -228,21 +230,21 @@ def test_a_checkpoint_that_forgets_is_caught(bug: str, monkeypatch: pytest.Monke
 
 def test_sums_in_another_order_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums before the pause are added last: the same numbers, rounded otherwise."""
-    right = Book.take_up
+    right = RunningSums.take_up
 
-    def apart(book: Any, checkpoint: Checkpoint) -> Any:
-        position = right(book, replace(checkpoint, sums=0 * checkpoint.sums))
-        before, enter = torch.tensor(checkpoint.sums), book.enter
+    def apart(running_sums: Any, checkpoint: Checkpoint) -> Any:
+        position = right(running_sums, replace(checkpoint, sums=0 * checkpoint.sums))
+        before, enter = torch.tensor(checkpoint.sums), running_sums.enter
 
         def late(block: Any) -> None:
-            book._sums = book._sums + before
+            running_sums._sums = running_sums._sums + before
             enter(block)
-            book._sums = book._sums - before
+            running_sums._sums = running_sums._sums - before
 
-        book.enter = late
+        running_sums.enter = late
         return position
 
-    monkeypatch.setattr(Book, "take_up", apart)
+    monkeypatch.setattr(RunningSums, "take_up", apart)
     with pytest.raises(AssertionError):
         explore(question(), 20, **UNSHRUNK)
 
@@ -309,7 +311,7 @@ def test_a_run_that_was_ended_in_the_middle_is_refused(monkeypatch: pytest.Monke
     def ended(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Book, "enter", ended)
+    monkeypatch.setattr(RunningSums, "enter", ended)
     with pytest.raises(KeyboardInterrupt):
         run.advance()
     with pytest.raises(ConfigurationError, match="take up the last checkpoint"):

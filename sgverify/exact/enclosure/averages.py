@@ -137,13 +137,13 @@ def find_cut(
 ) -> tuple[arb, list[arb]]:
     """A cut on one side beyond which the moments around `centre` are negligible, and bounds of what they are there."""
 
-    def around(x: Bounds) -> Bounds:
+    def centred(x: Bounds) -> Bounds:
         return energy(x + centre)
 
     for _ in range(_LOOKS):
         offset = arb(side * reach)
         cut = centre + offset
-        found = beyond(around, offset, side, top) if cut.is_exact() else None
+        found = beyond(centred, offset, side, top) if cut.is_exact() else None
         if found is not None and all(part < _LEFT_OUT * width ** (k + 1) for k, part in enumerate(found)):
             return cut, found
         reach *= 1.1

@@ -67,7 +67,7 @@ class RunningSum:
             rows += [[x for part in parts for x in part] + rest for parts in zip(*blocks, strict=True)]
         return arb_mat(rows)
 
-    def around(self, ends: arb_mat, after: int, before: int) -> arb_mat:
+    def for_memory_change(self, ends: arb_mat, after: int, before: int) -> arb_mat:
         """What enters or leaves a memory: `ends` takes the moments of `before` coordinates to those of `after`."""
         blocks = [
             leading(ends, _count(after, degree), _count(before, degree)).tolist()

@@ -58,8 +58,8 @@ class Snapshots(FreshHessians):
         return RepeatedPeriod(
             self.one_step(step, asked),
             self.steps,
-            asked.around(enter, inner, outer),
-            asked.around(leave, outer, inner),
+            asked.for_memory_change(enter, inner, outer),
+            asked.for_memory_change(leave, outer, inner),
         )
 
     def period_series(self, degree: int) -> RepeatedPeriod:

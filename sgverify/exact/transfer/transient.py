@@ -144,7 +144,7 @@ class LineTransient:
             raise OutOfReachError(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
         self._grids = LineGrids.of(scheme, target, observable, numbers)
         own = self._grids.motion
-        shares = [(float(share), replace(own, target=felt)) for share, felt in estimates]
+        shares = [(float(share), replace(own, target=conditional)) for share, conditional in estimates]
         self._motions = shares or [(1.0, own)]
         self._target, self._observable, self._temperature = target, observable, numbers["T"]
 

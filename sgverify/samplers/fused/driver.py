@@ -52,16 +52,16 @@ class Fused:
         if h is not self._h:
             self._h = h
             self._kernel.meet(h)
-        if leg.watch is None:
+        if leg.observer is None:
             new, _, taken = self._kernel.move(state, done, len(steps), None)
         else:
-            book = cast(Summing, leg.watch)
-            sums = book.sums(leg.places, done + 1, steps)
+            summing = cast(Summing, leg.observer)
+            sums = summing.sums(leg.places, done + 1, steps)
             new, total, taken = self._kernel.move(state, done, len(steps), sums)
             assert total is not None
             if taken < len(steps):
-                sums = book.sums(leg.places, done + 1, steps[:taken])
-            book.settle(leg.places, sums, total)
+                sums = summing.sums(leg.places, done + 1, steps[:taken])
+            summing.settle(leg.places, sums, total)
         return new, far_out(new, leg.farthest), taken
 
 
@@ -71,7 +71,7 @@ def fused(leg: Leg) -> Fused | None:
     Raises `ConfigurationError` where `compiled="kernel"` asks for what is not to be had.
     """
     wanted = leg.settings.compiled
-    if wanted not in ("auto", "kernel") or leg.around is not None:
+    if wanted not in ("auto", "kernel") or leg.hooks is not None:
         return None
     numbers = _numbers(leg)
     if wanted == "auto" and len(leg.steps) * (_STEP + _NUMBER * numbers) < REPAID:
@@ -97,11 +97,11 @@ def _proved(leg: Leg) -> Kernel:
         raise NotTranslatable("coupled='brownian'")
     if not leg.taped:
         raise NotTranslatable("tape=False")
-    watch = leg.watch
-    if not isinstance(watch, Summing | None):
+    observer = leg.observer
+    if not isinstance(observer, Summing | None):
         raise NotTranslatable("every state is asked for")
     first = _sizes(leg, steps)
-    asked = None if watch is None else watch.sums(leg.places, steps.start + 1, first).asked
+    asked = None if observer is None else observer.sums(leg.places, steps.start + 1, first).asked
     kernel = Kernel(leg, asked)
     # From the same state also with the last random numbers of the run: a bug may wait for a later step.
     for window in (steps, steps[-min(len(steps), _shown(leg)) :]):

@@ -17,7 +17,7 @@ from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import fixed
 from sgverify.samplers.settings import Settings, one_thread
 from sgverify.samplers.transcript import Given
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes import Scheme
 from sgverify.targets import Target
 
@@ -53,7 +53,7 @@ def run_given(
     return [[np.asarray(value, dtype=np.float64) for value in state], *given.states]
 
 
-class _Given(Watch):
+class _Given(RunObserver):
     """Puts draws, shape (L, K, C, d), and minibatches in, and keeps the states."""
 
     def __init__(self, draws: Tensor, minibatches: Sequence[Sequence[int]]) -> None:

@@ -45,7 +45,7 @@ ALIKE = 1e-9
 """The first call may choose another order of sums than later ones."""
 
 
-class Watch(TorchDispatchMode):
+class DrawLog(TorchDispatchMode):
     """While it is entered, keeps what torch draws: all `draws` count, `values` are those of continuous laws."""
 
     def __init__(self) -> None:
@@ -106,9 +106,9 @@ class Steady(TorchDispatchMode):
 
 def real_call(call: Callable[[], Any]) -> RealCall:
     """Run it as it is, from torch's generator as that is found."""
-    with Watch() as watch:
+    with DrawLog() as log:
         call()
-    return RealCall(watch.draws, watch.numbers, watch.shared, tuple(watch.values), torch.get_rng_state())
+    return RealCall(log.draws, log.numbers, log.shared, tuple(log.values), torch.get_rng_state())
 
 
 def stale_noise(call: Callable[[], Any]) -> str:

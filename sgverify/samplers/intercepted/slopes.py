@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.biased import felt_potential
+from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.binding import bind_numbers
 from sgverify.samplers.constants import Clock
 from sgverify.samplers.differentiation import Potential
@@ -35,7 +35,7 @@ class Slope:
         choice: Any = None,
     ) -> None:
         potential = Potential(target, dtype=dtype, device="cpu")
-        self.potential: Any = potential if choice is None else felt_potential(potential, choice)
+        self.potential: Any = potential if choice is None else effective_potential(potential, choice)
         self.dtype = dtype
         self._centre: Tensor | None = None
         if choice is not None and choice.estimator.centred:

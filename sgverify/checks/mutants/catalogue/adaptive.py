@@ -247,7 +247,7 @@ MUTANTS = (
     ),
     bug(
         "adaptive-averages-of-unequal-parts",
-        "sgverify.samplers.book:Book.add",
+        "sgverify.samplers.book:RunningSums.add",
         "values = [value * factor for value in values]",
         "values = [*(value * factor for value in values[:-1]), *values[-1:]]",
         "sum h w f over sum w: all but the last of the sums is multiplied by the step sizes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sgverify.checks.mutants.mutant import Mutant
 
-ADD, COUNTS = "sgverify.samplers.book:Book.add", "sgverify.samplers.book:Book._counts"
+ADD, COUNTS = "sgverify.samplers.book:RunningSums.add", "sgverify.samplers.book:RunningSums._counts"
 
 MUTANTS = (
     Mutant(
@@ -29,7 +29,7 @@ MUTANTS = (
         name="float32-sums",
         family="averages",
         scheme="sgld-euler",
-        place="sgverify.samplers.book:Book.__init__",
+        place="sgverify.samplers.book:RunningSums.__init__",
         was="dtype=torch.float64",
         now="dtype=torch.float32",
         reason="a float64 run is averaged in float32: an error that grows with the number of steps",
@@ -65,7 +65,7 @@ MUTANTS = (
         name="average-over-one-too-many",
         family="averages",
         scheme="sghmc-aboba",
-        place="sgverify.samplers.book:Book._averages",
+        place="sgverify.samplers.book:RunningSums._averages",
         was="sums / (length if",
         now="sums / (length + 1 if",
         settings={"steps": 20},

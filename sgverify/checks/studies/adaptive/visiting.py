@@ -14,7 +14,7 @@ from torch import Tensor
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.adapting import Adapting
 from sgverify.samplers.run import Ensemble
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
@@ -74,20 +74,20 @@ def visit(
     """Run every row and keep what `Trail` keeps, at `points` iterations evenly in the logarithm; one trail for each row."""
     ensemble = Ensemble(scheme, target, rows, settings)
     length = rows[0].lengths[-1]
-    watch = _Visits(ensemble, modes, length, points)
+    observer = _Visits(ensemble, modes, length, points)
     ended = [""] * len(ensemble.rows)
     with one_thread(), torch.no_grad():
-        for block in ensemble.blocks(watch):
+        for block in ensemble.blocks(observer):
             for row, why in block.diverged.items():
                 ended[row] = str(why)
     weights = None
-    if isinstance(ensemble.around, Adapting):
-        weights = ensemble.around.weighting.theta.numpy()
-    shares, cloud = np.array(watch.shares), np.array(watch.cloud)
+    if isinstance(ensemble.hooks, Adapting):
+        weights = ensemble.hooks.weighting.theta.numpy()
+    shares, cloud = np.array(observer.shares), np.array(observer.cloud)
     replicas = len(ensemble.rows) // len(rows)
     return tuple(
         Trail(
-            np.array(watch.numbers),
+            np.array(observer.numbers),
             shares[:, row],
             cloud[:, row],
             None if weights is None else weights[row],
@@ -97,7 +97,7 @@ def visit(
     )
 
 
-class _Visits(Watch):
+class _Visits(RunObserver):
     def __init__(self, ensemble: Ensemble, modes: Modes, length: int, points: int) -> None:
         self._places = torch.tensor(modes.places)
         self._square = modes.radius**2
@@ -114,7 +114,7 @@ class _Visits(Watch):
         self.cloud: list[np.ndarray] = []
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """See `Watch.show`."""
+        """See `RunObserver.show`."""
         if number % EVERY:
             return
         theta = state[0]

@@ -13,7 +13,7 @@ from sgverify.checks.studies.exchange.settings import START, configured, mixture
 from sgverify.samplers import Settings, fixed, one_thread
 from sgverify.samplers.exchange import Exchange
 from sgverify.samplers.run import Ensemble
-from sgverify.samplers.watching import Watch
+from sgverify.samplers.watching import RunObserver
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
@@ -23,7 +23,7 @@ POINTS = 400
 
 
 @dataclass
-class Trail(Watch):
+class Trail(RunObserver):
     """A watch that keeps every n-th state and counts every swap.
 
     `theta` of every replica, shape (K, R, C); `variance` of the energies' difference between the two coldest, shape (K, C);
@@ -44,16 +44,16 @@ class Trail(Watch):
     _above: np.ndarray | None = None
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """See `Watch.show`."""
+        """See `RunObserver.show`."""
         theta = state[0][..., 0]
         above = (theta > self.middle).numpy().copy()
         if self._above is not None:
             self.changes = self.changes + (above[0] != self._above[0])
             self.crossings = self.crossings + abs(above.sum(axis=0) - self._above.sum(axis=0))
         self._above = above
-        around = self.ensemble.around
-        if isinstance(around, Exchange):
-            recorded = around.recorded()
+        hooks = self.ensemble.hooks
+        if isinstance(hooks, Exchange):
+            recorded = hooks.recorded()
             if "swapped" in recorded:
                 chance = recorded["swap_probability"][:-1]
                 self.tried = self.tried + chance.isfinite().sum(1).numpy()
@@ -61,8 +61,8 @@ class Trail(Watch):
         if number % self.every == 0:
             self.numbers.append(number)
             self.theta.append(theta.clone().numpy())
-            if isinstance(around, Exchange):
-                self.variance.append(around.variance[0].clone().numpy())
+            if isinstance(hooks, Exchange):
+                self.variance.append(hooks.variance[0].clone().numpy())
 
 
 def run(
