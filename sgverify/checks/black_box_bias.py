@@ -11,7 +11,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.checks.designed_settings import configured_design
 from sgverify.checks.gaussian_setting import GaussianSetting, NoGaussianLawError
-from sgverify.checks.injected import slope_of
+from sgverify.checks.injected import chosen_gradient
 from sgverify.checks.one_step_map import RARE, REACH, OneStepMap, read_one_step
 from sgverify.checks.question import Question
 from sgverify.checks.rung_rules import JUMP
@@ -201,8 +201,8 @@ class _Reader:
         design = configured_design(subject)
         assert design is not None
         self.setting: GaussianSetting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
-        self.slope = slope_of(subject)
-        self.rows = StepRows(subject.scheme, self.setting, subject.step, self.slope)
+        self.gradient = chosen_gradient(subject)
+        self.rows = StepRows(subject.scheme, self.setting, subject.step, self.gradient)
         others = [name for name in subject.scheme.dynamics.state if name not in ("theta", "p")]
         self._moments_alone = bool(others)
         self._maps: dict[float, OneStepMap] = {}
@@ -336,7 +336,7 @@ def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
         int(prediction.exponent),
         flow=False,
         top=min(max(steps), 1 / reader.setting.rate),
-        slope=reader.slope,
+        gradient=reader.gradient,
     )
     reason = (
         tried.finding

@@ -89,7 +89,7 @@ def as_torch_step(scheme: Scheme) -> TorchStep:
         return bind(scheme, TENSORS, given, dim=dim).step(
             state,
             h=h,
-            grad=None if grad is None else _Slope(grad),
+            grad=None if grad is None else _Gradient(grad),
             draw=lambda law: torch.randn_like(state[0]),
         )
 
@@ -156,15 +156,15 @@ def _taken_apart(measured: MeasuredOrder) -> str:
     return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
 
 
-class _Slope:
+class _Gradient:
     def __init__(self, source: Any) -> None:
         self._source = source
 
     def __call__(self, theta: Chains) -> Chains:
         return Chains(self._source(theta.tensor))
 
-    def fresh(self) -> _Slope:
-        return _Slope(self._source.fresh())
+    def fresh(self) -> _Gradient:
+        return _Gradient(self._source.fresh())
 
 
 __all__ = ["black_box_order"]

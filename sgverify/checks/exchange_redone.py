@@ -21,7 +21,7 @@ from sgverify.exact.long_double import LongDouble, step_in_long_double
 from sgverify.schemes.abstract_value import SCALAR
 from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.composites import exchange_rules
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 
 LOST = 1e-5
 """Where rounding leaves no more than this share of a coefficient, it is not judged."""
@@ -156,7 +156,7 @@ def _motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Itera
                 return
 
 
-class _RecordedGradients(FullSlope):
+class _RecordedGradients(FullGradient):
     """The recorded gradients of one replica in one step, handed out in the order in which the run asked for them."""
 
     def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:

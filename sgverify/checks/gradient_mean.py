@@ -24,7 +24,7 @@ from sgverify.checks.gradient_cases import (
     visited,
 )
 from sgverify.checks.index_stream import index_stream
-from sgverify.checks.own_slopes import slope_defect
+from sgverify.checks.own_slopes import gradient_defect
 from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed, share_of
 from sgverify.checks.subject import Subject
@@ -106,7 +106,7 @@ def _conforms(subject: Subject, certificate: dict[str, Any]) -> str:
 def _deterministic_defect(subject: Subject, certificate: dict[str, Any]) -> str | None:
     gradient = subject.configuration.gradient
     certificate["states"] = [point.tolist() for point in states(subject)]
-    if own_code(subject.target) and (wrong := slope_defect(subject)):
+    if own_code(subject.target) and (wrong := gradient_defect(subject)):
         return wrong
     for wrong in _full_defects(subject):
         return wrong

@@ -12,7 +12,7 @@ from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.purity import Question
-from sgverify.samplers.intercepted.slopes import PlainStep, Slope
+from sgverify.samplers.intercepted.slopes import ChosenGradient, PlainStep
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.torch_step import TorchStep
@@ -24,7 +24,9 @@ OTHERS = 7
 """The seed that every run of a step starts other than normal draws from."""
 
 
-def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> Slope:
+def chosen_gradient(
+    subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None
+) -> ChosenGradient:
     """The gradient estimate of the configuration, on minibatches that depend on `seed` alone; on all data without."""
     choice = subject.configuration.gradient
     batches: list[list[int]] = []
@@ -38,20 +40,20 @@ def slope_of(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int 
                 else torch.randperm(size, generator=chosen)[: choice.batch]
             )
             batches.append(drawn.tolist())
-    return Slope(subject.target, dtype=dtype, minibatches=batches, choice=choice)
+    return ChosenGradient(subject.target, dtype=dtype, minibatches=batches, choice=choice)
 
 
 def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> BlackBox:
     """The torch step of a subject, bound to its target."""
-    step, slope = cast(TorchStep, subject.scheme), slope_of(subject, dtype=dtype, seed=seed)
-    return BlackBox(step, slope, subject.target.dim, _parameters(subject), dtype)
+    step, gradient = cast(TorchStep, subject.scheme), chosen_gradient(subject, dtype=dtype, seed=seed)
+    return BlackBox(step, gradient, subject.target.dim, _parameters(subject), dtype)
 
 
 def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> PlainStep:
     """The definition of a subject on tensors, bound to its target."""
-    slope = slope_of(subject, dtype=dtype, seed=seed)
+    gradient = chosen_gradient(subject, dtype=dtype, seed=seed)
     return PlainStep(
-        subject.scheme, slope, subject.target.dim, _parameters(subject), subject.configuration.metric
+        subject.scheme, gradient, subject.target.dim, _parameters(subject), subject.configuration.metric
     )
 
 

@@ -45,7 +45,7 @@ from sgverify.samplers.carrier import Chains
 from sgverify.samplers.transcript import transcribe
 from sgverify.schemes.binding import bind
 from sgverify.schemes.noise import NORMAL
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 
 STAGE = "moments"
 
@@ -303,7 +303,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
         values = bind(scheme, TENSORS, {"D": friction, "T": temperature}, dim=dim).step(
             [torch.from_numpy(state) for state in before],
             h=SIZE,
-            grad=_Slope(),
+            grad=_Gradient(),
             draw=lambda law: torch.from_numpy(generator.standard_normal((*shape, dim))),  # noqa: B023
         )
         states = tuple(
@@ -325,7 +325,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             yield identity
 
 
-class _Slope(FullSlope):
+class _Gradient(FullGradient):
     """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
 
     def __call__(self, theta: Any) -> Any:
@@ -338,7 +338,7 @@ def _drift(
     """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
     drift, _ = subject.scheme.dynamics.coefficients(
         tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
-        grad=_Slope(),
+        grad=_Gradient(),
         dim=subject.target.dim,
         D=friction,
         T=temperature,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.injected import slope_of, states_of
+from sgverify.checks.injected import chosen_gradient, states_of
 from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
@@ -137,7 +137,7 @@ def _plan(subject: Subject) -> _Plan:
             draws[:, place] = random.choice(table, size=draws[:, place].shape)
     start = [value.numpy().reshape(-1) for value in states_of(subject, 1)[0]]
     state = [np.repeat(value[None], len(nodes), axis=0) for value in start]
-    chosen = slope_of(subject, seed=run_seed(subject, STAGE, "minibatches")).minibatches
+    chosen = chosen_gradient(subject, seed=run_seed(subject, STAGE, "minibatches")).minibatches
     batches = [batch.tolist() for batch in chosen[: max(1, scheme.minibatches)]]
     return _Plan(subject.step, state, draws, weights, batches)
 

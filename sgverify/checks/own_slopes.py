@@ -22,7 +22,7 @@ COORDINATES = 3
 _MARGIN = 10.0
 
 
-def slope_defect(subject: Subject) -> str | None:
+def gradient_defect(subject: Subject) -> str | None:
     """Where autograd and differences disagree at every state, along one direction; None where they do not.
 
     A central difference of step s is off by about s^2 U'''/6, which the last two steps show, and by the rounding of U over s.
@@ -36,8 +36,8 @@ def slope_defect(subject: Subject) -> str | None:
             wrong = []
             for theta in states(subject):
                 parts = parts_at(target, theta, plain)
-                slopes = parts.data.sum(0) if part == "likelihood" else parts.prior
-                found = float(slopes @ direction)
+                gradient = parts.data.sum(0) if part == "likelihood" else parts.prior
+                found = float(gradient @ direction)
                 size = float(parts.size @ np.abs(direction))
                 value, error = _difference(energy, theta, direction)
                 if not abs(found - value) <= _MARGIN * error + SHARE * size:

@@ -15,7 +15,7 @@ from sgverify.checks.draw_rules import DrawRules, Rule
 from sgverify.checks.gaussian_setting import GaussianSetting
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import Slope
+from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
@@ -41,11 +41,11 @@ class StepRows:
     """
 
     def __init__(
-        self, step: TorchStep, setting: GaussianSetting, h: float, slope: Slope | None = None
+        self, step: TorchStep, setting: GaussianSetting, h: float, gradient: GradientFunction | None = None
     ) -> None:
         self.setting, self._step = setting, step
         given = {name: setting.parameters[name] for name in step.parameters}
-        self._box = BlackBox(step, slope or setting.gradient, setting.dim, given)
+        self._box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
         self._ways = [replace(self._box, step=replace(step, chains=True))]
         if not step.chains:
             mapped = replace(step, function=_mapped(step), chains=True)

@@ -13,7 +13,7 @@ from sgverify.checks.one_step_map import OneStepMap, read_one_step
 from sgverify.checks.rung_rules import FEWEST, SHORT, Rungs, judge_rungs, unsettled_end
 from sgverify.checks.step_rows import StepRows
 from sgverify.errors import SgverifyError
-from sgverify.samplers.intercepted.black_box import Slope
+from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.schemes.torch_step import TorchStep
 
 RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
@@ -68,16 +68,16 @@ def try_setting(
     *,
     flow: bool,
     top: float | None = None,
-    slope: Slope | None = None,
+    gradient: GradientFunction | None = None,
 ) -> Tried:
     """Hold one step to the dynamics' flow (with `flow`: mean and covariance after one step, to h^(order + 1)) and the chain's
     law to the stationary one (to h^order), all coordinates and pairs of them.
 
     Where a step is not affine in the state, to h^(order + 1) in E f(X_1) - E f(X_0) under the stationary law. `top` is the
-    largest step size, FIRST_SHARE/rate without; `slope` is the gradient that the code is given, the setting's without.
+    largest step size, FIRST_SHARE/rate without; `gradient` is the gradient that the code is given, the setting's without.
     """
     first = top or FIRST_SHARE / setting.rate
-    rows = StepRows(step, setting, first, slope)
+    rows = StepRows(step, setting, first, gradient)
     above = _above(rows, first)
     steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
     maps = [read_one_step(rows, h) for h in steps]

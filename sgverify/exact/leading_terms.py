@@ -24,7 +24,7 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Carrier, bind, parameters_of
 from sgverify.schemes.constants import counted
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
@@ -227,7 +227,7 @@ class _Run:
         s = self._setting
         carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
         bound = bind(self._scheme, carrier, parameters_of(s), dim=self._dim)
-        slope = _Slope(s.curvature)
+        slope = _Gradient(s.curvature)
         with np.errstate(all="ignore"):
             start = bound.start(self._state, h=step, grad=slope, draw=draw)
             after = bound.step(start, h=step, grad=slope, draw=draw)
@@ -241,7 +241,7 @@ class _Run:
         return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
 
 
-class _Slope(FullSlope):
+class _Gradient(FullGradient):
     """The gradient of curvature |theta|^2 / 2, half of which is the prior's."""
 
     def __init__(self, curvature: float) -> None:

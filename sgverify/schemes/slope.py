@@ -15,7 +15,7 @@ class Asked:
     evaluations: int = 0
 
 
-class Slope:
+class MinibatchGradient:
     """grad U on a minibatch wherever it is asked, and on another minibatch after `fresh`.
 
     Minibatches are numbered when they are first used, so that one that is named and never used is none; with
@@ -64,7 +64,7 @@ class Slope:
         return other
 
 
-class FullSlope(Slope):
+class FullGradient(MinibatchGradient):
     """The gradient where every minibatch is all data; an interpreter says what it is at a place (`__call__`)."""
 
     def __call__(self, place: Any) -> Any:

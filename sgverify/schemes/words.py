@@ -23,7 +23,7 @@ from sgverify.schemes.noise import Noise
 from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.scheme import Scheme, make_scheme
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 
 Share = Fraction | Algebraic
 
@@ -189,7 +189,7 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     return True
 
 
-class _Itself(FullSlope):
+class _Itself(FullGradient):
     """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
 
     def __call__(self, place: Any) -> Any:

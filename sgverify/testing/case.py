@@ -16,7 +16,7 @@ from sgverify.configuration import GradientTable, TargetTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
 from sgverify.schemes.binding import Carrier, bind, parameters_of
-from sgverify.schemes.slope import Slope
+from sgverify.schemes.slope import MinibatchGradient
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target
@@ -95,7 +95,7 @@ class _Run:
         return Numbers([Number.held(Fraction(value), self.unit) for value in next(self._draws)])
 
 
-class _Gradient(Slope):
+class _Gradient(MinibatchGradient):
     """P (theta - mu) + g in balls, with a bound for every way to evaluate it in floating point."""
 
     def __init__(self, run: _Run) -> None:

@@ -173,11 +173,11 @@ def test_the_minibatches_of_a_step_are_the_configurations():
     full, _ = taker(make_subject(torch_step(langevin)(step), load_configuration(SMALL)))
     assert not torch.equal(noisy, full(state, torch.zeros(0), 0.1)[0])
     # The mean over all data of N times a datum's gradient is the full one.
-    from sgverify.checks.injected import slope_of
+    from sgverify.checks.injected import chosen_gradient
 
-    slope = slope_of(subject)
-    slope.minibatches = [torch.tensor([k]) for k in range(7)]
-    mean = torch.stack([slope(state[0], k) for k in range(7)]).mean(0)
+    gradient = chosen_gradient(subject)
+    gradient.minibatches = [torch.tensor([k]) for k in range(7)]
+    mean = torch.stack([gradient(state[0], k) for k in range(7)]).mean(0)
     assert torch.allclose(mean, full(state, torch.zeros(0), 0.1)[0], rtol=1e-12)
 
 

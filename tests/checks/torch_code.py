@@ -19,7 +19,7 @@ def as_torch(scheme: Scheme) -> TorchStep:
         clock = Clock()
         given = {name: Constant(np.array([[value]]), clock) for name, value in numbers.items()}
 
-        class Slope:
+        class GradientOfChains:
             def __init__(self, source):
                 self._source = source
 
@@ -27,11 +27,11 @@ def as_torch(scheme: Scheme) -> TorchStep:
                 return Chains(self._source(theta.tensor))
 
             def fresh(self):
-                return Slope(self._source.fresh())
+                return GradientOfChains(self._source.fresh())
 
         values = scheme.step(
             tuple(map(Chains, state)),
-            grad=Slope(grad),
+            grad=GradientOfChains(grad),
             noise=Noise(lambda law: Chains(torch.randn_like(state[0]))),
             dim=dim,
             **given,

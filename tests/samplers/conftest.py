@@ -56,7 +56,7 @@ def wide_posterior() -> Target:
     )
 
 
-def slope_of(made: Potential, theta: Tensor, chosen: Tensor | None = None) -> Tensor:
+def gradient_of(made: Potential, theta: Tensor, chosen: Tensor | None = None) -> Tensor:
     """grad U of all data, or its estimate of a minibatch, datum by datum."""
     if chosen is None:
         return made.full(theta)

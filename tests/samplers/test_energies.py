@@ -14,7 +14,7 @@ from sgverify.samplers.biased import effective_potential
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradients import GradientChoice
 from sgverify.targets import Target
-from tests.samplers.conftest import slope_of
+from tests.samplers.conftest import gradient_of
 
 TARGETS = {
     "affine": {"name": "gaussian-mean", "dim": 2, "size": 7, "data_seed": 3, "prior_mean": 1.0},
@@ -82,14 +82,14 @@ def test_the_estimates_of_all_minibatches_average_to_the_energy(target: Target, 
 def test_the_gradient_is_that_of_the_energy(target: Target, hoist: bool, all_data: bool) -> None:
     theta, chosen = points(3, 4, 2), torch.randint(7, (5, 3, 4), generator=torch.Generator().manual_seed(1))
     made = potential(target, hoist=hoist)
-    slope = slope_of(made, theta, None if all_data else chosen)
+    found = gradient_of(made, theta, None if all_data else chosen)
     # Central differences: an error of about step^2 for the smooth part and 1e-14/step for rounding.
     for k in range(2):
         shift = torch.zeros(2, dtype=torch.float64)
         shift[k] = 1e-5
         over = (lambda x: made.energy(x)) if all_data else (lambda x: made.energy_over(x, chosen))
         difference = (over(theta + shift) - over(theta - shift)) / 2e-5
-        torch.testing.assert_close(slope[..., k], difference, rtol=1e-7, atol=1e-7)
+        torch.testing.assert_close(found[..., k], difference, rtol=1e-7, atol=1e-7)
 
 
 def test_an_energy_of_float32_chains_is_summed_in_float64(target: Target) -> None:

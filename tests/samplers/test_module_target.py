@@ -18,7 +18,7 @@ from sgverify.samplers.module_parts import Layout, ModuleLikelihood
 from sgverify.samplers.module_target import ModuleTarget, module_target
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
-from tests.samplers.conftest import slope_of
+from tests.samplers.conftest import gradient_of
 
 N, CLASSES = 5, 3
 
@@ -77,7 +77,7 @@ def test_each_chain_has_the_gradient_of_its_own_minibatch(target: ModuleTarget) 
     theta = thetas(1, 3)
     chosen = torch.tensor([[[0, 4, 2]], [[3, 3, 1]]])
     energy = potential(target).energy_over(theta, chosen)
-    gradient = slope_of(potential(target), theta, chosen)
+    gradient = gradient_of(potential(target), theta, chosen)
     for chain in range(3):
         value, slope = by_hand(theta[0, chain], chosen[:, 0, chain].tolist())
         assert energy[0, chain].item() == pytest.approx(value, rel=1e-12)

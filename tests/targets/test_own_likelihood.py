@@ -24,7 +24,7 @@ from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.targets import Target, build_target
 from sgverify.targets.log_density import LogDensity, load_log_density
-from tests.samplers.conftest import slope_of
+from tests.samplers.conftest import gradient_of
 
 X = np.array([[0.5, -1.0], [2.0, 0.25], [-1.5, 3.0], [0.75, 1.25], [-0.5, -0.25], [1.0, 1.0]])
 Y = np.array([0, 1, 1, 0, 1, 1])
@@ -108,7 +108,7 @@ def test_energies_and_gradients_are_those_of_the_catalogue(file: Path, name: str
     chosen = torch.tensor([[[0, 5, 2]], [[3, 3, 1]]]).expand(2, 2, 3)
     for at in (None, chosen):
         mine, theirs = (p.energy(theta) if at is None else p.energy_over(theta, at) for p in (own, known))
-        slope, gradient = (slope_of(p, theta, at) for p in (own, known))
+        slope, gradient = (gradient_of(p, theta, at) for p in (own, known))
         assert torch.allclose(mine, theirs, rtol=1e-13, atol=1e-13)
         assert torch.allclose(slope, gradient, rtol=1e-13, atol=1e-13)
     assert torch.allclose(own.full(theta), known.full(theta), rtol=1e-13, atol=1e-13)

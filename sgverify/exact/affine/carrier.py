@@ -21,7 +21,7 @@ from sgverify.schemes.declaration import read_signature
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import Slope
+from sgverify.schemes.slope import MinibatchGradient
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -158,7 +158,7 @@ class Step:
         return len(self.laws)
 
 
-class Gradient(Slope):
+class Gradient(MinibatchGradient):
     """The ingredient `grad` of one step: P (v - mu) + g, with g the noise of its minibatch."""
 
     def __init__(self, each_evaluation: bool = False) -> None:

@@ -20,7 +20,7 @@ from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fmpq
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
 
@@ -162,7 +162,7 @@ def _read_step(
     return ring, laws, [ring.reduce(value) for value in polynomials_of(values, ring, scheme.shapes, dim)]
 
 
-class PolynomialGradient(FullSlope):
+class PolynomialGradient(FullGradient):
     """grad U of all data, for a polynomial U."""
 
     def __init__(self, target: Target) -> None:

@@ -25,7 +25,7 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.binding import bind
 from sgverify.schemes.composites import weighting
 from sgverify.schemes.composites.adaptation import Adaptation
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 from sgverify.targets import Target
 
 _LEVEL = 34.0
@@ -231,7 +231,7 @@ class LineChain:
             raise OutOfReachError(str(error)) from None
 
 
-class _Given(FullSlope):
+class _Given(FullGradient):
     """A slope that is known, at the states where it is."""
 
     def __init__(self, start: np.ndarray, slope: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from sgverify.exact.series.series import EXACT, Series
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Bound, Carrier, D, State, bind
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import Slope
+from sgverify.schemes.slope import MinibatchGradient
 
 
 class Metric(RootMetric):
@@ -58,7 +58,7 @@ class Metric(RootMetric):
         return [flat[i * dim : (i + 1) * dim] for i in range(dim)]
 
 
-class Gradient(Slope):
+class Gradient(MinibatchGradient):
     """grad U at theta + O(s), by Taylor's formula in the symbols U_a, to the cap of the ring or its derivatives of U."""
 
     def __init__(self, ring: Ring, each_evaluation: bool) -> None:
@@ -66,7 +66,7 @@ class Gradient(Slope):
         self._ring, self.each_evaluation = ring, each_evaluation
 
     def evaluate(self, place: Vector, minibatch: int) -> Vector:
-        """See `Slope.evaluate`."""
+        """See `MinibatchGradient.evaluate`."""
         return self._slopes(place, partial(self._ring.derivative_of_potential, minibatch))
 
     def prior(self, place: Vector) -> Vector:

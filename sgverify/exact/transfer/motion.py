@@ -14,7 +14,7 @@ from sgverify.exact.transfer.jets import Jet, taylor_of
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullSlope
+from sgverify.schemes.slope import FullGradient
 from sgverify.targets import Target
 
 MOST_DRAWS = 3
@@ -78,11 +78,11 @@ class Motion:
         start = np.asarray(x, dtype=EXTENDED).reshape(-1, *[1] * len(draws))
         bound = bind(self.scheme, ON_ARRAYS, self.parameters, dim=1)
         with np.errstate(all="ignore"):
-            (moved,) = bound.step((start,), h=step, grad=_Slope(self.target), draw=in_order(along))
+            (moved,) = bound.step((start,), h=step, grad=_Gradient(self.target), draw=in_order(along))
         return np.broadcast_to(moved, shape)
 
 
-class _Slope(FullSlope):
+class _Gradient(FullGradient):
     """grad U of a target on the line."""
 
     def __init__(self, target: Target) -> None:

@@ -24,7 +24,7 @@ from sgverify.samplers.intercepted.surroundings import kept_shapes
 from sgverify.schemes.torch_step import TorchStep
 
 State = tuple[Tensor, ...]
-Slope = Callable[[Tensor, int], Tensor]
+GradientFunction = Callable[[Tensor, int], Tensor]
 """theta and the number of the minibatch -> the gradient estimate, in theta's shape and dtype."""
 
 
@@ -53,7 +53,7 @@ class BlackBox:
     """
 
     step: TorchStep
-    gradient: Slope = field(repr=False)
+    gradient: GradientFunction = field(repr=False)
     dim: int
     parameters: Mapping[str, float]
     dtype: torch.dtype = torch.float64

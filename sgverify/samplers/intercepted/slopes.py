@@ -20,7 +20,7 @@ from sgverify.targets import Target
 from sgverify.targets.metric import MetricText
 
 
-class Slope:
+class ChosenGradient:
     """(theta, k) -> the gradient estimate on the k-th minibatch; with no minibatches, on all data.
 
     Shapes (dim,) or (*chains, dim), and the same back. `choice` holds `scale` and `clip` as the configuration does.
@@ -59,16 +59,16 @@ class Slope:
         return value.reshape(theta.shape).to(theta.dtype).clone()
 
 
-class SlopeEstimator(Estimator):
+class ChosenGradientEstimator(Estimator):
     """The same as an estimator of the sampler, so that a definition can ask it for `grad`."""
 
-    def __init__(self, slope: Slope) -> None:
-        super().__init__(slope.potential)
-        self._slope = slope
+    def __init__(self, gradient: ChosenGradient) -> None:
+        super().__init__(gradient.potential)
+        self._gradient = gradient
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        return self._slope(theta, minibatch)
+        return self._gradient(theta, minibatch)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class PlainStep:
     """`scheme` with this gradient, dimension and parameters (T, D by name)."""
 
     scheme: Scheme
-    gradient: Slope = field(repr=False)
+    gradient: ChosenGradient = field(repr=False)
     dim: int
     parameters: Mapping[str, float]
     metric: MetricText | None = None
@@ -91,4 +91,6 @@ class PlainStep:
         bound = bind_numbers(self.scheme, self.parameters, self.dim, Clock(), self.metric)
         parts = draws.to(state[0].dtype).split(self.dim, dim=-1) if self.numbers else ()
         with torch.no_grad():
-            return bound.step(state, h=h, grad=SlopeEstimator(self.gradient).of_step(0), draw=in_order(parts))
+            return bound.step(
+                state, h=h, grad=ChosenGradientEstimator(self.gradient).of_step(0), draw=in_order(parts)
+            )
