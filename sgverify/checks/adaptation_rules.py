@@ -74,7 +74,7 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
     ends = [edges[0] - (edges[1] - edges[0]), *edges, edges[-1] + (edges[-1] - edges[-2])]
     middles = [(a + b) / 2 for a, b in pairwise(ends)]
     bent = _running(adaptation, theta, len(middles)).multiplier(torch.tensor([middles], dtype=torch.float64))
-    rises = [slope * (b - a) for slope, (a, b) in zip(bent[0, :, 0].tolist(), pairwise(ends), strict=True)]
+    rises = [factor * (b - a) for factor, (a, b) in zip(bent[0, :, 0].tolist(), pairwise(ends), strict=True)]
     potential = np.concatenate([[0.0], np.cumsum(rises)])
     energies = torch.tensor([ends], dtype=torch.float64)
     smooth = _running(replace(adaptation, smooth=True), theta, len(ends)).log_importance(energies)[0].numpy()

@@ -54,7 +54,7 @@ def conjugacy_certificate(subject: Subject) -> dict[str, Any] | str:
         "sought": "every cut of the word bent to a circle; at h^2 every flow of a combination of the letters",
     }
     if not found.raised:
-        if found.slopes is None and found.own.order == 1:
+        if found.shifts is None and found.own.order == 1:
             certificate["not_raised"] = "no combination Y of the letters has [S, Y] = the error at h^2"
         return certificate
     certificate["averages"] = _averages(subject, found)
@@ -115,14 +115,14 @@ def _survives(cut: Conjugacy, asking: str) -> str:
 
 def _averages(subject: Subject, found: EffectiveOrder) -> str:
     """What order 2 up to conjugacy says of the averages of test functions, and what not."""
-    assert found.slopes is not None and subject.alphabet is not None
+    assert found.shifts is not None and subject.alphabet is not None
     says = ""
     if found.conjugacy is not None:
         still = _left_alone(subject, [letter for letter, _ in found.conjugacy.u])
         says = f"averages read after a further {product_text(found.conjugacy.u)} are those of v u" + (
             f", and functions of {' and '.join(still)} alone are read as they are; " if still else "; "
         )
-    moving = {letter: share for letter, share in found.slopes.items() if share != 0}
+    moving = {letter: share for letter, share in found.shifts.items() if share != 0}
     if not moving:
         return f"{says}averages of the chain itself keep the order {found.own.order}"
     combined = " + ".join(f"({share}) {letter}" for letter, share in moving.items())

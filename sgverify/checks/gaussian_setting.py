@@ -134,9 +134,9 @@ class GaussianSetting:
         zero, once, both = log(np.zeros((1, n)))[0], log(unit), log(pairs).reshape(n, n)
         back = log(-unit)
         hessian = both - once[:, None] - once[None, :] + zero
-        slope = (once - back) / 2
+        gradient = (once - back) / 2
         far = np.random.default_rng(0).standard_normal((4, n)) * 3
-        due = zero + far @ slope + np.einsum("ki,ij,kj->k", far, hessian, far) / 2
+        due = zero + far @ gradient + np.einsum("ki,ij,kj->k", far, hessian, far) / 2
         if not np.abs(log(far) - due).max() <= AFFINE * max(1.0, np.abs(due).max()):
             raise NoGaussianLawError(
                 f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
@@ -146,7 +146,7 @@ class GaussianSetting:
             raise NoGaussianLawError(
                 f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
             )
-        return covariance @ slope, (covariance + covariance.T) / 2
+        return covariance @ gradient, (covariance + covariance.T) / 2
 
     @cached_property
     def spreads(self) -> np.ndarray:

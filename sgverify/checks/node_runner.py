@@ -40,13 +40,13 @@ class NodeRunner:
         exponents = torch.tensor(powers, dtype=torch.float64)
         factors = torch.tensor(numbers, dtype=torch.float64)
 
-        def slope(theta: Tensor, minibatch: int) -> Tensor:
+        def gradient(theta: Tensor, minibatch: int) -> Tensor:
             return (theta.to(torch.float64)[..., None, :] ** exponents).prod(-1) @ factors
 
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
         self._look = look
-        self._step = StepAtNodes(BlackBox(step, slope, dim, given), self.x, first)
+        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
         # A gradient takes a power, a product and a sum for each of its terms.
         self._roundings = self._step.operations + 4 * len(powers)
         self.draws = self._step.draws

@@ -106,15 +106,15 @@ def _measured(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """M and a of the step, where drift and diffusion are these at every state that is tried."""
     potential = generic_potential(dim)
-    slopes, drifts, squares = [], [], []
+    gradients, drifts, squares = [], [], []
     for state in _states(step, dim):
         drift, square = _leading(step, dim, setting, potential, state)
-        slopes.append(_slopes(potential, state, dim))
+        gradients.append(_gradients(potential, state, dim))
         drifts.append(drift)
         squares.append(square)
-    slope, drift, square = np.array(slopes), np.array(drifts), np.array(squares)
-    solved, _, rank, _ = np.linalg.lstsq(slope, -drift, rcond=None)
-    if rank < slope.shape[1] or not _near(slope @ solved, -drift):
+    gradient, drift, square = np.array(gradients), np.array(drifts), np.array(squares)
+    solved, _, rank, _ = np.linalg.lstsq(gradient, -drift, rcond=None)
+    if rank < gradient.shape[1] or not _near(gradient @ solved, -drift):
         return None
     matrix, diffusion = solved.T, square.mean(axis=0)
     T = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
@@ -164,7 +164,7 @@ def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
     ]
 
 
-def _slopes(
+def _gradients(
     potential: PolynomialPotential, state: Mapping[tuple[str, int], Fraction], dim: int
 ) -> list[float]:
     """grad H."""
@@ -183,10 +183,10 @@ def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
     for name, i in product(state, range(dim)):
         unit = Vector([Fraction(int(k == i)) for k in range(dim)])
         zero = Vector([Fraction(0)] * dim)
-        slope = unit if name == "theta" else zero
+        gradient = unit if name == "theta" else zero
         drift, _ = step.dynamics.coefficients(
             tuple(unit if other == name != "theta" else zero for other in state),
-            grad=lambda theta, slope=slope: slope,
+            grad=lambda theta, gradient=gradient: gradient,
             dim=dim,
             **PARAMETERS,
         )
@@ -201,13 +201,13 @@ def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim
 
     def coefficients(*state: Any, grad: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         values = dict(zip(declared.state, state, strict=True))
-        slopes = [
+        gradients = [
             entry
             for name, value in values.items()
             for entry in (grad(value) if name == "theta" else value).entries
         ]
-        zero = 0 * slopes[0]
-        flat = [sum((-c * s for c, s in zip(row, slopes, strict=True) if c), zero) for row in drift_rows]
+        zero = 0 * gradients[0]
+        flat = [sum((-c * s for c, s in zip(row, gradients, strict=True) if c), zero) for row in drift_rows]
         parts = range(0, len(flat), dim)
         return (
             tuple(Vector(flat[k : k + dim]) for k in parts),

@@ -14,7 +14,8 @@ STEPS = (2.0**-8, 2.0**-9, 2.0**-10)
 """Of a standard deviation: of central differences, whose error falls fourfold from one to the next."""
 
 SHARE = 1e-3
-"""Of all slopes, what is called wrong at the least: a kink close by moves a difference, and only mistakes are sought."""
+"""A disagreement below this share of the magnitudes of all terms of the gradient is not called wrong: a kink close by moves a
+difference by as much, and only mistakes are sought."""
 
 COORDINATES = 3
 """Directions: so many coordinates, and all coordinates together."""
@@ -66,7 +67,7 @@ def _directions(spread: np.ndarray) -> list[np.ndarray]:
 def _difference(
     energy: Callable[[np.ndarray], np.ndarray], theta: np.ndarray, direction: np.ndarray
 ) -> tuple[float, float]:
-    """The slope of U along a direction, and how far it may be off. Shapes (d,), (d,)."""
+    """The derivative of U along a direction, and how far it may be off. Shapes (d,), (d,)."""
     shifts = np.array([sign * step for step in STEPS for sign in (1.0, -1.0)])
     values = energy(theta + shifts[:, None] * direction).reshape(-1, 2)
     found = (values[:, 0] - values[:, 1]) / (2 * np.array(STEPS))

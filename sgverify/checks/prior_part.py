@@ -27,13 +27,13 @@ def prior_part(target: Target, *, noisy: bool) -> Prior | None:
         return lambda grad, theta: grad.hessian(theta, theta - mean(theta))
     alone = replace(target, likelihood=None, data=None)
     try:
-        rows, slope = alone.precision, alone.gradient([exact(0)] * target.dim)
+        rows, gradient = alone.precision, alone.gradient([exact(0)] * target.dim)
     except DefinitionError:
         return None
     size = range(target.dim)
     if any(rows[i][j] != (rows[0][0] if i == j else 0) for i in size for j in size):
         return None
-    curvature, at_zero = rows[0][0], _vector(slope)
+    curvature, at_zero = rows[0][0], _vector(gradient)
     return lambda grad, theta: curvature * theta + at_zero(theta)
 
 

@@ -182,7 +182,7 @@ def _expected(
             examined + 1,
             state=state,
             parameters=PARAMETERS,
-            slope=lambda index: potential.derivative(index, theta),
+            derivative_of_potential=lambda index: potential.derivative(index, theta),
         )
     except NotExpandableError as error:
         raise BlackBoxError(f"exp(hL) has no power series here: {error}") from None

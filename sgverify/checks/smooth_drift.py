@@ -50,12 +50,12 @@ def judge_derivatives(generator: Generator, name: str) -> Judgement:
     """A polynomial has bounded derivatives where it is affine, and nowhere else: the witness is one that is not constant."""
     for coordinate, form in zip(generator.coordinates, generator.drift, strict=True):
         for i, by in enumerate(generator.coordinates):
-            slope = derivative(form, i)
-            if any(any(m) for m in slope):
+            partial = derivative(form, i)
+            if any(any(m) for m in partial):
                 return Judgement(
                     "violates",
                     False,
-                    f"the drift of {coordinate} in `{name}` has the derivative {generator.text(slope)} by {by}, which is "
+                    f"the drift of {coordinate} in `{name}` has the derivative {generator.text(partial)} by {by}, which is "
                     f"unbounded; that |F| <= C (1 + |x|^{generator.degree}) holds",
                 )
     return Judgement(

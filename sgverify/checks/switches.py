@@ -166,7 +166,7 @@ def _moves(
     for ways in (range(start, len(values)), range(start - 1, -1, -1)):
         for k in ways:
             given = {**FIXED, "h": h, number: values[k]}
-            box = BlackBox(step, _slope, DIM, {name: given[name] for name in step.parameters})
+            box = BlackBox(step, _gradient, DIM, {name: given[name] for name in step.parameters})
             try:
                 with default_dtype(torch.float64):
                     state = _state(step, given[SIZE])
@@ -228,7 +228,7 @@ def _windows(column: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         yield k, column[k : k + 7]
 
 
-def _slope(theta: Tensor, minibatch: int) -> Tensor:
+def _gradient(theta: Tensor, minibatch: int) -> Tensor:
     """That of a quadratic potential about 0: it is as large as the state, and small where that is."""
     return theta * torch.tensor([1.3, 0.7], dtype=theta.dtype)
 

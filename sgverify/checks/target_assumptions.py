@@ -49,13 +49,13 @@ def check_noise_growth(question: Question) -> Evidence:
     return question.evidence(method="proof", judgement=judgement)
 
 
-def judge_lipschitz(slopes: Sequence[Form]) -> Judgement | str:
+def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
     """A polynomial is Lipschitz where it is affine, and nowhere else; the constant is the largest row sum of |A|."""
-    degree = _degree(slopes)
+    degree = _degree(gradients)
     if degree > 1:
         why = f"grad U is a polynomial of degree {degree}, whose derivative is unbounded"
         return Judgement("violates", False, why)
-    rows = [sum((abs(c) for m, c in form.items() if any(m)), fmpq(0)) for form in slopes]
+    rows = [sum((abs(c) for m, c in form.items() if any(m)), fmpq(0)) for form in gradients]
     return Judgement(
         "conforms",
         False,
@@ -63,17 +63,17 @@ def judge_lipschitz(slopes: Sequence[Form]) -> Judgement | str:
     )
 
 
-def judge_dissipative(slopes: Sequence[Form]) -> Judgement | str:
+def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
     """By the positive definite matrix of an affine gradient, else by the leading term of each coordinate; or why neither tells."""
-    n = len(slopes)
-    if _degree(slopes) <= 1:
+    n = len(gradients)
+    if _degree(gradients) <= 1:
         units = [tuple(int(i == j) for j in range(n)) for i in range(n)]
-        matrix = [[form.get(unit, fmpq(0)) for unit in units] for form in slopes]
+        matrix = [[form.get(unit, fmpq(0)) for unit in units] for form in gradients]
         minors = [fmpq_mat([row[:k] for row in matrix[:k]]).det() for k in range(1, n + 1)]
         if min(minors) > 0:
             return Judgement("conforms", False, "grad U is affine with a positive definite matrix")
         return Judgement("violates", False, "grad U is affine, and its matrix is not positive definite")
-    for i, form in enumerate(slopes):
+    for i, form in enumerate(gradients):
         if any(power for m in form for j, power in enumerate(m) if j != i):
             return "grad U is a polynomial that mixes coordinates beyond its linear part"
         degree = max((m[i] for m in form), default=0)
@@ -88,8 +88,8 @@ def judge_dissipative(slopes: Sequence[Form]) -> Judgement | str:
     )
 
 
-def _degree(slopes: Sequence[Form]) -> int:
-    return max((sum(m) for form in slopes for m, c in form.items() if c), default=0)
+def _degree(gradients: Sequence[Form]) -> int:
+    return max((sum(m) for form in gradients for m, c in form.items() if c), default=0)
 
 
 def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-def]

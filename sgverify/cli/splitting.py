@@ -125,12 +125,12 @@ def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | 
     found = effective_order(result.word, result.coefficients, degree)
     if not found.raised:
         return None, []
-    slopes = {letter: str(share) for letter, share in (found.slopes or {}).items() if share != 0}
+    shifts = {letter: str(share) for letter, share in (found.shifts or {}).items() if share != 0}
     cuts = [str(cut) for cut in found.cuts]
-    off = " + ".join(f"({share}) {letter}" for letter, share in slopes.items())
+    off = " + ".join(f"({share}) {letter}" for letter, share in shifts.items())
     averages = f"are off by h E[Y f], Y = {off}" if off else f"keep the order {found.own.order}"
     lines = [f"  order {found.order} up to conjugacy: averages of f {averages}, unless they are read after u"]
-    document = {"order": found.order, "cuts": cuts, "averages_off_by": slopes}
+    document = {"order": found.order, "cuts": cuts, "averages_off_by": shifts}
     return document, [*lines, *(f"    {cut}" for cut in cuts)]
 
 

@@ -134,13 +134,13 @@ class GaussianClosure:
             value = float(self.subject.target.energy_float64((start + widths * scaled)[None])[0])
             return value if np.isfinite(value) else 1e300
 
-        def slope(scaled: np.ndarray) -> np.ndarray:
-            return np.asarray(widths * self._slopes((start + widths * scaled)[None])[0][0])
+        def gradient(scaled: np.ndarray) -> np.ndarray:
+            return np.asarray(widths * self._gradients((start + widths * scaled)[None])[0][0])
 
         with np.errstate(all="ignore"):
             # Some hundred steps reach any mode there is; along a ridge without one the curvature tells.
             found = optimize.minimize(
-                energy, np.zeros(len(start)), jac=slope, method="BFGS", options={"gtol": 1e-6}
+                energy, np.zeros(len(start)), jac=gradient, method="BFGS", options={"gtol": 1e-6}
             )
         return np.asarray(start + widths * found.x)
 
@@ -151,8 +151,8 @@ class GaussianClosure:
         steps = 1e-4 * self.subject.target.spread_float64(self._temperature)
         shifts = np.diag(steps)
         points = np.concatenate([self._mode + shifts, self._mode - shifts])
-        slopes = self._slopes(points)[0]
-        rows = (slopes[: len(steps)] - slopes[len(steps) :]) / (2 * steps[:, None])
+        gradients = self._gradients(points)[0]
+        rows = (gradients[: len(steps)] - gradients[len(steps) :]) / (2 * steps[:, None])
         return _positive((rows + rows.T) / 2, "the Hessian at the mode")
 
     @cached_property
@@ -176,7 +176,7 @@ class GaussianClosure:
         return {}
 
     def _law_at_the_mode(self, step: float) -> np.ndarray:
-        return self._invariant(step, self._curvature, self._slopes(self._mode[None])[1][0])
+        return self._invariant(step, self._curvature, self._gradients(self._mode[None])[1][0])
 
     def _closed(
         self, law: Callable[[np.ndarray, np.ndarray], np.ndarray], covariance: np.ndarray
@@ -185,7 +185,7 @@ class GaussianClosure:
         mean = self._mode
         for _ in range(_ROUNDS):
             fitted = self._fit(mean, covariance)
-            mean = mean - np.linalg.solve(fitted.curvature, fitted.slope)
+            mean = mean - np.linalg.solve(fitted.curvature, fitted.gradient)
             before = covariance
             covariance = law(fitted.curvature, fitted.noise)
             if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _SETTLED:
@@ -202,15 +202,15 @@ class GaussianClosure:
         """The gradient's linear fit over N(mean, covariance), with what it leaves."""
         nodes, weights = _nodes(len(mean))
         away = nodes @ np.linalg.cholesky(covariance).T
-        slopes, noises = self._slopes(mean + away)
-        if not np.isfinite(slopes).all():
+        gradients, noises = self._gradients(mean + away)
+        if not np.isfinite(gradients).all():
             raise _NoLawError("the gradient is not finite within the spread")
-        slope = weights @ slopes
-        rows = (weights * slopes.T) @ away @ np.linalg.inv(covariance)
+        gradient = weights @ gradients
+        rows = (weights * gradients.T) @ away @ np.linalg.inv(covariance)
         curvature = (rows + rows.T) / 2
-        left = slopes - slope - away @ curvature
+        left = gradients - gradient - away @ curvature
         bent = (weights * left.T) @ left
-        return _Fit(slope, curvature, np.einsum("k,kij->ij", weights, noises), bent)
+        return _Fit(gradient, curvature, np.einsum("k,kij->ij", weights, noises), bent)
 
     def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
         """The covariance of theta where the gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d) -> (d, d)."""
@@ -247,13 +247,13 @@ class GaussianClosure:
             each_evaluation=c.gradient.estimator.each_evaluation,
         )
 
-    def _slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _gradients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The full gradient of U, and the covariance of the gradient estimate. Shape (k, d) -> (k, d), (k, d, d)."""
         # It brings torch, which a run needs anyway.
         from sgverify.samplers.black_box import gradients_at, prior_gradients_at
 
         table, target, dim = self.subject.configuration.gradient, self.subject.target, points.shape[1]
-        slopes, noises = prior_gradients_at(target, points), np.zeros((len(points), dim, dim))
+        gradients, noises = prior_gradients_at(target, points), np.zeros((len(points), dim, dim))
         if target.data is not None:
             data, counts = target.weighted
             counts = np.ones(len(data)) if counts is None else counts
@@ -265,7 +265,7 @@ class GaussianClosure:
                 chosen = slice(first, first + piece)
                 each = gradients_at(target, points[chosen], data)
                 total = np.einsum("n,knd->kd", counts, each)
-                slopes[chosen] += total
+                gradients[chosen] += total
                 away = each - total[:, None] / size
                 noises[chosen] = np.einsum("n,kni,knj->kij", counts / size, away, away)
             left = 1.0 if table.estimator.replaced else (size - table.batch) / max(1.0, size - 1)
@@ -273,14 +273,14 @@ class GaussianClosure:
         if table.estimator.each_evaluation:
             given = np.asarray(table.covariance, dtype=np.float64)
             noises += given * np.eye(dim) if given.ndim < 2 else given
-        return slopes, noises
+        return gradients, noises
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """The gradient averaged over a Gaussian law as slope + curvature (theta - mean), its noise, and the square of what is left."""
+    """The fit `gradient` + `curvature` (theta - mean) to the gradient under a Gaussian law, its noise, its mean square misfit."""
 
-    slope: np.ndarray
+    gradient: np.ndarray
     curvature: np.ndarray
     noise: np.ndarray
     bent: np.ndarray

@@ -60,5 +60,5 @@ def _stationary(problem: Problem) -> arb:
 def _variance(centred: Centred) -> arb:
     law, phi = centred.law, centred.problem.observable
     steady = Law(law.mean * 0, law.covariance, centred.third, centred.fourth)
-    slope = phi.linear + 2 * (phi.quadratic * law.mean)
-    return steady.covariance_of((slope, phi.quadratic), (slope, phi.quadratic))
+    gradient = phi.linear + 2 * (phi.quadratic * law.mean)
+    return steady.covariance_of((gradient, phi.quadratic), (gradient, phi.quadratic))

@@ -75,14 +75,14 @@ class EffectiveOrder:
 
     own: the order of the word itself. best: that of the conjugate words `other` of `cuts`, where cuts elsewhere have a
     higher one; the first reads off with the fewest letters, u.
-    slopes: y_X by letter, such that E f = rho(f) + h rho(sum_X y_X X f) + O(h^2); None where no such generator takes the
+    shifts: y_X by letter, such that E f = rho(f) + h rho(sum_X y_X X f) + O(h^2); None where no such generator takes the
     error at h^2 away, and then no conjugation by flows of these letters raises the order above 1.
     """
 
     own: BCHResult
     best: BCHResult | None
     cuts: tuple[Conjugacy, ...]
-    slopes: dict[str, Any] | None
+    shifts: dict[str, Any] | None
 
     @property
     def conjugacy(self) -> Conjugacy | None:
@@ -95,7 +95,7 @@ class EffectiveOrder:
         own = self.own.order
         if self.best is not None:
             return self.best.order
-        return max(own, 2) if own == 1 and self.slopes is not None else own
+        return max(own, 2) if own == 1 and self.shifts is not None else own
 
     @property
     def raised(self) -> bool:
@@ -185,16 +185,16 @@ def effective_order(word: str, coefficients: Sequence[Any], degree: int | None =
     own = bch(word, coefficients, degree)
     if splitting.rounded or not own.consistent or own.order is None or len(splitting.letters) == 1:
         return EffectiveOrder(own, None, (), None)
-    slopes = _slopes(splitting)
-    if slopes is None:
+    shifts = _shifts(splitting)
+    if shifts is None:
         return EffectiveOrder(own, None, (), None)
     orders = [(bch(cut.word, cut.coefficients, degree), cut) for cut in _cuts(splitting)]
     best = max((found for found, _ in orders), key=lambda found: found.order or 0, default=own)
     if best.order is None or best.order <= own.order:
-        return EffectiveOrder(own, None, (), slopes)
+        return EffectiveOrder(own, None, (), shifts)
     ways = [conjugacy(splitting, cut) for found, cut in orders if found.order == best.order]
     cuts = sorted((way for way in ways if way is not None), key=lambda way: len(way.u))
-    return EffectiveOrder(own, best, tuple(cuts), slopes)
+    return EffectiveOrder(own, best, tuple(cuts), shifts)
 
 
 def split(factors: Product) -> Splitting:
@@ -273,19 +273,19 @@ def _cuts(splitting: Splitting) -> list[Splitting]:
     return found
 
 
-def _slopes(splitting: Splitting) -> dict[str, Any] | None:
+def _shifts(splitting: Splitting) -> dict[str, Any] | None:
     """y_X with e_XY = y_Y - y_X for all letters, the first of them 0; None where there are none."""
     errors = _second_degree(splitting)
     letters = splitting.letters
-    slopes = {letter: _between(errors, letters[0], letter) for letter in letters}
+    shifts = {letter: _between(errors, letters[0], letter) for letter in letters}
     for x in letters:
         for y in letters:
-            if x < y and _between(errors, x, y) != slopes[y] - slopes[x]:
+            if x < y and _between(errors, x, y) != shifts[y] - shifts[x]:
                 return None
     # S y leaves rho invariant: what most letters have in common is taken off all, and the fewest are left.
-    values = list(slopes.values())
+    values = list(shifts.values())
     common = max(values, key=lambda value: (values.count(value), value == 0))
-    return {letter: value - common for letter, value in slopes.items()}
+    return {letter: value - common for letter, value in shifts.items()}
 
 
 def _second_degree(splitting: Splitting) -> dict[str, Any]:

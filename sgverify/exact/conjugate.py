@@ -167,9 +167,9 @@ def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
         coefficient, statistic = term.as_independent(*rates, as_Add=False)
         found[statistic] = found.get(statistic, 0) + coefficient
     found = {statistic: c for statistic, c in found.items() if statistic != 1 and sympy.simplify(c) != 0}
-    slopes = [-found.pop(sympy.log(r), sympy.S.Zero) for r in rates]
+    shapes = [-found.pop(sympy.log(r), sympy.S.Zero) for r in rates]
     natural = tuple(sympy.Symbol(f"A_{j}", positive=True) for j in range(dim))
-    values: dict[sympy.Symbol, sympy.Expr] = dict(zip(natural, slopes, strict=True))
+    values: dict[sympy.Symbol, sympy.Expr] = dict(zip(natural, shapes, strict=True))
     normaliser, laws, shares = sympy.S.Zero, [], []
     seen: set[int] = set()
     for number, (statistic, coefficient) in enumerate(found.items()):
@@ -179,8 +179,8 @@ def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
             rate = sympy.Symbol(f"B_{j}", positive=True)
             values[rate] = coefficient
             normaliser += sympy.loggamma(natural[j]) - natural[j] * sympy.log(rate)
-            laws.append(f"exp(theta_{j}) ~ Gamma({slopes[j]}, {coefficient})")
-            positive = [slopes[j], coefficient]
+            laws.append(f"exp(theta_{j}) ~ Gamma({shapes[j]}, {coefficient})")
+            positive = [shapes[j], coefficient]
         elif isinstance(statistic, sympy.log):
             inside = statistic.args[0]
             members = {j for j, r in enumerate(rates) if inside.has(r)}
@@ -194,7 +194,7 @@ def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
                 + sympy.loggamma(last)
                 - sympy.loggamma(total)
             )
-            parameters = [*(slopes[j] for j in sorted(members)), sympy.expand(last.subs(values))]
+            parameters = [*(shapes[j] for j in sorted(members)), sympy.expand(last.subs(values))]
             laws.append(f"{'Beta' if len(members) == 1 else 'Dirichlet'}({', '.join(map(str, parameters))})")
             shares.append((frozenset(members), total))
             positive = parameters

@@ -45,10 +45,10 @@ class Poisson:
     @classmethod
     def solve(cls, chain: AffineChain, law: StationaryLaw, phi: Quadratic) -> Poisson:
         """The discrete Poisson equation of phi in the coordinates centred at the stationary mean."""
-        slope = phi.linear + 2 * (phi.quadratic * law.mean)
-        linear = (identity(chain.size) - chain.map).transpose().solve(slope)
+        gradient = phi.linear + 2 * (phi.quadratic * law.mean)
+        linear = (identity(chain.size) - chain.map).transpose().solve(gradient)
         quadratic = law.contraction.adjoint(phi.quadratic)
-        return cls(linear, quadratic, linear - slope, quadratic - phi.quadratic)
+        return cls(linear, quadratic, linear - gradient, quadratic - phi.quadratic)
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class SteadyExpansion:
         return lyapunov_series(self.series.map, list(self.series.covariance))
 
     @cached_property
-    def slope(self) -> list[Matrix]:
+    def gradient(self) -> list[Matrix]:
         """b~_k, the gradient of phi at the stationary mean: b + 2 A m."""
         bent = [(self.observable.quadratic * m) * 2 for m in self.mean]
         return [self.observable.linear + bent[0], *bent[1:]]
@@ -142,7 +142,7 @@ class SteadyExpansion:
     @cached_property
     def poisson_linear(self) -> list[Matrix]:
         """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
-        return steady_means(transposed(self.series.map), self.slope)
+        return steady_means(transposed(self.series.map), self.gradient)
 
     @cached_property
     def poisson_quadratic(self) -> list[Matrix]:
@@ -193,7 +193,7 @@ def expand_decay(
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0
     linear = [steady.poisson_linear[0]]
-    linear += [steady.poisson_linear[k] - steady.slope[k - 1] for k in orders[1:]]
+    linear += [steady.poisson_linear[k] - steady.gradient[k - 1] for k in orders[1:]]
     forms = [steady.poisson_quadratic[k] - (phi.quadratic if k == 1 else zero) for k in orders]
     offset = [means[k] - steady.mean[k] if k < len(means) else steady.mean[k] * -1 for k in orders]
     excess = []

@@ -87,17 +87,17 @@ def _parts(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     d = len(theta)
     start = Jet(np.stack([np.broadcast_to(theta, (d, d)), np.eye(d, dtype=EXTENDED)]))
     with np.errstate(over="ignore", invalid="ignore"):
-        prior = _slope(target.prior(start), (d,))
+        prior = _gradient(target.prior(start), (d,))
         if target.data is None or target.likelihood is None:
             return prior, np.zeros((0, d), dtype=EXTENDED)
         rows = []
         for first in range(0, len(target.data), _PIECE):
             piece = target.data[first : first + _PIECE]
-            rows.append(_slope(target.likelihood(start[:, None, :], piece), (d, len(piece))).T)
+            rows.append(_gradient(target.likelihood(start[:, None, :], piece), (d, len(piece))).T)
     return prior, np.concatenate(rows)
 
 
-def _slope(value: object, shape: tuple[int, ...]) -> np.ndarray:
+def _gradient(value: object, shape: tuple[int, ...]) -> np.ndarray:
     if not isinstance(value, Jet):
         raise DefinitionError(
             f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "

@@ -227,10 +227,10 @@ class _Run:
         s = self._setting
         carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
         bound = bind(self._scheme, carrier, parameters_of(s), dim=self._dim)
-        slope = _Gradient(s.curvature)
+        gradient = _Gradient(s.curvature)
         with np.errstate(all="ignore"):
-            start = bound.start(self._state, h=step, grad=slope, draw=draw)
-            after = bound.step(start, h=step, grad=slope, draw=draw)
+            start = bound.start(self._state, h=step, grad=gradient, draw=draw)
+            after = bound.step(start, h=step, grad=gradient, draw=draw)
             rows = [
                 [_number(y - x) / unit for x, y in zip(_entries(a), _entries(b), strict=True)]
                 for a, b, unit in zip(self._state, after, self._units, strict=False)

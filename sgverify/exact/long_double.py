@@ -97,7 +97,7 @@ class LongDoubleGradient(MinibatchGradient):
 
     def prior(self, place: LongDouble) -> LongDouble:
         """The part of the prior. Shape (n, d) -> (n, d)."""
-        return type(place)(_slopes(self._target.prior, place.value))
+        return type(place)(_gradients(self._target.prior, place.value))
 
     def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
         """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
@@ -132,20 +132,20 @@ class LongDoubleGradient(MinibatchGradient):
         """
         target = self._target
         starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
-        total = max(float(np.abs(_slope(target.prior(start))).max()) for start in starts)
+        total = max(float(np.abs(_gradient(target.prior(start))).max()) for start in starts)
         if target.data is None or target.likelihood is None:
             return total
         largest = 0.0
         for first in range(0, len(target.data), _PIECE):
             piece = target.data[first : first + _PIECE]
-            slopes = (_slope(target.likelihood(start[:, None, :], piece)) for start in starts)
-            largest = max(largest, *(float(np.abs(slope).max()) for slope in slopes))
+            gradients = (_gradient(target.likelihood(start[:, None, :], piece)) for start in starts)
+            largest = max(largest, *(float(np.abs(gradient).max()) for gradient in gradients))
         return total + self._scale * len(target.data) * largest
 
     def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
         target = self._target
         starts = [_along(theta, i) for i in range(theta.shape[-1])]
-        total = _slopes(target.prior, theta)
+        total = _gradients(target.prior, theta)
         if target.data is None or target.likelihood is None:
             return total
         data, factor = target.data, EXTENDED(self._scale)
@@ -155,7 +155,7 @@ class LongDoubleGradient(MinibatchGradient):
         for first in range(0, len(data), _PIECE):
             piece = data[first : first + _PIECE]
             each = np.stack(
-                [_slope(target.likelihood(start[:, None, :], piece)) for start in starts], axis=-1
+                [_gradient(target.likelihood(start[:, None, :], piece)) for start in starts], axis=-1
             )
             if self._clip is not None:
                 sizes = np.sqrt((each**2).sum(-1, keepdims=True))
@@ -165,7 +165,7 @@ class LongDoubleGradient(MinibatchGradient):
 
 
 class LongDoubleRootMatrix:
-    """The metric ingredient of a matrix B: entries and their slopes as arrays, put together by the product rule."""
+    """The metric ingredient of a matrix B: entries and their derivatives as arrays, put together by the product rule."""
 
     def __init__(self, metric: MatrixMetric) -> None:
         self._metric = metric
@@ -185,13 +185,13 @@ class LongDoubleRootMatrix:
 
     def divergence(self, theta: Any) -> Any:
         """sum_jk (d_j B_ik) B_jk + B_ik d_j B_jk."""
-        root, slopes = self._metric.root(theta.value), self._metric.slopes(theta.value)
-        first = _summed("nikj,njk->ni", theta, slopes, root)
-        return first + _summed("nik,njkj->ni", theta, root, slopes)
+        root, derivatives = self._metric.root(theta.value), self._metric.derivatives(theta.value)
+        first = _summed("nikj,njk->ni", theta, derivatives, root)
+        return first + _summed("nik,njkj->ni", theta, root, derivatives)
 
     def root_divergence(self, theta: Any) -> Any:
         """sum_j d_j B_ji."""
-        return _summed("njij->ni", theta, self._metric.slopes(theta.value))
+        return _summed("njij->ni", theta, self._metric.derivatives(theta.value))
 
 
 def _summed(subscripts: str, like: Any, *arrays: np.ndarray) -> Any:
@@ -265,8 +265,8 @@ def _along(theta: np.ndarray, i: int) -> Jet:
     return Jet(c)
 
 
-def _slopes(function: Callable[[Jet], Any], theta: np.ndarray) -> np.ndarray:
-    return np.stack([_slope(function(_along(theta, i))) for i in range(theta.shape[-1])], axis=-1)
+def _gradients(function: Callable[[Jet], Any], theta: np.ndarray) -> np.ndarray:
+    return np.stack([_gradient(function(_along(theta, i))) for i in range(theta.shape[-1])], axis=-1)
 
 
 def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -279,7 +279,7 @@ def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray
 
     def square(direction: np.ndarray) -> np.ndarray:
         value = function(Jet(np.stack([theta, direction, np.zeros_like(direction)])))
-        _slope(value)
+        _gradient(value)
         return np.asarray(2 * value.c[2])
 
     own = square(unit)
@@ -291,7 +291,7 @@ def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray
     return np.stack(rows, axis=-1) * size
 
 
-def _slope(value: Any) -> np.ndarray:
+def _gradient(value: Any) -> np.ndarray:
     if not isinstance(value, Jet):
         raise DefinitionError(
             f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "

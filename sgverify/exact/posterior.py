@@ -173,10 +173,10 @@ def _derive(
     if likelihood is not None:
         one = _as_polynomial(_evaluated(likelihood, theta, _Polynomials(generators[dim:])), polynomials)
         whole += _summed_over_data(one, dim, power_sum)
-    slopes = [whole.diff(generator) for generator in generators[:dim]]
-    curve = [[_number(slope.diff(generator)) for generator in generators[:dim]] for slope in slopes]
+    gradients = [whole.diff(generator) for generator in generators[:dim]]
+    curve = [[_number(gradient.diff(generator)) for generator in generators[:dim]] for gradient in gradients]
     inverse = DomainMatrix(curve, (dim, dim), domain).inv().to_list()
-    at_zero = [slope.coeff(1) for slope in slopes]
+    at_zero = [gradient.coeff(1) for gradient in gradients]
     mean = tuple(-sum((c * g for c, g in zip(row, at_zero, strict=True)), domain.zero) for row in inverse)
     return _Law(domain, mean, tuple(tuple(row) for row in inverse))
 
@@ -259,10 +259,10 @@ def _as_polynomial(value: Any, polynomials: Any) -> PolyElement:
     return value if isinstance(value, PolyElement) else polynomials(value)
 
 
-def _number(slope: PolyElement) -> Any:
-    if not slope.is_ground:
+def _number(gradient: PolyElement) -> Any:
+    if not gradient.is_ground:
         raise DefinitionError("the potential is not quadratic; no exact average is derived for it")
-    return slope.coeff(1)
+    return gradient.coeff(1)
 
 
 def _indexed(name: str, dim: int) -> list[str]:

@@ -112,7 +112,7 @@ class TwoScaleExpansion(SteadyExpansion):
     @cached_property
     def poisson_linear(self) -> list[Matrix]:
         """epsilon_k with e = (1/h) sum_k epsilon_k h^k solving (I - M^T) e = b~."""
-        right = self._basis.transpose() * MatrixSeries(self.slope)
+        right = self._basis.transpose() * MatrixSeries(self.gradient)
         # h b~, as e is of order 1/h.
         shifted = MatrixSeries([right.terms[0] * 0, *right.terms])
         slow, fast = self._slow.transpose(), self._fast.transpose()

@@ -77,11 +77,11 @@ class Run:
     def variance_error(self) -> float:
         """A bound on the rounding of `variance`."""
         local, reach = self._variances, self.reach
-        slopes = np.abs(self.linear)[:, None, None] + 2 * np.einsum(
+        gradients = np.abs(self.linear)[:, None, None] + 2 * np.einsum(
             "ij,jsb->isb", np.abs(self.quadratic), np.abs(self.law.vector)
         )
         rounded = self._blocks.transported(reach, self.future)
-        rounded += float((np.abs(reach.vector) * slopes * self.weights).sum())
+        rounded += float((np.abs(reach.vector) * gradients * self.weights).sum())
         rounded += float(
             np.einsum("ijsb,ij,sb->", np.abs(reach.matrix), np.abs(self.quadratic), self.weights)
         )
@@ -133,8 +133,10 @@ class Run:
 
     @cached_property
     def _backward(self) -> tuple[Path, Array, Array]:
-        slopes = self.linear[:, None, None] + 2 * np.einsum("ij,jsb->isb", self.quadratic, self.law.vector)
-        return self._blocks.backward(slopes * self.weights, self.quadratic[:, :, None, None] * self.weights)
+        gradients = self.linear[:, None, None] + 2 * np.einsum("ij,jsb->isb", self.quadratic, self.law.vector)
+        return self._blocks.backward(
+            gradients * self.weights, self.quadratic[:, :, None, None] * self.weights
+        )
 
     @property
     def _future_at_start(self) -> tuple[Array, Array]:

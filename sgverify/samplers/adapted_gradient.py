@@ -44,9 +44,9 @@ class AdaptedEstimator(Estimator):
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        slope = self._inner.evaluate(theta, step, minibatch, evaluation)
+        gradient = self._inner.evaluate(theta, step, minibatch, evaluation)
         energy = self._inner.energy(theta, step, minibatch)
-        return slope * self._weights.multiplier(energy).to(slope.dtype)
+        return gradient * self._weights.multiplier(energy).to(gradient.dtype)
 
     def prior(self, theta: Tensor) -> Tensor:
         """Refused: the multiplier is that of the whole energy."""

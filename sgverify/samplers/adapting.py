@@ -107,10 +107,14 @@ class Adapting(StepHooks):
         widths = torch.tensor(
             self.weighting.adaptation.partition.widths, dtype=torch.float64, device=theta.device
         )
-        slopes = self.weighting.adaptation.multiplier(Chains(theta), Chains(below), Chains(widths)).tensor
-        least, most = float(slopes.min()), float(slopes.max())
+        multipliers = self.weighting.adaptation.multiplier(
+            Chains(theta), Chains(below), Chains(widths)
+        ).tensor
+        least, most = float(multipliers.min()), float(multipliers.max())
         region = (
-            1 + int(slopes.min(0).values.argmin()) if least < 0 else 1 + int(slopes.max(0).values.argmax())
+            1 + int(multipliers.min(0).values.argmin())
+            if least < 0
+            else 1 + int(multipliers.max(0).values.argmax())
         )
         if least >= 0 and most <= _STEEP:
             return ""

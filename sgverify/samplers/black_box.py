@@ -55,19 +55,19 @@ def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, n
 
 def prior_gradients_at(target: Target, thetas: np.ndarray) -> np.ndarray:
     """The gradient of the prior's part of U at many points. Shape (k, d) -> (k, d)."""
-    return _slopes_at(target.prior, thetas)
+    return _gradients_at(target.prior, thetas)
 
 
 def gradients_at(target: Target, thetas: np.ndarray, data: np.ndarray) -> np.ndarray:
     """The gradient of the likelihood's part of U of each datum, at many points. Shapes (k, d), (n, w) -> (k, n, d)."""
     (points, dim), size = thetas.shape, len(data)
     rows = torch.tensor(np.tile(data, (points, 1)))
-    return _slopes_at(target.likelihood, np.repeat(thetas, size, axis=0), Chains(rows)).reshape(
+    return _gradients_at(target.likelihood, np.repeat(thetas, size, axis=0), Chains(rows)).reshape(
         points, size, dim
     )
 
 
-def _slopes_at(potential: Any, thetas: np.ndarray, *rows: Chains) -> np.ndarray:
+def _gradients_at(potential: Any, thetas: np.ndarray, *rows: Chains) -> np.ndarray:
     at = torch.tensor(np.asarray(thetas, dtype=np.float64)).requires_grad_()
     with torch.enable_grad():
         (found,) = torch.autograd.grad(potential(Chains(at), *rows).tensor.sum(), at)
@@ -75,8 +75,8 @@ def _slopes_at(potential: Any, thetas: np.ndarray, *rows: Chains) -> np.ndarray:
 
 
 def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | None) -> None:
-    (slope,) = torch.autograd.grad(value.sum(), at)
-    for what, found in (("value", value), ("gradient", slope)):
+    (gradient,) = torch.autograd.grad(value.sum(), at)
+    for what, found in (("value", value), ("gradient", gradient)):
         bad = (~torch.isfinite(found.detach()).all(-1)).nonzero()
         if len(bad):
             place = at.detach()[tuple(bad[0])].tolist()

@@ -28,7 +28,7 @@ class CentredEstimator(MinibatchEstimator):
         self._cancels = self._affine is not None and self._affine.deviations is not None
         location = torch.tensor(potential.target.location_float64(1.0), dtype=torch.float64)
         self._centre = location.to(self._data.dtype).to(self._data.device)[None, None]
-        self._slope = potential.full(self._centre) - potential.prior(self._centre)
+        self._gradient = potential.full(self._centre) - potential.prior(self._centre)
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
@@ -42,7 +42,7 @@ class CentredEstimator(MinibatchEstimator):
         chosen = self._data[self._drawn[step * self._per_step + minibatch]]
         there = self.potential.sum_over(self._centre.expand_as(theta), chosen)
         change = self.potential.sum_over(theta, chosen) - there
-        return self.potential.prior(theta) + self._slope + (len(self._data) / self._batch) * change
+        return self.potential.prior(theta) + self._gradient + (len(self._data) / self._batch) * change
 
 
 class TableEstimator(MinibatchEstimator):

@@ -217,10 +217,10 @@ class SnapshotEstimator(MinibatchEstimator):
         """See `Estimator.evaluate`."""
         if self._cancels:
             return self.potential.full(theta)
-        at, slope = self._snapshot
+        at, gradient = self._snapshot
         chosen = self._data[self._drawn[step * self._per_step + minibatch]]
         change = self.potential.sum_over(theta, chosen) - self.potential.sum_over(at, chosen)
-        return self.potential.prior(theta) + slope + (len(self._data) / self._batch) * change
+        return self.potential.prior(theta) + gradient + (len(self._data) / self._batch) * change
 
 
 class Correlated:

@@ -77,10 +77,10 @@ def _gradients(target: Target) -> str:
     places = torch.stack(
         [torch.linspace(low, low + 0.5, target.dim, dtype=torch.float64) for low in (-0.4, 0.3)]
     )
-    slopes = potential.full(places[None]).flatten().tolist()
+    gradients = potential.full(places[None]).flatten().tolist()
     data = b"" if target.data is None else target.data.tobytes()
     return f"{target.dim} {hashlib.sha256(data).hexdigest()} " + " ".join(
-        f"{slope:.{DIGITS}g}" for slope in slopes
+        f"{entry:.{DIGITS}g}" for entry in gradients
     )
 
 

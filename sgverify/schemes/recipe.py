@@ -13,7 +13,7 @@ from sgverify.schemes.declaration import read_signature
 from sgverify.schemes.density import default_density, make_density
 from sgverify.schemes.dynamics import Dynamics, dynamics
 from sgverify.schemes.mathematics import dot
-from sgverify.schemes.slopes import Tracked, slopes
+from sgverify.schemes.slopes import Tracked, gradient_of
 
 
 def complete_recipe(
@@ -45,17 +45,19 @@ def complete_recipe(
         def drift_and_diffusion(*values: Any, **given: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
             state = [Tracked(value, shapes[name]) for name, value in zip(shapes, values, strict=True)]
             grad, T = given.pop("grad"), given["T"]
-            slope = slopes(stated.log(tuple(state), **given, U=lambda theta: _potential(theta, grad)), state)
+            gradient = gradient_of(
+                stated.log(tuple(state), **given, U=lambda theta: _potential(theta, grad)), state
+            )
             diffusion, curl = function(*state, **declaration.select(given))
             squares = list(diffusion) if isinstance(diffusion, tuple) else [diffusion]
             drift: list[Any] = []
             for k, square in enumerate(squares):
-                drift.append(T * slopes(square, state)[k] - _plain(square) * slope[k])
+                drift.append(T * gradient_of(square, state)[k] - _plain(square) * gradient[k])
             for (first, second), block in curl.items():
                 i, j = _places(function, shapes, first, second)
-                gamma = slopes(block, state)
-                drift[i] = drift[i] - _plain(block) * slope[j] + T * gamma[j]
-                drift[j] = drift[j] + _plain(block) * slope[i] - T * gamma[i]
+                gamma = gradient_of(block, state)
+                drift[i] = drift[i] - _plain(block) * gradient[j] + T * gamma[j]
+                drift[j] = drift[j] + _plain(block) * gradient[i] - T * gamma[i]
             return tuple(drift), tuple(T * _plain(square) for square in squares)
 
         def boltzmann(*values: Any, **given: Any) -> Any:

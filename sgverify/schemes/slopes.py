@@ -93,7 +93,7 @@ class Tracked:
         return Tracked(value**exponent, self.kind, [(self, lambda a: a * exponent * value ** (exponent - 1))])
 
 
-def slopes(of: Any, variables: Sequence[Tracked]) -> list[Any]:
+def gradient_of(of: Any, variables: Sequence[Tracked]) -> list[Any]:
     """The gradient of a scalar by each variable, 0 by one that does not enter."""
     adjoint: dict[int, Any] = {}
     if isinstance(of, Tracked):

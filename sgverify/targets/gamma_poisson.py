@@ -26,8 +26,8 @@ def potential(*, shape: Vector, rate: Vector) -> tuple[Potential, PairPotential]
         total = 0
         for k in range(dim):
             place = coordinate(theta, k)
-            slope, weight = (coordinate(constant(theta, value), k) for value in (shape, rate))
-            total = total + (weight * exp(place) - slope * place)
+            exponent, weight = (coordinate(constant(theta, value), k) for value in (shape, rate))
+            total = total + (weight * exp(place) - exponent * place)
         return total
 
     def likelihood(theta: Any, x: Any) -> Any:

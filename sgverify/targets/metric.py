@@ -32,7 +32,7 @@ class CoordinateMetric:
         """b at every coordinate, on any carrier of vectors."""
         return _horner(self.coefficients, theta)
 
-    def slope(self, theta: Any) -> Any:
+    def derivative(self, theta: Any) -> Any:
         """b' at every coordinate."""
         return _horner(_derivative(self.coefficients) or (Fraction(0),), theta)
 
@@ -48,11 +48,11 @@ class CoordinateMetric:
 
     def divergence(self, theta: Any) -> Any:
         """d_i b(theta_i)^2."""
-        return self.value(theta) * self.slope(theta) * 2
+        return self.value(theta) * self.derivative(theta) * 2
 
     def root_divergence(self, theta: Any) -> Any:
         """d_i b(theta_i)."""
-        return self.slope(theta)
+        return self.derivative(theta)
 
     def diffusion(self, theta: Any) -> Any:
         """Refused: a step is made of vectors."""

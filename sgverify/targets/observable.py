@@ -47,19 +47,19 @@ class Observable:
                 f"test_function={str(self)!r} has degree {self.degree}; expected at most 2 here; lower the degree"
             )
         size = self.dim * len(self.state)
-        offset, slope = Fraction(0), [Fraction(0)] * size
+        offset, gradient = Fraction(0), [Fraction(0)] * size
         curve = [[Fraction(0)] * size for _ in range(size)]
         for exponents, coefficient in self.terms.items():
             places = [i for i, power in enumerate(exponents) for _ in range(power)]
             if not places:
                 offset = coefficient
             elif len(places) == 1:
-                slope[places[0]] = coefficient
+                gradient[places[0]] = coefficient
             else:
                 i, j = places
                 curve[i][j] += coefficient / 2
                 curve[j][i] += coefficient / 2
-        return offset, tuple(slope), tuple(tuple(row) for row in curve)
+        return offset, tuple(gradient), tuple(tuple(row) for row in curve)
 
     def evaluate(self, coordinates: Sequence[Any]) -> Any:
         """phi at one point, `coordinates` flat (theta, then p) in any exact arithmetic; coefficients stay exact."""

@@ -26,8 +26,8 @@ class Quadratic:
     def __call__(self, point: Sequence[Any]) -> Any:
         """The value at `point`, d exact numbers."""
         total = self.value
-        for z, slope, row in zip(point, self.gradient, self.hessian, strict=True):
-            total += z * (slope + sum(h * w for h, w in zip(row, point, strict=True) if h) / 2)
+        for z, gradient, row in zip(point, self.gradient, self.hessian, strict=True):
+            total += z * (gradient + sum(h * w for h, w in zip(row, point, strict=True) if h) / 2)
         return total
 
 

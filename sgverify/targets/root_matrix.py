@@ -56,7 +56,7 @@ class MatrixMetric:
             [np.stack([_at(terms, theta) for terms in row], axis=-1) for row in self.entries], axis=-2
         )
 
-    def slopes(self, theta: np.ndarray) -> np.ndarray:
+    def derivatives(self, theta: np.ndarray) -> np.ndarray:
         """d_k B_ij at every place, as entry (n, i, j, k). Shapes (n, d) -> (n, d, d, d)."""
         rows = [
             [np.stack([_at(_derivative(terms, k), theta) for k in range(self.dim)], axis=-1) for terms in row]

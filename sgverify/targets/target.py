@@ -69,9 +69,9 @@ class Target:
     @cached_property
     def mean(self) -> tuple[Fraction, ...]:
         """The minimiser of U, exactly: where its gradient vanishes. Shape (d,)."""
-        slope = self._potential.gradient
+        gradient = self._potential.gradient
         return tuple(
-            -sum((c * g for c, g in zip(row, slope, strict=True)), Fraction(0)) for row in self.covariance
+            -sum((c * g for c, g in zip(row, gradient, strict=True)), Fraction(0)) for row in self.covariance
         )
 
     def power_sum(self, exponents: Monomial) -> Fraction:

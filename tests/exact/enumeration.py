@@ -65,7 +65,7 @@ class _Run:
         self.precision, self.mean = self.array(self.target.precision), self.array(self.target.mean)
         if self.table.kind != "full":
             parts, dim = self.target.data_quadratics(), self.target.dim
-            self.slopes = self.array([[_fraction(v) for v in row] for row in parts.gradients.tolist()])
+            self.gradients = self.array([[_fraction(v) for v in row] for row in parts.gradients.tolist()])
             rows = [[_fraction(v) for v in row] for row in parts.hessians.tolist()]
             self.hessians = self.array(rows).reshape(-1, dim, dim)
 
@@ -173,7 +173,7 @@ class _Run:
             [self._likelihood(place, batch) for place, batch in zip(theta, chosen, strict=True)],
             dtype=self.kind,
         )
-        everything = list(range(len(self.slopes)))
+        everything = list(range(len(self.gradients)))
         whole = np.array([self._likelihood(place, everything) for place in theta], dtype=self.kind)
         return self.full(theta) + moved - whole
 
@@ -183,7 +183,7 @@ class _Run:
 
     def _likelihood(self, place: Any, batch: Any) -> Any:
         rows = list(batch)
-        total = self.hessians[rows].sum(axis=0) @ place + self.slopes[rows].sum(axis=0)
+        total = self.hessians[rows].sum(axis=0) @ place + self.gradients[rows].sum(axis=0)
         return total / self.number(len(rows))
 
 

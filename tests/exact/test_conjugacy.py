@@ -164,7 +164,7 @@ def test_gradients_with_noise_of_their_own_are_not_cut_and_not_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "order", "raised", "slopes"),
+    ("text", "order", "raised", "shifts"),
     [
         ("BAOA", 1, 2, {"A": 0, "B": -HALF, "O": 0}),
         ("OABA", 1, 2, {"A": 0, "B": 0, "O": -HALF}),
@@ -174,10 +174,10 @@ def test_gradients_with_noise_of_their_own_are_not_cut_and_not_joined() -> None:
         ("ABOBA", 2, 2, {"A": 0, "B": 0, "O": 0}),
     ],
 )
-def test_the_order_up_to_conjugacy(text: str, order: int, raised: int, slopes: object) -> None:
+def test_the_order_up_to_conjugacy(text: str, order: int, raised: int, shifts: object) -> None:
     given = word(text)
     found = effective_order(given.word, given.coefficients)
-    assert (found.own.order, found.order, found.slopes) == (order, raised, slopes)
+    assert (found.own.order, found.order, found.shifts) == (order, raised, shifts)
 
 
 def test_cuts_of_palindromes_are_found_to_have_their_order() -> None:
@@ -200,23 +200,23 @@ def test_an_order_above_two_is_raised_too() -> None:
     half = (factors[3][0], factors[3][1] / 2)
     other = split((half, *factors[4:], *factors[:3], half))
     found = effective_order(other.word, other.coefficients)
-    assert (found.own.order, found.order, found.slopes) == (2, 4, {"A": 0, "B": 0})
+    assert (found.own.order, found.order, found.shifts) == (2, 4, {"A": 0, "B": 0})
     assert all(cut.proved for cut in found.cuts)
 
 
 def test_a_part_of_a_letter_moved_to_the_other_end() -> None:
     moved = word("ABOBA", "5/6,1/2,1,1/2,1/6")  # exp(A/3) ABOBA exp(-A/3)
     found = effective_order(moved.word, moved.coefficients)
-    assert (found.own.order, found.order, found.slopes) == (1, 2, {"A": -Fraction(1, 3), "B": 0, "O": 0})
+    assert (found.own.order, found.order, found.shifts) == (1, 2, {"A": -Fraction(1, 3), "B": 0, "O": 0})
 
 
 def test_order_two_up_to_flows_that_no_cut_is() -> None:
     given = word("OBABOA", "3/4,1/4,1/2,3/4,1/4,1/2")
     found = effective_order(given.word, given.coefficients)
     assert (found.own.order, found.order, found.cuts) == (1, 2, ())
-    assert found.slopes == {"A": 0, "B": -Fraction(1, 8), "O": -Fraction(3, 8)}
+    assert found.shifts == {"A": 0, "B": -Fraction(1, 8), "O": -Fraction(3, 8)}
     # P = exp(hY) W exp(-hY), Y flowing letter by letter, has order 2 by the logarithm of the product.
-    slopes = [(letter, share) for letter, share in found.slopes.items() if share]
-    back = [(letter, -share) for letter, share in reversed(slopes)]
-    processed = split((*slopes, *zip(given.word, given.coefficients, strict=True), *back))
+    shifts = [(letter, share) for letter, share in found.shifts.items() if share]
+    back = [(letter, -share) for letter, share in reversed(shifts)]
+    processed = split((*shifts, *zip(given.word, given.coefficients, strict=True), *back))
     assert not bch_series(processed.word, processed.coefficients, 2)[2]

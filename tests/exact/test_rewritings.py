@@ -35,7 +35,7 @@ from sgverify.exact.transfer.plane_reading import Noisy
 from sgverify.samplers.carrier import Chains
 from sgverify.schemes.abstract_value import SCALAR
 from sgverify.schemes.algebraic import Algebraic
-from sgverify.schemes.slopes import Tracked, slopes
+from sgverify.schemes.slopes import Tracked, gradient_of
 from sgverify.schemes.surd import Surd, sqrt_of_rational
 from sgverify.testing.profiles import examples
 from tests.exact.random_expressions import (
@@ -300,5 +300,5 @@ def by_the_reverse_mode(tree: Tree, point: Point, T: Fraction) -> arb | None:
     """By pullbacks."""
     x = Tracked(Scalar(BALLS, ball(point["x"])), SCALAR)
     others = {k: Scalar(BALLS, ball(v)) for k, v in {**point, "T": T}.items()}
-    (found,) = slopes(evaluate(tree, {**others, "x": x}), [x])
+    (found,) = gradient_of(evaluate(tree, {**others, "x": x}), [x])
     return found.value if isinstance(found, Scalar) else ball_of(found)

@@ -70,10 +70,10 @@ def test_a_curl_without_its_divergence_would_lose_the_density(monkeypatch):
     """Planted: Gamma left out."""
     from sgverify.schemes import recipe
 
-    right = recipe.slopes
+    right = recipe.gradient_of
     monkeypatch.setattr(
         recipe,
-        "slopes",
+        "gradient_of",
         lambda of, variables: right(of, variables) if _is_energy(of) else [0] * len(variables),
     )
     assert not stationarity_residual(warped).zero

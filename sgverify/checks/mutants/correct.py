@@ -59,8 +59,8 @@ def tamed(theta, *, h, grad, noise, T):
 def taylor_step(theta, *, h, grad, noise, T):
     """A Taylor step of weak order 2: one gradient at half of two draws, the drift's curvature by the Hessian."""
     size, one, two = sqrt(2 * T * h), noise(), noise()
-    slope = grad(theta + size / 2 * (one + two)) - h / 2 * grad.hessian(theta, grad(theta))
-    return theta - h * slope + size * one
+    gradient = grad(theta + size / 2 * (one + two)) - h / 2 * grad.hessian(theta, grad(theta))
+    return theta - h * gradient + size * one
 
 
 @scheme(langevin, order=1)

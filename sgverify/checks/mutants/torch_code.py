@@ -19,8 +19,8 @@ KEPT: dict[str, Tensor] = {}
 def sgld(theta: Tensor, *, h: float, grad: object, T: float) -> Tensor:
     """SGLD, Euler."""
     noise = torch.randn_like(theta)
-    slope: Tensor = grad(theta)  # type: ignore[operator]
-    return theta - h * slope + (2 * T * h) ** 0.5 * noise
+    gradient: Tensor = grad(theta)  # type: ignore[operator]
+    return theta - h * gradient + (2 * T * h) ** 0.5 * noise
 
 
 @torch_step(langevin, order=1, chains=True)
@@ -42,8 +42,8 @@ def sgld_box_muller(theta: Tensor, *, h: float, grad: object, T: float) -> Tenso
 @torch_step(kinetic, order=1, chains=True)
 def sghmc(theta: Tensor, p: Tensor, *, h: float, grad: object, D: float, T: float) -> tuple[Tensor, Tensor]:
     """SGHMC, Euler: the momentum first, the position with the new momentum."""
-    slope: Tensor = grad(theta)  # type: ignore[operator]
-    p = p - h * slope - h * D * p + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
+    gradient: Tensor = grad(theta)  # type: ignore[operator]
+    p = p - h * gradient - h * D * p + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
     return theta + h * p, p
 
 
@@ -64,7 +64,7 @@ def sgnht(
     theta: Tensor, p: Tensor, xi: Tensor, *, h: float, grad: object, D: float, T: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """SGNHT, Euler."""
-    slope: Tensor = grad(theta)  # type: ignore[operator]
-    p = p - h * xi * p - h * slope + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
+    gradient: Tensor = grad(theta)  # type: ignore[operator]
+    p = p - h * xi * p - h * gradient + (2 * D * T * h) ** 0.5 * torch.randn_like(p)
     energy = (p**2).sum(-1, keepdim=True) / p.shape[-1]
     return theta + h * p, p, xi + h * (energy - T)

@@ -122,9 +122,9 @@ class MomentAnswers(ExactAnswers):
         with flint.ctx.workprec(EXPANSION_BITS):
             period, phi = self._series, arb_mat(self._phi)
             rows = [phi * arb_mat(term) for term in period.total(period.steps).terms]
-            slopes = [_tail(row.transpose()) for row in rows]
+            gradients = [_tail(row.transpose()) for row in rows]
             maps = [inner_block(arb_mat(term)).transpose() for term in period.after(period.steps).terms[1:]]
-            poisson = steady_means(maps, slopes[: len(maps)])
+            poisson = steady_means(maps, gradients[: len(maps)])
             away = [_tail(arb_mat(law)) * -1 for law in self._laws]
             away[0] = away[0] + _tail(self._average.start(self.degree))
             return Coefficients.of(

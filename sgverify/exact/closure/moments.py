@@ -166,25 +166,27 @@ class PolynomialGradient(FullGradient):
     """grad U of all data, for a polynomial U."""
 
     def __init__(self, target: Target) -> None:
-        self._target, self._slopes = target, _slopes(target)
+        self._target, self._gradients = target, _gradients(target)
 
     def __call__(self, place: Vector) -> Vector:
         """grad U."""
-        return Vector([_evaluated(slope, place.entries) for slope in self._slopes])
+        return Vector([_evaluated(gradient, place.entries) for gradient in self._gradients])
 
     def hessian(self, place: Vector, vector: Vector) -> Vector:
-        """H(theta) v, from the derivatives of the slopes."""
-        rows = [[derivative(slope, j) for j in range(len(self._slopes))] for slope in self._slopes]
+        """H(theta) v, from the derivatives of the gradient."""
+        rows = [
+            [derivative(gradient, j) for j in range(len(self._gradients))] for gradient in self._gradients
+        ]
         bends = [Vector([_evaluated(bend, place.entries) for bend in row]) for row in rows]
         return Vector([dot(row, vector) for row in bends])
 
     def prior(self, place: Vector) -> Vector:
         """The part of the prior."""
         alone = replace(self._target, likelihood=None, data=None)
-        return Vector([_evaluated(slope, place.entries) for slope in _slopes(alone)])
+        return Vector([_evaluated(gradient, place.entries) for gradient in _gradients(alone)])
 
 
-def _slopes(target: Target) -> list[Form]:
+def _gradients(target: Target) -> list[Form]:
     """The partial derivatives of U as polynomials."""
     dim = target.dim
     if target.quadratic:
@@ -209,9 +211,9 @@ def derivative(form: Form, i: int) -> Form:
     return {(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]}
 
 
-def _evaluated(slope: Form, place: list[Number]) -> Number:
+def _evaluated(gradient: Form, place: list[Number]) -> Number:
     ring = place[0].ring
-    found: Number = evaluate(slope, place.__getitem__, lambda c: Number(ring, ring.context.constant(c)))
+    found: Number = evaluate(gradient, place.__getitem__, lambda c: Number(ring, ring.context.constant(c)))
     return found
 
 

@@ -134,7 +134,7 @@ class Averages:
             return self._generators[list(self.names).index(which) * dim + i]
         if kind == "noise":
             return self._generators[self.size + which * dim + i]
-        return self._generators[first + which * self.law.width + self.law.slope(i)]
+        return self._generators[first + which * self.law.width + self.law.gradient(i)]
 
     def _hessian(self, minibatch: int, i: int, j: int) -> fmpz_mpoly:
         first = self.size + self.draws * self.law.dim

@@ -45,7 +45,7 @@ class MinibatchLaw:
         i, j = min(i, j), max(i, j)
         return i * self.dim - i * (i - 1) // 2 + j - i
 
-    def slope(self, i: int) -> int:
+    def gradient(self, i: int) -> int:
         """Where the i-th entry of g stands."""
         return self.width - self.dim + i
 
@@ -55,8 +55,8 @@ class MinibatchLaw:
         dim, data = target.dim, target.data_quadratics()
         pairs = [(i, j) for i in range(dim) for j in range(i, dim)]
         vectors = [
-            [to_fraction(row[i * dim + j]) for i, j in pairs] + [to_fraction(value) for value in slope]
-            for row, slope in zip(data.hessians.tolist(), data.gradients.tolist(), strict=True)
+            [to_fraction(row[i * dim + j]) for i, j in pairs] + [to_fraction(value) for value in gradient]
+            for row, gradient in zip(data.hessians.tolist(), data.gradients.tolist(), strict=True)
         ]
         whole = [target.precision[i][j] for i, j in pairs] + list(target.gradient([Fraction(0)] * dim))
         means = (sum(column, Fraction(0)) / len(vectors) for column in zip(*vectors, strict=True))
@@ -76,14 +76,14 @@ class MinibatchLaw:
         count = len(self.vectors)
         whole = [
             sum(
-                (moved[i] + row[self.slope(i)] for moved, row in zip(at, self.vectors, strict=True)),
+                (moved[i] + row[self.gradient(i)] for moved, row in zip(at, self.vectors, strict=True)),
                 Fraction(0),
             )
             / count
             for i in range(self.dim)
         ]
         vectors = [
-            [*row[: self.slope(0)], *(total - own for total, own in zip(whole, moved, strict=True))]
+            [*row[: self.gradient(0)], *(total - own for total, own in zip(whole, moved, strict=True))]
             for row, moved in zip(self.vectors, at, strict=True)
         ]
         return MinibatchLaw(self.dim, vectors, self.offset, self.batch, self.replaced)
@@ -92,7 +92,7 @@ class MinibatchLaw:
         """The covariance of the minibatch gradient H_B v + g_B at a point v. Shape (d, d)."""
         values = [
             [
-                sum((row[self.entry(i, j)] * v for j, v in enumerate(point)), row[self.slope(i)])
+                sum((row[self.entry(i, j)] * v for j, v in enumerate(point)), row[self.gradient(i)])
                 for i in range(self.dim)
             ]
             for row in self.vectors

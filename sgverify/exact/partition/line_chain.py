@@ -113,8 +113,8 @@ class LineChain:
         weights, (nodes, sizes) = np.asarray(theta, dtype=np.float64), self.grid
         total = np.zeros((len(x), len(nodes)))
         energies = self._energies(x)
-        for energy, slope in energies:
-            centre, spread = self._moved(x, slope * self._multiplier(weights, energy))
+        for energy, gradient in energies:
+            centre, spread = self._moved(x, gradient * self._multiplier(weights, energy))
             away = (nodes[None, :] - centre[:, None]) / spread
             one = np.exp(-(away**2) / 2) * (sizes / (spread * np.sqrt(2 * np.pi)))
             held = np.clip(1 - one.sum(1), 0, 1)
@@ -127,8 +127,8 @@ class LineChain:
         low, high = self._ends_of_grid
         found = np.zeros(len(x))
         energies = self._energies(x)
-        for energy, slope in energies:
-            centre, spread = self._moved(x, slope * self._multiplier(weights, energy))
+        for energy, gradient in energies:
+            centre, spread = self._moved(x, gradient * self._multiplier(weights, energy))
             found += (ndtr((low - centre) / spread) + ndtr((centre - high) / spread)) / len(energies)
         return found
 
@@ -163,8 +163,8 @@ class LineChain:
     def _energies(self, x: np.ndarray, tilt: float | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
         """U and U' of each minibatch."""
         c = self.tilt if tilt is None else tilt
-        energy, slope = np.asarray(derivatives_of(self.target, x, 1), dtype=np.float64)
-        return [(energy + s * x, slope + s) for s in ((c, -c) if c else (0.0,))]
+        energy, gradient = np.asarray(derivatives_of(self.target, x, 1), dtype=np.float64)
+        return [(energy + s * x, gradient + s) for s in ((c, -c) if c else (0.0,))]
 
     def _region(self, energy: np.ndarray) -> np.ndarray:
         return np.asarray(weighting.region_of(energy, self.adaptation.partition.inner) + 0 * energy).astype(
@@ -179,9 +179,9 @@ class LineChain:
         widths = np.where(energy > partition.edges[-1], np.inf, np.array(partition.widths)[region - 1])
         return np.asarray(self.adaptation.multiplier(*self._ends(weights, region), widths))
 
-    def _moved(self, x: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, float]:
+    def _moved(self, x: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, float]:
         """The mean of X_1 and its standard deviation, read off the definition at the draws 0, 1 and 2."""
-        at = [self._after(x, slope, float(z)) for z in (0, 1, 2)]
+        at = [self._after(x, gradient, float(z)) for z in (0, 1, 2)]
         once, twice = at[1] - at[0], at[2] - at[1]
         if np.ptp(once) > 1e-12 * (1 + np.abs(at[0]).max()) or np.abs(twice - once).max() > 1e-12 * (
             1 + np.abs(at[0]).max()
@@ -189,10 +189,10 @@ class LineChain:
             raise OutOfReachError(f"a step of `{self.scheme.name}` is no drift plus one normal draw")
         return at[0], abs(float(once[0]))
 
-    def _after(self, x: np.ndarray, slope: np.ndarray, z: float) -> np.ndarray:
+    def _after(self, x: np.ndarray, gradient: np.ndarray, z: float) -> np.ndarray:
         start = np.asarray(x, dtype=EXTENDED)
         (moved,) = bind(self.scheme, ON_ARRAYS, {"T": self.adaptation.tau}, dim=1).step(
-            (start,), h=self.step, grad=_Given(start, slope), draw=lambda law: np.full(1, z)
+            (start,), h=self.step, grad=_Given(start, gradient), draw=lambda law: np.full(1, z)
         )
         return np.broadcast_to(moved, len(x)).astype(np.float64)
 
@@ -232,15 +232,15 @@ class LineChain:
 
 
 class _Given(FullGradient):
-    """A slope that is known, at the states where it is."""
+    """The known gradients at given states."""
 
-    def __init__(self, start: np.ndarray, slope: np.ndarray) -> None:
-        self._start, self._slope = start, slope
+    def __init__(self, start: np.ndarray, gradient: np.ndarray) -> None:
+        self._start, self._gradient = start, gradient
 
     def __call__(self, place: Vector) -> Vector:
         if not np.array_equal(place.entries[0].c[0], self._start):
             raise OutOfReachError("the step asks for the gradient elsewhere than where it starts")
-        return Vector([Jet(np.asarray(self._slope, dtype=EXTENDED)[None])])
+        return Vector([Jet(np.asarray(self._gradient, dtype=EXTENDED)[None])])
 
     def hessian(self, place: Vector, vector: Vector) -> Vector:
         raise OutOfReachError(

@@ -70,12 +70,12 @@ class Rest:
         NaN for the first where theta is not stable.
         """
         free = slice(0, -1) if self.chain.adaptation.cumulative else slice(None)
-        slope = self._derivative()[free, free]
+        gradient = self._derivative()[free, free]
         noise = self._noise()[free, free]
-        slowest = float(np.linalg.eigvals(slope).real.max())
+        slowest = float(np.linalg.eigvals(gradient).real.max())
         if slowest >= 0:
             return float("nan"), slowest
-        return float(np.trace(linalg.solve_continuous_lyapunov(slope, -noise))), slowest
+        return float(np.trace(linalg.solve_continuous_lyapunov(gradient, -noise))), slowest
 
     def _derivative(self) -> np.ndarray:
         """d h_i/d theta(j), by central differences."""

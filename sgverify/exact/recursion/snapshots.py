@@ -157,8 +157,8 @@ def take_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:
     images: list[Polynomial] = [{unit(size, i): fmpq(1)} for i in range(size)]
     images += [{unit(size, i): fmpq(1)} for i in range(dim)]
     for i in range(dim):
-        slope = {unit(size, j): mean[law.entry(i, j)] for j in range(dim)}
-        images.append({**slope, (0,) * size: mean[law.slope(i)]})
+        gradient = {unit(size, j): mean[law.entry(i, j)] for j in range(dim)}
+        images.append({**gradient, (0,) * size: mean[law.gradient(i)]})
     columns = {key: k for k, key in enumerate(multi_indices(size, 0, degree))}
     known: dict[MultiIndex, Polynomial] = {(0,) * len(images): {(0,) * size: fmpq(1)}}
     rows = []

@@ -67,11 +67,11 @@ class Gradient(MinibatchGradient):
 
     def evaluate(self, place: Vector, minibatch: int) -> Vector:
         """See `MinibatchGradient.evaluate`."""
-        return self._slopes(place, partial(self._ring.derivative_of_potential, minibatch))
+        return self._gradients(place, partial(self._ring.derivative_of_potential, minibatch))
 
     def prior(self, place: Vector) -> Vector:
         """The gradient of the prior's part of U, one function for all minibatches."""
-        return self._slopes(place, self._ring.derivative_of_prior)
+        return self._gradients(place, self._ring.derivative_of_prior)
 
     def hessian(self, place: Vector, vector: Vector) -> Vector:
         """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
@@ -86,14 +86,14 @@ class Gradient(MinibatchGradient):
         flat = taylor(shifts, pairs, ring, order=2)
         return times([flat[i * ring.dim : (i + 1) * ring.dim] for i in range(ring.dim)], vector)
 
-    def _slopes(self, place: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
+    def _gradients(self, place: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
         ring = self._ring
 
-        def slope(i: int, index: Index) -> Polynomial:
+        def gradient(i: int, index: Index) -> Polynomial:
             return derivative(raised(index, i))
 
         shifts = shifts_of(place.entries, ring, "the gradient")
-        return Vector(taylor(shifts, [partial(slope, i) for i in range(ring.dim)], ring))
+        return Vector(taylor(shifts, [partial(gradient, i) for i in range(ring.dim)], ring))
 
 
 class Reading:

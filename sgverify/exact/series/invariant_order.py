@@ -64,7 +64,7 @@ def invariant_order(scheme: Scheme, dim: int = 2, highest: int = 2) -> Invariant
     Raises `NotExpandableError` where the step has no power series or the dynamics states another density than
     exp(-U/T) or exp(-(U + p.p/2)/T).
     """
-    energy = _energy_slopes(scheme.dynamics)
+    energy = _energy_gradient(scheme.dynamics)
     highest = min(highest, HIGHEST)
     found = [
         branch for _, branch in on_every_branch(lambda signs: _on_branch(scheme, dim, highest, signs, energy))
@@ -78,7 +78,7 @@ def leaves_density(
     """Whether Y^* rho = 0 is proved, Y a combination of the letters' generators: rho Y f = 0 for every f."""
     ring = alphabet.ring
     try:
-        energy = _energy_slopes(dynamics)
+        energy = _energy_gradient(dynamics)
     except NotExpandableError:
         return False
     basis = basis_of(list(combination.values()))
@@ -166,7 +166,7 @@ def _symbols(
     return ring, [ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero)) for symbol in symbols]
 
 
-def _energy_slopes(dynamics: Dynamics) -> dict[str, str]:
+def _energy_gradient(dynamics: Dynamics) -> dict[str, str]:
     """Of each variable x what stands for -T d log rho/dx: "U" for grad U, "x" for the variable itself."""
     stated, meant = dynamics.density, default_density(dynamics.shapes, dynamics.parameters)
     if stated is None or meant is None or stated.function is not meant.function:
@@ -185,9 +185,11 @@ def _adjoint_on_density(
         for k, times in enumerate(index):
             name, i = ring.coordinates[k]
             unit = tuple(int(i == j) for j in range(ring.dim))
-            slope = ring.derivative_of_potential(0, unit) if energy[name] == "U" else ring.coordinate(name, i)
+            log_gradient = (
+                ring.derivative_of_potential(0, unit) if energy[name] == "U" else ring.coordinate(name, i)
+            )
             for _ in range(times):
-                value = derivative_along(value, k, ring) * T - slope * value
+                value = derivative_along(value, k, ring) * T - log_gradient * value
         sign = -ring.one if sum(index) % 2 else ring.one
         total = total + value * sign * T ** (most - sum(index))
     return ring.reduce(total)

@@ -21,16 +21,16 @@ def increment_moments(
     *,
     state: Mapping[tuple[str, int], Any],
     parameters: Mapping[str, Any],
-    slope: Callable[[Index], Any],
+    derivative_of_potential: Callable[[Index], Any],
 ) -> dict[Index, list[Any]]:
     """{a: [m_0, ..., m_highest]} with E (X_h - x)^a = sum_k m_k h^k + O(h^(highest + 1)) for X the diffusion from x.
 
     m_k is L^k/k! applied to (y - x)^a at y = x, that is a! times the coefficient of d^a in it. `state` gives x by
-    variable and coordinate, `slope(a)` the derivative d^a U at x: exact numbers give exact moments. Indices a that
-    are not among the keys have the moment 0 to this order.
+    variable and coordinate, `derivative_of_potential(a)` is d^a U at x: exact numbers give exact moments. An index a
+    that is not among the keys has the moment 0 to this order.
     """
     ring, powers = _powers(dynamics, dim, highest)
-    known = _Known(ring, state, parameters, slope)
+    known = _Known(ring, state, parameters, derivative_of_potential)
     found: dict[Index, list[Any]] = {}
     for k, operator in enumerate(powers):
         for index, coefficient in operator.items():
@@ -62,11 +62,11 @@ class _Known:
         ring: Ring,
         state: Mapping[tuple[str, int], Any],
         parameters: Mapping[str, Any],
-        slope: Callable[[Index], Any],
+        derivative_of_potential: Callable[[Index], Any],
     ) -> None:
         self._even: dict[int, Any] = {}
         self._plain: dict[int, Any] = {ring.position(*key): value for key, value in state.items()}
-        self._jets, self._slope, self._ring = ring.jets, slope, ring
+        self._jets, self._derivative_of_potential, self._ring = ring.jets, derivative_of_potential, ring
         for name in ring.parameters:
             self._even[ring.position("root", name)] = parameters[name]
 
@@ -84,7 +84,7 @@ class _Known:
         if position in self._even and n % 2 == 0:
             return self._even[position] ** (n // 2)
         if position not in self._plain and position in self._jets:
-            self._plain[position] = self._slope(self._jets[position][2])
+            self._plain[position] = self._derivative_of_potential(self._jets[position][2])
         if position not in self._plain:
             raise NotExpandableError(f"{self._ring.label(position)[0]}, which stands for no number here")
         return self._plain[position] ** n

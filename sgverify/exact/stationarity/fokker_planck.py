@@ -121,23 +121,23 @@ def residual_of(
     drift: list[Element], squares: list[list[Element]], log_density: Element, field: Field
 ) -> Element:
     """L* rho / rho = -div J - J . grad log rho, J = F - a grad log rho - div a the current's velocity."""
-    slope = [field.derivative(log_density, k) for k in range(len(drift))]
+    gradient = [field.derivative(log_density, k) for k in range(len(drift))]
     total = field.constant(0)
-    for k, current in enumerate(velocity(drift, squares, slope, field)):
+    for k, current in enumerate(velocity(drift, squares, gradient, field)):
         if current:
-            total = total - field.derivative(current, k) - current * slope[k]
+            total = total - field.derivative(current, k) - current * gradient[k]
     return field.reduce(total)
 
 
 def velocity(
-    drift: list[Element], squares: list[list[Element]], slope: list[Element], field: Field
+    drift: list[Element], squares: list[list[Element]], gradient: list[Element], field: Field
 ) -> list[Element]:
     """J_i = F_i - sum_j (a_ij d_j log rho + d_j a_ij): the probability current divided by rho."""
     found = []
     for f, row in zip(drift, squares, strict=True):
         for j, a in enumerate(row):
             if a:
-                f = f - a * slope[j] - field.derivative(a, j)
+                f = f - a * gradient[j] - field.derivative(a, j)
         found.append(field.reduce(f))
     return found
 

@@ -54,14 +54,14 @@ def find_curl(
     drift, squares = read_dynamics(dynamics, field)
     log_density = read_density(stated, field)
     size = len(drift)
-    slope = [field.derivative(log_density, k) for k in range(size)]
-    current = velocity(drift, squares, slope, field)
+    gradient = [field.derivative(log_density, k) for k in range(size)]
+    current = velocity(drift, squares, gradient, field)
     basis = _basis(field, dynamics)
     unknowns = [(i, j, b) for i, j in combinations(range(size), 2) for b in range(len(basis))]
     columns: list[list[tuple[int, Element]]] = [[] for _ in range(size)]
     for number, (i, j, b) in enumerate(unknowns):
-        columns[i].append((number, basis[b] * slope[j] + field.derivative(basis[b], j)))
-        columns[j].append((number, -(basis[b] * slope[i] + field.derivative(basis[b], i))))
+        columns[i].append((number, basis[b] * gradient[j] + field.derivative(basis[b], j)))
+        columns[j].append((number, -(basis[b] * gradient[i] + field.derivative(basis[b], i))))
     rows: list[Row] = []
     for k in range(size):
         rows += _matched([*columns[k], (len(unknowns), current[k])], field)

@@ -88,11 +88,11 @@ class Defects:
         if "T" not in ring.parameters:
             return False
         T = ring.generator("root", "T") ** 2
-        slope = ring.derivative_of_potential(0, (1,))
-        return not ring.reduce(self.drift * T + self.diffusion * slope)
+        derivative = ring.derivative_of_potential(0, (1,))
+        return not ring.reduce(self.drift * T + self.diffusion * derivative)
 
     @cached_property
-    def slope_factor(self) -> Polynomial:
+    def gradient_factor(self) -> Polynomial:
         """c in F = -c U', so that G leaves exp(-(c/a) U) invariant; raises `OutOfReachError` where F is another."""
         ring = self.ring
         place = ring.position("U", 0, (1,))
@@ -225,15 +225,15 @@ def _expand(scheme: Scheme, highest: int, signs: Signs) -> tuple[Ring, Transitio
 
 
 def value_of(
-    polynomial: Polynomial, ring: Ring, parameters: Mapping[str, Any], slopes: Mapping[int, Any]
+    polynomial: Polynomial, ring: Ring, parameters: Mapping[str, Any], derivatives: Mapping[int, Any]
 ) -> Any:
-    """A polynomial in T, D, ... and U', U'', ... at numbers: `slopes[j]` stands for U^(j), `parameters` by name.
+    """A polynomial in T, D, ... and U', U'', ... at numbers: `derivatives[j]` stands for U^(j), `parameters` by name.
 
     Raises `OutOfReachError` where the state itself occurs in it, or a root that stands for no number.
     """
     known: dict[int, Any] = {}
     for position in {k for exponents in polynomial.to_dict() for k, e in enumerate(exponents) if e}:
-        known[position] = _meaning(position, ring, parameters, slopes)
+        known[position] = _meaning(position, ring, parameters, derivatives)
     powers: dict[tuple[int, int], Any] = {}
 
     def power(position: int, exponent: int) -> Any:
@@ -254,17 +254,17 @@ def value_of(
     return total
 
 
-def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], slopes: Mapping[int, Any]) -> Any:
+def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], derivatives: Mapping[int, Any]) -> Any:
     for name in ring.parameters:
         if position == ring.position("root", name):
             return EXTENDED(parameters[name]) ** EXTENDED(0.5)
     for (order,) in ring.derivatives:
         if position == ring.position("U", 0, (order,)):
-            return slopes[order]
+            return derivatives[order]
     try:
         what = ring.opaque.get(position)
         if what is not None and what.kind != "number":
-            inside = value_of(what.argument, ring, parameters, slopes)
+            inside = value_of(what.argument, ring, parameters, derivatives)
             function = exp if what.kind == "exp" else sqrt
             return function(inside if isinstance(inside, Jet) else Jet(np.array([inside], dtype=EXTENDED)))
         if what is not None and isinstance(what.number, Interval):

@@ -56,10 +56,10 @@ class Diffusion:
     def generate(self, function: Jet) -> Jet:
         """G f, of two degrees less."""
         first, second = differentiate(function), differentiate(function, 2)
-        slope = differentiate(Jet(self.energy))
-        return plus(second, -times(slope, first)) * self.diffusion
+        derivative = differentiate(Jet(self.energy))
+        return plus(second, -times(derivative, first)) * self.diffusion
 
-    def poisson_slope(self, function: Jet) -> Jet:
+    def poisson_derivative(self, function: Jet) -> Jet:
         """psi' for G psi = -f, f of average 0: psi' = -(1/a) e^V int_(-inf)^x f e^-V.
 
         Integrated from either end to the middle of the mass, so that nothing large is subtracted; higher
@@ -69,22 +69,22 @@ class Diffusion:
         middle = int(np.searchsorted(np.cumsum(self.weights), 0.5))
         cells, ratios = self._cells(function)
         values = np.empty_like(self.points)
-        slope = self.energy[1]
+        derivative = self.energy[1]
         # Beyond the ends f varies slower than e^-V; what is left out is as small as the density there.
-        values[0] = -function.c[0][0] / slope[0] if slope[0] < 0 else 0
+        values[0] = -function.c[0][0] / derivative[0] if derivative[0] < 0 else 0
         for i in range(middle):
             values[i + 1] = (values[i] + cells[i]) * ratios[i]
-        after = function.c[0][-1] / slope[-1] if slope[-1] > 0 else EXTENDED(0)
+        after = function.c[0][-1] / derivative[-1] if derivative[-1] > 0 else EXTENDED(0)
         for i in range(len(values) - 2, middle, -1):
             values[i + 1] = -after
             after = cells[i] + after / ratios[i]
         values[middle + 1] = -after
         return self._continued(values, function, degree) * (-1 / self.diffusion)
 
-    def primitive(self, slope: Jet) -> np.ndarray:
+    def primitive(self, derivative: Jet) -> np.ndarray:
         """A primitive on the grid, 0 at its first point. Shape (n,)."""
         half = (self.points[1] - self.points[0]) / 2
-        steps = _half_integral(slope.c[:, :-1], half, 1) + _half_integral(slope.c[:, 1:], half, -1)
+        steps = _half_integral(derivative.c[:, :-1], half, 1) + _half_integral(derivative.c[:, 1:], half, -1)
         return np.concatenate([np.zeros(1, dtype=EXTENDED), np.cumsum(steps)])
 
     def _cells(self, function: Jet) -> tuple[np.ndarray, np.ndarray]:
@@ -98,10 +98,10 @@ class Diffusion:
         return cells, ratios
 
     def _continued(self, values: np.ndarray, function: Jet, degree: int) -> Jet:
-        slopes = differentiate(Jet(self.energy)).c
+        derivatives = differentiate(Jet(self.energy)).c
         rows = [values]
         for k in range(degree):
-            rows.append((function.c[k] + sum(slopes[j] * rows[k - j] for j in range(k + 1))) / (k + 1))
+            rows.append((function.c[k] + sum(derivatives[j] * rows[k - j] for j in range(k + 1))) / (k + 1))
         return Jet(np.stack(rows))
 
 

@@ -132,12 +132,14 @@ def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack(np.broadcast_arrays(*rows))
 
 
-def _integrated(first: np.ndarray, x: np.ndarray, slope: Callable[[list[np.ndarray]], np.ndarray]) -> Jet:
-    """The y with y_0 = `first` and y' = g x', where `slope` gives the next coefficient of g from those of y."""
-    rows, slopes = [first], []
+def _integrated(
+    first: np.ndarray, x: np.ndarray, coefficient: Callable[[list[np.ndarray]], np.ndarray]
+) -> Jet:
+    """The y with y_0 = `first` and y' = g x', where `coefficient` gives the next coefficient of g from those of y."""
+    rows, coefficients = [first], []
     for k in range(1, len(x)):
-        slopes.append(slope(rows))
-        rows.append(np.asarray(sum(j * x[j] * slopes[k - j] for j in range(1, k + 1)) / k))
+        coefficients.append(coefficient(rows))
+        rows.append(np.asarray(sum(j * x[j] * coefficients[k - j] for j in range(1, k + 1)) / k))
     return Jet(np.stack(rows))
 
 
@@ -155,8 +157,8 @@ def _(value: Jet) -> Jet:
 
 @log.register
 def _(value: Jet) -> Jet:
-    slopes = _quotient(_unit(value.c), value.c)
-    return _integrated(np.log(value.c[0]), value.c, lambda rows: slopes[len(rows) - 1])
+    coefficients = _quotient(_unit(value.c), value.c)
+    return _integrated(np.log(value.c[0]), value.c, lambda rows: coefficients[len(rows) - 1])
 
 
 @sqrt.register
@@ -173,11 +175,11 @@ def _(value: Jet) -> Jet:
     x = value.c
     first = np.exp(-np.logaddexp(0.0, -x[0]))
 
-    def slope(rows: list[np.ndarray]) -> np.ndarray:
+    def coefficient(rows: list[np.ndarray]) -> np.ndarray:
         k = len(rows) - 1
         return np.asarray(rows[k] - sum(rows[j] * rows[k - j] for j in range(k + 1)))
 
-    logistic = _integrated(first, x, slope).c
+    logistic = _integrated(first, x, coefficient).c
     return _integrated(np.logaddexp(0.0, x[0]), x, lambda rows: logistic[len(rows) - 1])
 
 

@@ -129,7 +129,9 @@ class Prediction:
         diffusion = Diffusion(
             points, taylor[: degree + 2] * EXTENDED(factor), self._number(defects.diffusion, defects)
         )
-        expansion = Expansion(defects, diffusion, self.parameters, _cut(slopes_of(taylor, highest), degree))
+        expansion = Expansion(
+            defects, diffusion, self.parameters, _cut(derivatives_from(taylor, highest), degree)
+        )
         if expansion.vanishes(m):
             return _OnGrid(0.0, 0.0, None, len(points), proved=True)
         function = diffusion.observed(self.observable, degree)
@@ -164,7 +166,7 @@ class Prediction:
 
     def _factor(self, defects: Defects) -> float:
         """c/a in the invariant density exp(-(c/a) U) of what the scheme tends to."""
-        factor = self._number(defects.slope_factor, defects) / self._number(defects.diffusion, defects)
+        factor = self._number(defects.gradient_factor, defects) / self._number(defects.diffusion, defects)
         if not factor > 0:
             raise OutOfReachError("the diffusion that the scheme tends to has no invariant law")
         return float(factor)
@@ -182,7 +184,7 @@ class Prediction:
         return {}
 
 
-def slopes_of(taylor: np.ndarray, highest: int) -> dict[int, Jet]:
+def derivatives_from(taylor: np.ndarray, highest: int) -> dict[int, Jet]:
     """U', ..., U^(highest) as Taylor polynomials, from the coefficients U^(k)/k!. Shape (K + 1, n)."""
     function, found = Jet(taylor), {}
     for j in range(1, highest + 1):
@@ -202,12 +204,12 @@ class _OnGrid:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The functionals nu_1, nu_2, ... of a scheme on one grid; `slopes[j]` holds U^(j) as Taylor polynomials."""
+    """The functionals nu_1, nu_2, ... of a scheme on one grid; `derivatives[j]` holds U^(j) as Taylor polynomials."""
 
     defects: Defects
     diffusion: Diffusion
     parameters: Mapping[str, float]
-    slopes: Mapping[int, Jet]
+    derivatives: Mapping[int, Jet]
 
     def vanishes(self, m: int) -> bool:
         """Whether nu_m is 0 by algebra, for every test function and every smooth U."""
@@ -228,10 +230,10 @@ class Expansion:
                 f"the coefficient of h^{m}: the defect at h^{rough[0]} is not smooth in the state"
             )
         centred = self.diffusion.centred(function)
-        slopes = {0: self.diffusion.poisson_slope(centred)}
+        derivatives = {0: self.diffusion.poisson_derivative(centred)}
         power = Jet(-centred.c)
         for j in range(1, m):
-            slopes[j] = differentiate(power)
+            derivatives[j] = differentiate(power)
             power = self.diffusion.generate(power) if j + 1 < m else power
         total, size = EXTENDED(0), 0.0
         for k in range(2, m + 2):
@@ -240,7 +242,7 @@ class Expansion:
                 if not BERNOULLI[j] or self._idle(k, left):
                     continue
                 factor = float(BERNOULLI[j] / factorial(j))
-                value, scale = self.coefficient(left, self._apply(k, slopes[j]))
+                value, scale = self.coefficient(left, self._apply(k, derivatives[j]))
                 total, size = total + factor * value, size + abs(factor) * scale
         return total, size
 
@@ -253,8 +255,8 @@ class Expansion:
         k = m + 1
         if k not in self.defects.adjoints:
             return EXTENDED(0)
-        psi = self.diffusion.primitive(self.diffusion.poisson_slope(self.diffusion.centred(function)))
-        values = {j: slope.c[0] for j, slope in self.slopes.items()}
+        psi = self.diffusion.primitive(self.diffusion.poisson_derivative(self.diffusion.centred(function)))
+        values = {j: derivative.c[0] for j, derivative in self.derivatives.items()}
         ring = self.defects.ring
         found = value_of(self.defects.adjoints[k], ring, self.parameters, values)
         above = value_of(self.defects.diffusion, ring, self.parameters, values)
@@ -278,11 +280,11 @@ class Expansion:
         """Whether `by_the_adjoint` gives nu_m."""
         return not self._is_rough(m + 1) and all(self.vanishes(j) for j in range(1, m))
 
-    def _apply(self, k: int, slope: Jet) -> Jet:
+    def _apply(self, k: int, derivative: Jet) -> Jet:
         """D_k f, given f'."""
         total: Any = None
         for order, coefficient in self._operators[k].items():
-            term = times(coefficient, differentiate(slope, order - 1))
+            term = times(coefficient, differentiate(derivative, order - 1))
             total = term if total is None else plus(total, term)
         found: Jet = total
         return found
@@ -290,33 +292,33 @@ class Expansion:
     @cached_property
     def _operators(self) -> dict[int, dict[int, Any]]:
         """The coefficients of D_k at the grid points, as Taylor polynomials or numbers; each of its branch."""
-        degree = min(len(slope.c) for slope in self.slopes.values())
-        slopes = {j: Jet(slope.c[:degree]) for j, slope in self.slopes.items()}
+        degree = min(len(derivative.c) for derivative in self.derivatives.values())
+        derivatives = {j: Jet(derivative.c[:degree]) for j, derivative in self.derivatives.items()}
         found: dict[int, dict[int, Any]] = {}
         for branch in self.defects.branches:
-            inside = self._inside(branch, slopes)
+            inside = self._inside(branch, derivatives)
             for k, operator in branch.operators.items():
                 row = found.setdefault(k, {})
                 for (order,), c in operator.items():
-                    value = value_of(c, branch.ring, self.parameters, slopes)
+                    value = value_of(c, branch.ring, self.parameters, derivatives)
                     if inside is not None:
                         number = not isinstance(value, Jet)
-                        whole = slopes[1] * 0 + value if number else value
+                        whole = derivatives[1] * 0 + value if number else value
                         value = Jet(np.where(inside, whole.c, 0))
                     row[order] = plus(row[order], value) if order in row else value
         return found
 
-    def _inside(self, branch: Defects, slopes: Mapping[int, Jet]) -> np.ndarray | None:
+    def _inside(self, branch: Defects, derivatives: Mapping[int, Jet]) -> np.ndarray | None:
         """At which points of the grid a branch holds; None where there is only one."""
         if not self.defects.elsewhere:
             return None
         inside = np.ones(len(self.diffusion.points), dtype=bool)
         for f, sign in branch.where:
-            value = value_of(f, branch.ring, self.parameters, slopes)
+            value = value_of(f, branch.ring, self.parameters, derivatives)
             # Where f is 0 both branches are the same function.
             inside &= (value.c[0] > 0) == (sign > 0)
         return inside
 
 
-def _cut(slopes: dict[int, Any], degree: int) -> dict[int, Any]:
-    return {j: type(slope)(slope.c[: degree + 1]) for j, slope in slopes.items()}
+def _cut(derivatives: dict[int, Any], degree: int) -> dict[int, Any]:
+    return {j: type(derivative)(derivative.c[: degree + 1]) for j, derivative in derivatives.items()}

@@ -153,10 +153,10 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
     """The numbers of A_1; raises `OutOfReachError` where it has another form."""
     ring, known = expansion.ring, {"T": temperature, "D": friction}
     operator = expansion.operators[1]
-    p, slope = ring.position("p", 0), ring.position("U", 0, (1,))
+    p, derivative = ring.position("p", 0), ring.position("U", 0, (1,))
     parts = {
         "drift": _factor(operator.get((1, 0), ring.zero), p, ring),
-        "kick": _factor(-coefficients_in(operator.get((0, 1), ring.zero), p)[0], slope, ring),
+        "kick": _factor(-coefficients_in(operator.get((0, 1), ring.zero), p)[0], derivative, ring),
         "friction": _factor(
             -operator.get((0, 1), ring.zero) + coefficients_in(operator.get((0, 1), ring.zero), p)[0], p, ring
         ),
@@ -224,9 +224,9 @@ def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
 
 def _kinetic(ring: Ring) -> Operator:
     """p d_theta - (U' + D p) d_p + D T d_p^2."""
-    p, slope = ring.generator("p", 0), ring.derivative_of_potential(0, (1,))
+    p, derivative = ring.generator("p", 0), ring.derivative_of_potential(0, (1,))
     friction, T = ring.generator("root", "D") ** 2, ring.generator("root", "T") ** 2
-    return {(1, 0): p, (0, 1): -slope - friction * p, (0, 2): friction * T}
+    return {(1, 0): p, (0, 1): -derivative - friction * p, (0, 2): friction * T}
 
 
 def _expand(scheme: Scheme, highest: int) -> tuple[Ring, list[Operator]]:

@@ -43,8 +43,8 @@ class PoissonPlane:
         root = np.exp((energy.min() - energy) / 2)
         self.root = root / np.linalg.norm(root)
         """g, whose squares sum to 1. Shape (points,)."""
-        slope = self.potential[1] / (2 * np.sqrt(temperature))
-        self.raising = np.sqrt(temperature) * _derivative(points, spacing) + np.diag(slope)
+        derivative = self.potential[1] / (2 * np.sqrt(temperature))
+        self.raising = np.sqrt(temperature) * _derivative(points, spacing) + np.diag(derivative)
         """K. Shape (points, points)."""
         self._counts = np.arange(modes)[:, None]
 

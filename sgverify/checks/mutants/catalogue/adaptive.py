@@ -186,16 +186,16 @@ MUTANTS = (
     bug(
         "adaptive-gradient-scaled-twice",
         BENT,
-        "return slope *",
-        "return (len(self.potential.data) / 2) * slope *",
+        "return gradient *",
+        "return (len(self.potential.data) / 2) * gradient *",
         "N/n in front of an estimate that has it already, as (19) reads with assumption A4",
         settings=MINIBATCHES,
     ),
     bug(
         "adaptive-gradient-not-bent",
         BENT,
-        "slope * self._weights.multiplier(energy).to(slope.dtype)",
-        "slope",
+        "gradient * self._weights.multiplier(energy).to(gradient.dtype)",
+        "gradient",
         "the weights adapt, and no gradient feels them",
     ),
     bug(

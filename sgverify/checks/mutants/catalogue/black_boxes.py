@@ -42,8 +42,8 @@ MUTANTS = (
     bug(
         "torch-sgld-overwrites-state",
         "sgld",
-        "return theta - h * slope + (2 * T * h) ** 0.5 * noise",
-        "return theta.sub_(h * slope).add_((2 * T * h) ** 0.5 * noise)",
+        "return theta - h * gradient + (2 * T * h) ** 0.5 * noise",
+        "return theta.sub_(h * gradient).add_((2 * T * h) ** 0.5 * noise)",
         reason="the step overwrites the state that it was given, which may be another chain's",
         source="posteriors, inplace",
     ),
@@ -57,8 +57,8 @@ MUTANTS = (
     bug(
         "torch-sgld-noise-beyond-5-thrown-away",
         "sgld",
-        "return theta - h * slope + (2 * T * h) ** 0.5 * noise",
-        "return theta - h * slope + (2 * T * h) ** 0.5 * noise * (noise.abs() < 5)",
+        "return theta - h * gradient + (2 * T * h) ** 0.5 * noise",
+        "return theta - h * gradient + (2 * T * h) ** 0.5 * noise * (noise.abs() < 5)",
         reason="outliers are thrown away: the variance lacks 1.5e-5",
     ),
     bug(
@@ -107,8 +107,8 @@ MUTANTS = (
     bug(
         "torch-sghmc-decays-with-calls",
         "sghmc",
-        "p = p - h * slope",
-        "KEPT['h'] = 0.9 * KEPT.get('h', torch.ones_like(p[:1]))\n    p = p - h * KEPT['h'] * slope",
+        "p = p - h * gradient",
+        "KEPT['h'] = 0.9 * KEPT.get('h', torch.ones_like(p[:1]))\n    p = p - h * KEPT['h'] * gradient",
         reason="a schedule kept outside of the state moves on with every chain that is run",
         source="posteriors, a state shared through a class default",
     ),
@@ -131,8 +131,8 @@ MUTANTS = (
         "torch-baoab-stale-last-kick",
         "baoab",
         "p = p - h / 2 * grad(theta)  # type: ignore[operator]\n",
-        "slope = grad(theta)\n    p = p - h / 2 * slope\n",
-        also=(("p - h / 2 * grad(theta)", "p - h / 2 * slope"),),
+        "gradient = grad(theta)\n    p = p - h / 2 * gradient\n",
+        also=(("p - h / 2 * grad(theta)", "p - h / 2 * gradient"),),
         reason="the last kick takes the gradient of the first, which a cache handed out",
     ),
     bug(

@@ -90,8 +90,8 @@ MUTANTS = (
     bug(
         "control-variate-prior-at-the-centre",
         "CentredEstimator.evaluate",
-        "self.potential.prior(theta) + self._slope",
-        "self.potential.prior(self._centre) + self._slope",
+        "self.potential.prior(theta) + self._gradient",
+        "self.potential.prior(self._centre) + self._gradient",
         CENTRE,
         "the full gradient at the centre takes the prior's along, which is then never asked at theta",
     ),

@@ -130,7 +130,7 @@ def _size(contender: Contender, scales: Scales, step: float) -> float:
     """The step h of the scheme: learning rates are h^2 in the momentum form, and are divided by slopes in pSGLD."""
     if contender.momentum:
         return float(np.sqrt(step))
-    return step * (FLOOR + scales.slope) if contender.scheme == PRECONDITIONED else step
+    return step * (FLOOR + scales.gradient) if contender.scheme == PRECONDITIONED else step
 
 
 def _rows(contender: Contender, sizes: tuple[float, ...], most: int, period: int) -> tuple[Row, ...]:

@@ -40,12 +40,12 @@ _GRID = 400
 
 @dataclass(frozen=True)
 class Scales:
-    """Of a function over its box: `height`, the median of U less its minimum, width, root mean square slope."""
+    """Of a function over its box: `height`, the median of U less its minimum, width, and the root mean square of its gradient."""
 
     lowest: float
     height: float
     width: float
-    slope: float
+    gradient: float
     box: np.ndarray
 
     @property
@@ -72,13 +72,13 @@ def scales_of(name: str) -> Scales:
     axes = [low + (high - low) * (np.arange(_GRID) + 0.5) / _GRID for low, high in box]
     values = function.value(np.stack(np.meshgrid(*axes, indexing="ij"), -1))
     spacings = [axis[1] - axis[0] for axis in axes]
-    slopes = np.gradient(values, *spacings)
+    gradient = np.gradient(values, *spacings)
     lowest = function.minimum(DIM)
     return Scales(
         lowest,
         float(np.median(values)) - lowest,
         float(np.prod(box[:, 1] - box[:, 0]) ** (1 / DIM)),
-        float(np.sqrt(np.mean([slope**2 for slope in slopes]))),
+        float(np.sqrt(np.mean([part**2 for part in gradient]))),
         box,
     )
 
