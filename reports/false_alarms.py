@@ -139,7 +139,7 @@ def asked(kind: str, number: int) -> list[str]:
     return [name for name in wanted if number % rare.get(name, 1) == 0]
 
 
-def settled(kind: str, number: int) -> dict[str, Any]:
+def judged(kind: str, number: int) -> dict[str, Any]:
     """What is found of one case: counts by check and outcome, alarms, and what kind of case it is."""
     scheme, configuration = drawn(kind, number)
     configuration = load_configuration(configuration, **SETTINGS[kind])
@@ -245,7 +245,7 @@ def main() -> None:
     alarms = list(known.get("alarms", []))
     number, began = chosen.first + known["cases"], time.process_time()
     while number < chosen.count and time.process_time() - began < 60 * chosen.minutes:
-        found = settled(chosen.kind, number)
+        found = judged(chosen.kind, number)
         counts.update(found["counts"])
         of.update(found["of"])
         alarms += found["alarms"]

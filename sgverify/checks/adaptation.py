@@ -29,7 +29,7 @@ def check_adaptation(question: Question) -> Evidence:
     composite, c = subject.composite, subject.configuration
     if not isinstance(composite, AdaptivelyWeighted):
         reason = f"{composite.name} has no weights that adapt"
-        return question.unsettled(reason, "not-applicable")
+        return question.unanswered(reason, "not-applicable")
     adaptation = make_adaptation(c.partition, subject.target, c.temperature, cumulative=not composite.contour)
     found = list(rule_defects(adaptation))
     steps = [subject.step, subject.step / 2]
@@ -38,7 +38,7 @@ def check_adaptation(question: Question) -> Evidence:
         found += run_defects(composite, subject.target, steps, settings)
     except Escaped as how:
         if not found:
-            return question.unsettled(f"{how}, so that nothing was seen of the run; lower the step")
+            return question.unanswered(f"{how}, so that nothing was seen of the run; lower the step")
     partition = adaptation.partition
     certificate = {
         "regions": partition.bins,

@@ -55,26 +55,26 @@ def check_agreement(question: Question) -> Evidence:
     subject = question.subject
     if subject.observable.degree == 0:
         reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
-        return question.unsettled(reason, "not-applicable")
+        return question.unanswered(reason, "not-applicable")
     c = subject.configuration
     if c.burn_in or c.thinning != 1:
         reason = (
             f"burn_in={c.burn_in}, thinning={c.thinning}: the exact law is that of the average over every step l = 1..L; "
             "leave both at their defaults to compare the sampled average with it"
         )
-        return question.unsettled(reason, "not-applicable")
+        return question.unanswered(reason, "not-applicable")
     try:
         law = law_of_average(subject)
     except OutOfReachError as no_rung:
-        return question.unsettled(str(no_rung))
+        return question.unanswered(str(no_rung))
     except MomentsDivergeError as error:
-        return question.unsettled(f"the average has no variance to compare: {error}")
+        return question.unanswered(f"the average has no variance to compare: {error}")
     if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):
         reason = (
             f"at h={law.step:.6g} the averages of all chains differ by {math.sqrt(law.variance[0]):.1e}, which rounding hides: "
             "the step forgets its draws; take another schedule.step"
         )
-        return question.unsettled(reason)
+        return question.unanswered(reason)
     looked: list[Floats] = []
     first = max(c.chains, FEWEST, _needed(law) if subject.target.rugged else 0)
 
@@ -96,7 +96,7 @@ def check_agreement(question: Question) -> Evidence:
     except ChainsDiverged as how:
         # Of all the chains that a decision may draw, none escapes by chance but with this probability.
         if law.escaping * first * GROWTH**LOOKS > share_of(subject).point_null:
-            return question.unsettled(f"escape: the sampled chains diverged, as chains may here: {how}")
+            return question.unanswered(f"escape: the sampled chains diverged, as chains may here: {how}")
         judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
         return question.evidence(method="monte-carlo", judgement=judgement)
     values = looked[-1]

@@ -67,7 +67,7 @@ def check_averaging(question: Question) -> Evidence:
     for run in _runs(subject):
         if run.transcript.diverged:
             reason = f"chains diverge at every step size that was tried ({run.transcript.diverged}): no averages to look at"
-            return question.unsettled(reason)
+            return question.unanswered(reason)
         wrong = _wrong_steps(run) or _other_states(subject, run)
         if wrong:
             return question.evidence(Judgement("violates", False, wrong))

@@ -16,7 +16,7 @@ def check_best_coefficient(question: Question) -> Evidence:
         if found.printed
         else "Var L~ at c* is (1 - rho^2) Var L(B | theta) and less than at c* - 1 and c* + 1, between which it is a parabola"
     )
-    return question.settled(
+    return question.answered(
         Judgement("violates" if found.printed else "conforms", not found.printed, reason),
         certificate=found.certificate,
     )

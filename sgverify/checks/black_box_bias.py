@@ -77,7 +77,7 @@ def black_box_bias(question: Question) -> Evidence:
             return _by_its_defect(question, reader)
     except (_NotReadError, BlackBoxError, UnreadableDrawError, NoGaussianLawError) as error:
         reason = f"its invariant law is not read: {error}"
-        return question.unsettled(reason, method="quadrature")
+        return question.unanswered(reason, method="quadrature")
     prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
     scale = max(abs(float(subject.truth)), max(abs(point.value) for point in points), 1e-300)
@@ -87,7 +87,7 @@ def black_box_bias(question: Question) -> Evidence:
     if judgement.verdict == "violates" and fitted.rate.exponent is not None:
         size = abs(float(fitted.rate.coefficient or 0.0)) * points[0].step ** float(fitted.rate.exponent)
         judgement = reader.or_rounding(judgement, max(size, 0.0), scale)
-    return question.settled(
+    return question.answered(
         method="quadrature",
         judgement=judgement,
         found=fitted.rate,
@@ -346,7 +346,7 @@ def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
     if verdict == "conforms" and tried.bend is not None and tried.bend >= FAR:
         # No integral over the posterior shows what is so rare.
         verdict, reason = "inconclusive", f"{reason}; see the check settings"
-    return question.settled(
+    return question.answered(
         method="quadrature",
         judgement=Judgement(verdict, False, reason),
         certificate={

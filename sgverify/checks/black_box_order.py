@@ -29,13 +29,13 @@ def black_box_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
     subject = cast(TorchSubject, question.subject)
     measured = subject.measured
-    if (isinstance(measured, str) or measured.order < 1 or not measured.settled) and accepts_and_rejects(
+    if (isinstance(measured, str) or measured.order < 1 or not measured.resolved) and accepts_and_rejects(
         subject
     ):
         asked = "not-applicable" if subject.scheme.order is None else "inconclusive"
-        return question.unsettled(message(subject), asked, method="quadrature")
+        return question.unanswered(message(subject), asked, method="quadrature")
     if isinstance(measured, str):
-        return question.unsettled(f"the step cannot be read by quadrature: {measured}", method="quadrature")
+        return question.unanswered(f"the step cannot be read by quadrature: {measured}", method="quadrature")
     prediction = question.prediction
     verdict = _judge(measured, float(prediction.exponent))
     own = None
@@ -45,10 +45,10 @@ def black_box_order(question: Question) -> Evidence:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
-    return question.settled(
+    return question.answered(
         method="quadrature",
         judgement=verdict,
-        found=measured.order if measured.settled or verdict.verdict == "violates" else None,
+        found=measured.order if measured.resolved or verdict.verdict == "violates" else None,
         certificate={
             "given_minibatch": whole(measured.order),
             "at_least": measured.at_least,
@@ -123,14 +123,14 @@ def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
     )
     if not measured.at_least and found < predicted:
         return Judgement("violates", False, f"local order {found}, not {predicted:g}: {differs}")
-    if not measured.settled and measured.quadrature > measured.resolution / 4:
+    if not measured.resolved and measured.quadrature > measured.resolution / 4:
         return Judgement(
             "inconclusive",
             False,
             f"the order is not settled: two quadratures for its draws differ by {measured.quadrature:.2g} of a coefficient's own "
             f"size, and at most {RESOLUTION:g} is needed; the step uses its draws in a way for which neither is exact ({read})",
         )
-    if not measured.settled:
+    if not measured.resolved:
         return Judgement(
             "inconclusive",
             False,

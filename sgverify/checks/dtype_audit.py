@@ -62,7 +62,7 @@ def check_torch_code(question: Question) -> Evidence:
     try:
         return _of_torch_code(question)
     except BlackBoxError as error:
-        return question.unsettled(f"the step cannot be run with chosen draws: {error}")
+        return question.unanswered(f"the step cannot be run with chosen draws: {error}")
 
 
 def _of_torch_code(question: Question) -> Evidence:

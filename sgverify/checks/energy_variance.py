@@ -59,7 +59,7 @@ def check_energy_variance(question: Question) -> Evidence:
     prediction = question.prediction
     if not subject.affine or subject.noise.refresh is not None:
         reason = subject.why_not_affine or "the gradient noise of svrg follows its own snapshots"
-        return question.unsettled(f"no exact law of the chain: {reason}")
+        return question.unanswered(f"no exact law of the chain: {reason}")
     mean = reduced_energy(*MEANS)
     if mean != MEANS[0]:
         return settle(
@@ -116,7 +116,7 @@ def _judged(question: Question, ladder: Ladder, combined: Share) -> Evidence:
     holds = exponent >= prediction.exponent and by_n <= -1 + CLOSE and bounded and all(v == 0 for v in fresh)
     if not all(v == 0 for v in fresh):
         said = f"at its control the energy still has the variance {float(fresh[0].mid()):.4g}"
-    return question.settled(
+    return question.answered(
         Judgement("conforms" if holds else "violates", exponent == prediction.exponent, said),
         found=Fraction(exponent).limit_denominator(100),
         points=[

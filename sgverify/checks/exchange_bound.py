@@ -51,7 +51,7 @@ def check_exchange_bound(question: Question) -> Evidence:
         )
         judgement = Judgement("not-applicable" if min(powers.values()) < 0 else "inconclusive", False, reason)
         found = min(powers.values())
-        return question.settled(judgement, method="proof", found=found, certificate=certificate)
+        return question.answered(judgement, method="proof", found=found, certificate=certificate)
     steps = [FirstSwap(eta) for eta in FALLING]
     below, above, tied = (
         _slope([getattr(step, name) for step in steps])
@@ -74,7 +74,7 @@ def check_exchange_bound(question: Question) -> Evidence:
         reason = (
             "the first swap settles no power of eta: its bounds from below and above fall at different ones"
         )
-        return question.settled(Judgement("inconclusive", False, reason), certificate=certificate)
+        return question.answered(Judgement("inconclusive", False, reason), certificate=certificate)
     low, high = (getattr(steps[-1], side) / steps[-1].eta ** float(below) for side in ("below", "above"))
     told = (
         f"at a fixed k, after one step from replicas of equal energies, W2 is {low:.3g} eta^({below}) at least and "
@@ -90,7 +90,7 @@ def check_exchange_bound(question: Question) -> Evidence:
             f"bound where a < {_crossing(below, predicted)} and less beyond"
         )
         certificate["not computed"] = "k between 1 and 1/eta"
-    return question.settled(
+    return question.answered(
         Judgement("violates" if below < predicted else "conforms", below == predicted, told),
         found=below,
         certificate=certificate,

@@ -82,14 +82,14 @@ def check_exchange_rate(question: Question) -> Evidence:
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
         noisy = noisy_gaps(subject, line) if gaps.fine else None
     except (OutOfReachError, ConfigurationError) as error:
-        return question.unsettled(f"no grid on the line: {error}")
+        return question.unanswered(f"no grid on the line: {error}")
     judgement = _judgement(identity, gaps, late)
     if judgement is not None and judgement.verdict == "conforms" and noisy is not None:
         judgement = noisy.judged(judgement)
     if judgement is None:
         reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
-        return question.unsettled(reason)
-    return question.settled(
+        return question.unanswered(reason)
+    return question.answered(
         judgement,
         certificate={
             "Gamma_S - vanilla - (r S/2)(f(x2, x1) - f(x1, x2))^2, for every smooth f and U": identity

@@ -44,7 +44,7 @@ def check_exchange_run(question: Question) -> Evidence:
     subject = cast(CompositeSubject, question.subject)
     if not isinstance(subject.composite, ReplicaExchange):
         reason = f"{subject.composite.name} has no replicas"
-        return question.unsettled(reason, "not-applicable")
+        return question.unanswered(reason, "not-applicable")
     c = subject.configuration
     given: Any = c.exchange or ExchangeTable()
     wanted = Plan(subject, given, subject.step, ALPHA)
@@ -77,7 +77,7 @@ def check_exchange_run(question: Question) -> Evidence:
         reason = (
             f"the chains diverge within {STEPS} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
-        return question.unsettled(reason)
+        return question.unanswered(reason)
     faults += [*redone_faults(found, plan), *_stream_faults(found, subject)]
     swaps = sum(
         int((step.recorded["swapped"] > 0).sum()) for step in found.steps if "swapped" in step.recorded

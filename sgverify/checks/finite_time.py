@@ -72,7 +72,7 @@ def power_points(
 def _check(question: Question) -> Evidence:
     subject = question.subject
     if question.why_no_rate:
-        return question.unsettled(question.why_no_rate, "not-applicable")
+        return question.unanswered(question.why_no_rate, "not-applicable")
     if subject.method == "monte-carlo":
         return question.sampled()
     quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
@@ -87,15 +87,15 @@ def _check(question: Question) -> Evidence:
     except OutOfReachError as reason:
         return _beyond_moments(question, str(reason))
     except NotExpandableError as error:
-        return question.unsettled(why_no_expansion(error))
+        return question.unanswered(why_no_expansion(error))
     except MomentsDivergeError as error:
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     if found.at_most and points and not any(point.value for point in points):
         found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
         # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
-        return question.unsettled(why)
+        return question.unanswered(why)
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
@@ -105,7 +105,7 @@ def _check(question: Question) -> Evidence:
         judgement = explained(subject, judgement, [max(used)])
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
-    return question.settled(
+    return question.answered(
         judgement,
         found=found,
         points=points,

@@ -35,7 +35,7 @@ def check_gradient_bias(question: Question) -> Evidence:
         series = Coefficients.of(limit_bias(replace(subject.model, target=subject.target), change, ORDERS))
         limit = Coefficients.of(limit_bias(subject.model, change, 0))
     except NotExpandableError as error:
-        return question.unsettled(why_no_expansion(error))
+        return question.unanswered(why_no_expansion(error))
     certificate = {
         "delta": f"gradient.scale - 1 = {delta}",
         "limit_of_bias": limit.texts[0],
@@ -45,7 +45,7 @@ def check_gradient_bias(question: Question) -> Evidence:
     }
     power = leading_power(series.values, [value == 0 for value in series.values])
     found = Rate(None if power is None else Fraction(power))
-    return question.settled(
+    return question.answered(
         _judge(subject, delta, series, limit.values[0], power, prediction.exponent),
         found=found,
         certificate=certificate,
@@ -101,7 +101,7 @@ def _without_limit(question: Question) -> Evidence:
         why = str(reason)
     certificate: dict[str, Any] = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])
-    return question.settled(
+    return question.answered(
         Judgement(
             "inconclusive",
             False,

@@ -57,7 +57,7 @@ def check_gradient_mean(question: Question) -> Evidence:
     subject = question.subject
     if not subject.scheme.gradients:
         reason = "a step asks for no gradient"
-        return question.unsettled(reason, "not-applicable")
+        return question.unanswered(reason, "not-applicable")
     certificate: dict[str, Any] = {
         "tolerance": "rounding: every operation and the conditioning of the potential, times the precision of the dtype"
     }
@@ -71,9 +71,9 @@ def check_gradient_mean(question: Question) -> Evidence:
             method = "exact" if defect is None or sampled["certain"] else "monte-carlo"
     except DefinitionError as error:
         reason = f"the derivatives of the potential are not read off its definition: {error}"
-        return question.unsettled(reason)
+        return question.unanswered(reason)
     except OutOfReachError as error:
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     if defect is not None:
         judgement = Judgement("violates", False, defect)
     else:

@@ -48,10 +48,10 @@ def check_independent_chains(question: Question) -> Evidence:
     subject = question.subject
     runs = runs_of(subject)
     if not subject.scheme.draws and runs.batches[0].minibatches is None and runs.batches[0].additive is None:
-        return question.unsettled("a step draws neither noise nor minibatches", "not-applicable")
+        return question.unanswered("a step draws neither noise nor minibatches", "not-applicable")
     if runs.diverged:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
-        return question.unsettled(reason, method="monte-carlo")
+        return question.unanswered(reason, method="monte-carlo")
     rows = runs.batches[0].rows
     share = share_of(subject).point_null / (len(rows) + 2) / _TESTS
     columns = [columns_of(subject, runs, row) for row in range(len(rows))]

@@ -49,7 +49,7 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
     subject = question.subject
     why = subject.why_no_law
     if why:
-        return question.unsettled(f"no exact law: {why}")
+        return question.unanswered(f"no exact law: {why}")
     law = InvariantLaw(subject.model)
     steps = subject.sweep_steps
     subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
@@ -80,9 +80,9 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
             reason = (
                 f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
             )
-            return question.unsettled(reason)
+            return question.unanswered(reason)
         judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
-    return question.settled(
+    return question.answered(
         judgement,
         found=found,
         points=points,

@@ -105,12 +105,12 @@ def _on_the_target(question: Question, why: str) -> Evidence:
     prediction = question.predict({"K": subject.scheme.invariant_order})
     unknown = subject.why_no_law
     if unknown is not None:
-        return question.unsettled(f"{why}; {unknown}")
+        return question.unanswered(f"{why}; {unknown}")
     try:
         law = InvariantLaw(subject.model)
         leading = law.leading(WASSERSTEIN, law.whole)
     except NotExpandableError as error:
-        return question.unsettled(f"{why}; no expansion at h = 0: {error}")
+        return question.unanswered(f"{why}; no expansion at h = 0: {error}")
     on = "on this Gaussian target, where the invariant law is known by mean and covariance"
     if leading.order is None:
         judgement = Judgement(

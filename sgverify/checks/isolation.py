@@ -35,7 +35,7 @@ def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence
         crash = Crash.of(error)
     # The frames that were left may have held most of the memory, in cycles.
     gc.collect()
-    return replace(question.unsettled(crash.reason), certificate=crash.certificate)
+    return replace(question.unanswered(crash.reason), certificate=crash.certificate)
 
 
 def raised_on() -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.isolation import isolated, raised_on
 from sgverify.checks.orbits import told_of_orbits
-from sgverify.checks.progress import Interrupted, listening, settled_before
+from sgverify.checks.progress import Interrupted, keep_evidence, listening
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject import Subject
@@ -33,7 +33,7 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     `selected` holds ids of checks or claims; a selected pair that does not apply is reported as such. A printed
     claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
     An exception that nobody foresaw in one of them is one inconclusive answer. What ends the work, `Interrupted` on Ctrl-C
-    and `UserError`, carries what was settled before as its `evidence`.
+    and `UserError`, carries the evidence found before it as its `evidence`.
     """
     asked = _selection(selected)
     parts = subject.parts
@@ -58,7 +58,7 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     except KeyboardInterrupt:
         raise Interrupted(found) from None
     except Exception as error:
-        settled_before(error, found)
+        keep_evidence(error, found)
         raise
     return found
 
@@ -103,7 +103,7 @@ def judge_question(question: Question, *, corrected: bool = True) -> list[Eviden
 
     An exception that nobody foresaw is one inconclusive piece of evidence.
     """
-    found = isolated(question, lambda: _settled(question))
+    found = isolated(question, lambda: _answered(question))
     if isinstance(found, Evidence):
         return [found]
     printed, judged = found
@@ -118,7 +118,7 @@ def answer(question: Question) -> Evidence:
 
 
 def _answer(question: Question) -> Evidence:
-    printed, judged = _settled(question, ask=False)
+    printed, judged = _answered(question, ask=False)
     if judged is None:
         return printed
     certificate = {
@@ -136,7 +136,7 @@ def _answer(question: Question) -> Evidence:
     )
 
 
-def _settled(question: Question, *, ask: bool = True) -> tuple[Evidence, Evidence | None]:
+def _answered(question: Question, *, ask: bool = True) -> tuple[Evidence, Evidence | None]:
     """The evidence on a claim, `refuted` where it falls for every scheme it speaks of, and then that on its corrected card."""
     claim = question.claim
     evidence = run_check(question, ask=ask)
@@ -176,7 +176,7 @@ def _run_check(question: Question, *, ask: bool) -> Evidence:
     if escaping:
         # Whether it was asked or not: what is found of a chain that escapes is no rate of an ergodic one.
         applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
-    evidence = question.check.judge(question) if applies else question.unsettled(reason, "not-applicable")
+    evidence = question.check.judge(question) if applies else question.unanswered(reason, "not-applicable")
     if ergodic and evidence.verdict == "conforms":
         evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(subject.orbits)}")
     evidence = up_to_rounding(question, evidence)

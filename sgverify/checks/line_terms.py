@@ -65,11 +65,11 @@ def with_terms(verdict: Judgement, terms: Mapping[str, Term]) -> Judgement:
     """A verdict about one term of a bound, and what the others of it come to: it conforms where all of them do."""
     if verdict.verdict != "conforms":
         return verdict
-    unsettled = [
+    unanswered = [
         f"that in {name} is not settled: {term.told}" for name, term in terms.items() if not term.bounded
     ]
-    if unsettled:
-        return Judgement("inconclusive", False, f"{verdict.reason}; {'; '.join(unsettled)}")
+    if unanswered:
+        return Judgement("inconclusive", False, f"{verdict.reason}; {'; '.join(unanswered)}")
     others = "; ".join(f"{term.name} is {term.told}" for term in terms.values())
     return Judgement("conforms", False, f"{verdict.reason}; for x^2/2, as the order falls, {others}")
 

@@ -47,7 +47,7 @@ def check_local_order(question: Question) -> Evidence:
         claimed=subject.scheme.order,
     )
     judgement = replace(judgement, reason=judgement.reason + in_words(subject))
-    return question.settled(
+    return question.answered(
         method="proof",
         judgement=_as_a_function_of_h(subject, proved.order, judgement),
         found=proved.order.order,
@@ -69,7 +69,7 @@ def _without_series(question: Question, why: NotExpandableError) -> Evidence:
             measured = black_box_order(replace(question, subject=as_torch_subject(subject)))
             if measured.verdict in ("conforms", "violates"):
                 return replace(measured, certificate={**measured.certificate, "no_proof": reason})
-    return question.unsettled(reason)
+    return question.unanswered(reason)
 
 
 def _judge(

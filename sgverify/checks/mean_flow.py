@@ -31,7 +31,7 @@ def check_mean_flow(question: Question) -> Evidence:
     }
     if formula is corrected:
         certificate["induction over the number of minibatches"] = induction or "complete"
-    return question.settled(
+    return question.answered(
         method="proof",
         judgement=_judgement(compared, bool(induction)),
         found=found,

@@ -10,7 +10,7 @@ from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError, UserError
 from sgverify.evidence import Evidence
-from sgverify.exact.memory_limit import memory_limit, settled_step
+from sgverify.exact.memory_limit import equilibrated_step, memory_limit
 from sgverify.rates import Judgement
 
 SEEN = 100
@@ -45,7 +45,7 @@ def bias_of_memory(question: Question) -> Evidence | None:
         f"the stationary bias of {subject.observable} does not vanish with h: as h goes to 0 the memory "
         f"({', '.join(scheme.memory)}) follows theta, and the law that is left gives {limit.average:.6g}, not {float(truth):.6g}"
     )
-    return question.settled(
+    return question.answered(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
         found=Fraction(0),
@@ -69,7 +69,7 @@ def order_of_memory(question: Question) -> Evidence | None:
     if not _asked(subject):
         return None
     try:
-        step = settled_step(subject.scheme, subject.target, float(subject.configuration.temperature))
+        step = equilibrated_step(subject.scheme, subject.target, float(subject.configuration.temperature))
     except (OutOfReachError, UserError):
         return None
     if step.share <= DIFFERS:
@@ -79,7 +79,7 @@ def order_of_memory(question: Question) -> Evidence | None:
         f"local order 0: with the memory ({', '.join(subject.scheme.memory)}) settled at theta={step.theta:.6g}, a step of size h "
         f"has the {step.what} {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h"
     )
-    return question.settled(
+    return question.answered(
         method="quadrature",
         judgement=Judgement("violates", False, reason),
         found=Fraction(0),

@@ -101,13 +101,13 @@ def check_moments(question: Question) -> Evidence:
     subject = question.subject
     scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
     if "p" not in subject.scheme.dynamics.state and not scalars:
-        return question.unsettled("the state has neither a momentum nor a thermostat", "not-applicable")
+        return question.unanswered("the state has neither a momentum nor a thermostat", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
         reason = (
             f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
         )
-        return question.unsettled(reason, method="monte-carlo")
+        return question.unanswered(reason, method="monte-carlo")
     certificate: dict[str, Any] = {"level": share_of(subject).point_null}
     settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
     shown: list[str] = []

@@ -75,7 +75,7 @@ def check_one_step_law(question: Question) -> Evidence:
     subject = question.subject
     c = subject.configuration
     if c.gradient.estimator.memory:
-        return question.unsettled(
+        return question.unanswered(
             f"gradient.kind={c.gradient.kind!r} carries {c.gradient.estimator.memory} from step to step, so that a step has no "
             "law of its own",
             "not-applicable",
@@ -83,7 +83,7 @@ def check_one_step_law(question: Question) -> Evidence:
     plan = _plan(subject)
     work = plan.draws.shape[2] * (subject.target.size or 0)
     if work > MOST_WORK:
-        return question.unsettled(
+        return question.unanswered(
             f"{subject.target.size} data at {plan.draws.shape[2]} states are more than are visited in long double",
         )
     for factor in SHRUNK:
@@ -96,17 +96,17 @@ def check_one_step_law(question: Question) -> Evidence:
         reason = (
             f"the chains diverge within {LENGTH} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
-        return question.unsettled(reason, method="quadrature")
+        return question.unanswered(reason, method="quadrature")
     try:
         expected = [_definition(subject, plan, run, l) for l in _looked_at()]
         rounding = _rounding(subject, plan, run, expected)
     except DefinitionError as error:
-        return question.unsettled(f"the potential cannot be read in long double: {error}")
+        return question.unanswered(f"the potential cannot be read in long double: {error}")
     if not all(math.isfinite(bound) for bound in rounding.values()):
         reason = (
             f"a step of size {plan.h:.3g} leaves every bound in long double, by which roundings are measured"
         )
-        return question.unsettled(reason, method="quadrature")
+        return question.unanswered(reason, method="quadrature")
     return _evidence(question, plan, run, expected, rounding)
 
 

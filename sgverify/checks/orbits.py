@@ -28,8 +28,8 @@ def orbits_of(subject: Subject) -> Orbits | str:
     if subject.affine:
         return AFFINE
     move, begin = _step(subject)
-    settled = subject.scale >= subject.usual_step / SMALL
-    return followed_orbits(move, _origin(subject), subject.scale, begin, settled=settled)
+    long_enough = subject.scale >= subject.usual_step / SMALL
+    return followed_orbits(move, _origin(subject), subject.scale, begin, long_enough=long_enough)
 
 
 def told_of_orbits(orbits: Orbits | str) -> str:

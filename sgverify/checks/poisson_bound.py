@@ -38,7 +38,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         psi, average = solve_poisson(generator, phi)
     except OutOfReachError as reason:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
-        return question.unsettled(why, "not-applicable")
+        return question.unanswered(why, "not-applicable")
     except NotExpandableError as reason:
         why = f"no V falls along the drift of `{subject.scheme.dynamics.name}`: {reason}"
         return question.evidence(Judgement("violates", False, why))

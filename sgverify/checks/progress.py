@@ -12,20 +12,20 @@ _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", d
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a list of checks; `evidence` holds what was settled before."""
+    """Ctrl-C during a list of checks; `evidence` holds the evidence found before."""
 
     def __init__(self, evidence: list[Evidence]) -> None:
         super().__init__()
         self.evidence = evidence
 
 
-def settled_before(error: BaseException, found: Sequence[Evidence]) -> None:
-    """Let an error carry what was settled before it; `settled_until` reads it."""
+def keep_evidence(error: BaseException, found: Sequence[Evidence]) -> None:
+    """Attach the evidence found before an error to the error; `evidence_until` reads it."""
     error.evidence = list(found)  # type: ignore[attr-defined]
 
 
-def settled_until(error: BaseException) -> list[Evidence]:
-    """What was settled before an error ended a list of checks; nothing where it carries nothing."""
+def evidence_until(error: BaseException) -> list[Evidence]:
+    """The evidence that was found before an error ended a list of checks; empty where the error carries none."""
     return list(getattr(error, "evidence", ()))
 
 

@@ -60,7 +60,7 @@ def check_torch_code(question: Question) -> Evidence:
             return _evidence(
                 question, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
             )
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     clock, left = _clock(subject), left_behind(subject.scheme.function)
     try:
         purity = _purity(subject)
@@ -72,7 +72,7 @@ def check_torch_code(question: Question) -> Evidence:
     # What changes from call to call shows in a loop and in a first call too.
     faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
     if unread and not faults:
-        return question.unsettled(unread)
+        return question.unanswered(unread)
     return _evidence(question, faults, purity, batches)
 
 

@@ -70,7 +70,7 @@ class MeasuredOrder:
     """No coordinate of a state before or after the steps is larger."""
 
     @property
-    def settled(self) -> bool:
+    def resolved(self) -> bool:
         """Whether an order below what was examined would have been seen, or is."""
         return self.resolution <= RESOLUTION
 

@@ -149,7 +149,7 @@ class Question:
             replay=self.subject.command("verify", "--checks", self._selecting(), under=self.configuration),
         )
 
-    def settled(
+    def answered(
         self,
         judgement: Judgement,
         *,
@@ -168,18 +168,18 @@ class Question:
             certificate=certificate,
         )
 
-    def unsettled(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
-        """Evidence that says why nothing was settled."""
+    def unanswered(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
+        """Evidence without an answer, which says why there is none."""
         return self.evidence(Judgement(verdict, False, reason), method=method)
 
     def sampled(self, why: str = "") -> Evidence:
         """Evidence from samples; where only the exact rung was asked, its reason `why` for having no answer."""
         if self.subject.method == "exact":
-            return self.unsettled(why)
+            return self.unanswered(why)
         try:
             average = self.subject.reference_average
         except ConfigurationError as error:
-            return self.unsettled(str(error), method="monte-carlo")
+            return self.unanswered(str(error), method="monte-carlo")
         evidence = self.check.sample(self)
         reference = {"value": float(average), "error_bound": average.error_bound, "method": average.method}
         certificate = {

@@ -77,7 +77,7 @@ def judge_rungs(
     return Rungs("fine")
 
 
-def unsettled_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> bool:
+def undecided_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> bool:
     """Whether smaller steps would tell more: some error at the smallest one is large, or does not fall as h^q."""
     size = np.abs(errors)
     clear = (size[-2:] > CLEAR * bounds[-2:, None]).all(axis=0) & (size[-1] > SEEN * times[-1] ** q)

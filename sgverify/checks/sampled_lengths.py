@@ -70,7 +70,7 @@ class _Run:
 def sampled_consistency(question: Question) -> Evidence:
     """Consistency is about L to infinity: no sample of finite length shows it, and none refutes it."""
     reason = "consistency is about L to infinity, and samples end at a finite length"
-    return question.unsettled(reason, method="monte-carlo")
+    return question.unanswered(reason, method="monte-carlo")
 
 
 def sampled_error(question: Question) -> Evidence:
@@ -83,12 +83,12 @@ def sampled_error(question: Question) -> Evidence:
     what = f"the {_name(quantity)} of {subject.observable} at {schedule_text(kind, alpha)}"
     if kind == "fixed":
         reason = f"{what} need not fall with L, so that no sample can contradict it; choose schedule.kind=horizon or power"
-        return question.unsettled(reason, method="monte-carlo")
+        return question.unanswered(reason, method="monte-carlo")
     order = int(question.facts["K"])
     try:
         run, found, decision = _settle(subject, quantity, kind, alpha, order, what)
     except NoRun as why:
-        return question.unsettled(str(why), method="monte-carlo")
+        return question.unanswered(str(why), method="monte-carlo")
     if decision.more is not None and math.isfinite(decision.more):
         steps = decision.more * found.chains * sum(row.lengths[-1] for row in run.rows)
         decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(steps)}")

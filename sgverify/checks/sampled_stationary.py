@@ -30,10 +30,10 @@ def sampled_stationary_bias(question: Question) -> Evidence:
     try:
         plan = plan_sweep(subject)
     except NoSweep as why:
-        return question.unsettled(str(why), method="monte-carlo")
+        return question.unanswered(str(why), method="monte-carlo")
     prediction = question.prediction
     sweep, decision = _settle(subject, plan, int(prediction.exponent))
-    return question.settled(
+    return question.answered(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
         found=decision,

@@ -60,7 +60,7 @@ def check_settings(question: Question) -> Evidence:
         else:
             found += _in_the_bulk(subject, found)
     except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
-        return question.unsettled(f"not tried at other settings: {_first_line(error)}", method="quadrature")
+        return question.unanswered(f"not tried at other settings: {_first_line(error)}", method="quadrature")
     return question.evidence(
         method="quadrature",
         judgement=_judge(subject, own, found, passed_over),

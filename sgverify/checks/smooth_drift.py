@@ -34,7 +34,7 @@ def check_bounded_derivatives(question: Question) -> Evidence:
         generator = _generator(subject)
     except OutOfReachError as reason:
         why = f"decided where the drift is a polynomial: {reason}"
-        return question.unsettled(why, "not-applicable")
+        return question.unanswered(why, "not-applicable")
     power = max(1, generator.degree)
     growth = max(sum(abs(c) for c in form.values()) for form in generator.drift)
     certificate = {
@@ -82,7 +82,7 @@ def check_backward_equation(question: Question) -> Evidence:
             )
     except OutOfReachError as reason:
         why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
-        return question.unsettled(why, "not-applicable")
+        return question.unanswered(why, "not-applicable")
     phi = rational_form(dict(subject.observable.terms), generator.size)
     certificate = {
         "E phi(X_t)": {

@@ -39,7 +39,7 @@ def check_stationarity(question: Question) -> Evidence:
     density = stated_density(question.claim, dynamics)
     if density is None:
         reason = f"the dynamics `{dynamics.name}` states no density; write @dynamics(..., density=f)"
-        return question.unsettled(reason, "not-applicable", method="proof")
+        return question.unanswered(reason, "not-applicable", method="proof")
     try:
         values = dict(question.claim.values)
         found = [
@@ -48,7 +48,7 @@ def check_stationarity(question: Question) -> Evidence:
         curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
     except NotExpandableError as error:
         reason = f"Fokker-Planck of `{dynamics.name}` cannot be read: it uses {error}"
-        return question.unsettled(reason, method="proof")
+        return question.unanswered(reason, method="proof")
     return question.evidence(
         method="proof",
         judgement=_judge(found),

@@ -33,8 +33,8 @@ def check_stationary_bias(question: Question) -> Evidence:
     """
     subject = question.subject
     if subject.escape is None:
-        return _settled(question)
-    evidence = _settled(question)
+        return _answered(question)
+    evidence = _answered(question)
     told = (
         ""
         if "escape" in evidence.reason
@@ -43,7 +43,7 @@ def check_stationary_bias(question: Question) -> Evidence:
     return replace(evidence, reason=f"{evidence.reason}{told}; {NOT_ERGODIC}")
 
 
-def _settled(question: Question) -> Evidence:
+def _answered(question: Question) -> Evidence:
     subject = question.subject
     if subject.method == "monte-carlo":
         return question.sampled()
@@ -65,7 +65,7 @@ def _settled(question: Question) -> Evidence:
     except NotExpandableError as error:
         return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
     if found is None:
-        return question.unsettled(
+        return question.unanswered(
             f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
         )
     certificate.update(closure_certificate(answers))
@@ -74,7 +74,7 @@ def _settled(question: Question) -> Evidence:
     if subject.target.dim == 1 and subject.target.quadratic:
         formula = posterior_formula(subject.target.name, subject.observable)
         certificate["posterior_average_formula"] = str(formula)
-    return question.settled(
+    return question.answered(
         explained(
             subject,
             judge_step_rate(found, prediction.exponent, what),
@@ -134,7 +134,7 @@ def _from_vanishing_steps(
         why,
     )
     if judgement.verdict != "violates":
-        return question.unsettled(why)
-    return question.settled(
+        return question.unanswered(why)
+    return question.answered(
         judgement, found=Fraction(0), points=points, certificate={"bias_at": values, "no_expansion": why}
     )

@@ -20,7 +20,7 @@ def check_step_conditions(question: Question) -> Evidence:
     kind = subject.configuration.schedule.kind
     if kind in ("fixed", "horizon"):
         why = f"{question.claim.id} speaks of steps that decrease, and schedule.kind={kind!r} keeps one step for a run"
-        return question.unsettled(why, "not-applicable")
+        return question.unanswered(why, "not-applicable")
     order = subject.predicted_order
     if kind == "cyclical":
         # By the inequality of the power means, whatever the shape of a cycle.

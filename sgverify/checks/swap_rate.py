@@ -57,7 +57,7 @@ def check_swap_rate(question: Question) -> Evidence:
             f"the chance of a swap is less than without noise by the order (sigma~^2)^{least:g} at log S = {worst}, at most "
             "sigma~/sqrt(2 pi), and falls with sigma~ at every log S"
         )
-    return question.settled(
+    return question.answered(
         Judgement("conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason),
         found=Fraction(least).limit_denominator(100),
         certificate={
@@ -89,7 +89,7 @@ def check_swap_bound(question: Question) -> Evidence:
         reason = "at u = -sigma^2/2 E min(1, S) is more than exp(sigma^2/8)/2 times the bound: no constant holds for every sigma"
     else:
         reason = f"E min(1, S) is {ratios[worst].str(4, radius=False)} times the bound at u/sigma^2, sigma = {worst[0]}, {worst[1]}"
-    return question.settled(
+    return question.answered(
         Judgement("conforms" if holds else "violates", False, reason),
         certificate={
             "log of E min(1, S) over the bound": {

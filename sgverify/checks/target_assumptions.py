@@ -45,7 +45,7 @@ def check_noise_growth(question: Question) -> Evidence:
         )
     else:
         why = f"decided for fresh minibatches of data whose energies are quadratic, not for gradient.kind={kind!r} on this target"
-        return question.unsettled(why, "not-applicable")
+        return question.unanswered(why, "not-applicable")
     return question.evidence(method="proof", judgement=judgement)
 
 
@@ -97,10 +97,10 @@ def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-d
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
     except OutOfReachError as reason:
-        return question.unsettled(f"decided where grad U is a polynomial: {reason}", "not-applicable")
+        return question.unanswered(f"decided where grad U is a polynomial: {reason}", "not-applicable")
     found = judge([{m: -c for m, c in form.items()} for form in drift])
     if isinstance(found, str):
-        return question.unsettled(found, "not-applicable")
+        return question.unanswered(found, "not-applicable")
     return question.evidence(method="proof", judgement=found)
 
 

@@ -63,14 +63,14 @@ class TorchSubject(Subject):
             except (BlackBoxError, UnreadableDrawError):
                 return found
             # With more nodes rounding adds up: a difference is seen, that there is none may not be.
-            if larger.order < found.order or larger.settled:
+            if larger.order < found.order or larger.resolved:
                 return larger
         return found
 
     @property
     def predicted_order(self) -> int:
         """K in the predictions: the order that was measured and is settled, else the one that the code states, at least 1."""
-        if isinstance(self.measured, str) or not self.measured.settled:
+        if isinstance(self.measured, str) or not self.measured.resolved:
             return max(1, self.scheme.order or 1)
         return max(1, int(self.measured.order))
 
@@ -83,7 +83,7 @@ class TorchSubject(Subject):
         measured = self.measured
         if self.scheme.memory:
             return False
-        return isinstance(measured, str) or measured.order >= 1 or not measured.settled
+        return isinstance(measured, str) or measured.order >= 1 or not measured.resolved
 
     @cached_property
     def why_not_affine(self) -> str:

@@ -74,7 +74,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     if escaping:
         reason = f"{judgement.reason}; {_escape_text(escaping[0])}"
         judgement = Judgement(judgement.verdict, judgement.sharp, reason)
-    evidence = question.settled(
+    evidence = question.answered(
         judgement,
         found=found,
         points=[_point(bias) for bias in biases],

@@ -42,7 +42,7 @@ def transferred_rate(question: Question, what: str) -> Evidence:
     prediction = question.prediction
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
-    return question.settled(
+    return question.answered(
         replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
         found=found,
         certificate={

@@ -10,7 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 from sgverify.checks.gaussian_setting import FIRST_SHARE, GaussianSetting
 from sgverify.checks.law_defect import law_defect
 from sgverify.checks.one_step_map import OneStepMap, read_one_step
-from sgverify.checks.rung_rules import FEWEST, SHORT, Rungs, judge_rungs, unsettled_end
+from sgverify.checks.rung_rules import FEWEST, SHORT, Rungs, judge_rungs, undecided_end
 from sgverify.checks.step_rows import StepRows
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.black_box import GradientFunction
@@ -94,7 +94,7 @@ def try_setting(
         ]
         # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
         slow = any(found.verdict == "slow" for _, found in judged)
-        ends = any(unsettled_end(part.times, part.errors, part.bounds, part.power) for part in parts)
+        ends = any(undecided_end(part.times, part.errors, part.bounds, part.power) for part in parts)
         wanders = all(part.kind != "law" for part in parts)
         if not (slow or ends or wanders):
             break

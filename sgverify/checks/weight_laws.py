@@ -31,7 +31,7 @@ REGIONS = (8, 32, 128)
 JUMPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 """Where the weights jump, in shares of the regions."""
 SPREADS = tuple(Fraction(1, 4**k) for k in range(1, 6))
-_SETTLED = 1.5
+_BOUNDED_GROWTH = 1.5
 _STAYS = 3.0
 """m times an error, from m to 4 m: near 1 for one of order 1/m, near 2 for one of order m^(-1/2), 4 for one that stays."""
 
@@ -71,8 +71,8 @@ def check_piecewise_law(question: Question) -> Evidence:
         worst,
         "for every theta that does not decrease, as (18) keeps it, the laws are apart by at most max p_i times the variation",
     )
-    order = _order(_growth(worst) < _SETTLED)
-    return question.settled(verdict, found=order, certificate=certificate)
+    order = _order(_growth(worst) < _BOUNDED_GROWTH)
+    return question.answered(verdict, found=order, certificate=certificate)
 
 
 def _monotone_stays(start: Sequence[Fraction]) -> bool:
@@ -103,7 +103,7 @@ def check_energy_noise(question: Question) -> Evidence:
             / number(s * s)
             for s in SPREADS
         ]
-        bounded = all(b < _SETTLED * a for a, b in pairwise(averaged))
+        bounded = all(b < _BOUNDED_GROWTH * a for a, b in pairwise(averaged))
     left = abs(at_edge[SPREADS[-1]])
     stays = 2 * left > abs(at_edge[SPREADS[0]]) > 0
     certificate = {
@@ -128,7 +128,7 @@ def check_energy_noise(question: Question) -> Evidence:
             f"averaged over x, |E H~_1 - H_1| is {text(averaged[-1])} times Var, and growing",
         )
     found = Fraction(int(not stays)) if question.claim.corrects is None else _order(bounded)
-    return question.settled(verdict, found=found, certificate=certificate)
+    return question.answered(verdict, found=found, certificate=certificate)
 
 
 def check_chain_average(question: Question) -> Evidence:
@@ -149,11 +149,11 @@ def check_chain_average(question: Question) -> Evidence:
     else:
         verdict = _of_rate(True, left, "the limit of the average is off the piecewise law by O(1/m)")
     verdict = _with_terms(subject, verdict, certificate, weighted=False)
-    return question.settled(
+    return question.answered(
         verdict,
         found=Fraction(0)
         if question.claim.corrects is None and remains
-        else _order(_growth(left) < _SETTLED),
+        else _order(_growth(left) < _BOUNDED_GROWTH),
         certificate=certificate,
     )
 
@@ -169,8 +169,8 @@ def check_weighted_average(question: Question) -> Evidence:
     }
     verdict = _of_rate(True, left, "the limit of the weighted average is off int f pi_tau by O(1/m)")
     verdict = _with_terms(subject, verdict, certificate, weighted=True)
-    order = _order(_growth(left) < _SETTLED)
-    return question.settled(verdict, found=order, certificate=certificate)
+    order = _order(_growth(left) < _BOUNDED_GROWTH)
+    return question.answered(verdict, found=order, certificate=certificate)
 
 
 def _left(zeta: Fraction, *, weighted: bool) -> list[arb]:
@@ -201,7 +201,7 @@ def _growth(values: Sequence[arb]) -> float:
 def _of_rate(holds: bool, values: Sequence[arb], told: str) -> Judgement:
     growth = _growth(values)
     sizes = ", ".join(f"{text(m * v, 3)} at m = {m}" for m, v in zip(REGIONS, values, strict=True))
-    if holds and growth < _SETTLED:
+    if holds and growth < _BOUNDED_GROWTH:
         return Judgement("conforms", False, f"{told}; m times that is {sizes}")
     if not holds or growth > _STAYS:
         return Judgement("violates", False, f"the difference is not what it should be: m times it is {sizes}")
@@ -222,8 +222,8 @@ def _with_terms(
     return with_terms(verdict, found)
 
 
-def _order(settled: bool) -> Fraction:
-    return Fraction(int(settled))
+def _order(decided: bool) -> Fraction:
+    return Fraction(int(decided))
 
 
 def _rows(values: Sequence[arb]) -> dict[str, str]:

@@ -42,7 +42,7 @@ def check_fixed_point(question: Question) -> Evidence:
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     with flint.ctx.workprec(BITS):
         field = mean_field(star, masses, weighing.zeta, weighing.rule)
         moving = [i for i, h in enumerate(field, 1) if not (h + arb(0, _SLACK)).contains(0)]
@@ -65,7 +65,7 @@ def check_fixed_point(question: Question) -> Evidence:
                 True,
                 f"the mean field of the rules that run vanishes at {name} theta*, of {len(star)} regions",
             )
-    return question.settled(
+    return question.answered(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         certificate=certificate,
@@ -79,9 +79,9 @@ def check_weight_stability(question: Question) -> Evidence:
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     if len(star) > _LARGEST:
-        return question.unsettled(f"{len(star)} regions: more than {_LARGEST} take too long")
+        return question.unanswered(f"{len(star)} regions: more than {_LARGEST} take too long")
     certificate: dict[str, Any] = {}
     if weighing.zeta == 1:
         verdict = _straight(weighing, certificate)
@@ -98,7 +98,7 @@ def check_weight_stability(question: Question) -> Evidence:
         certificate["largest eigenvalue of its symmetric part"] = symmetric
         certificate[f"of {_POINTS} increasing theta, <h, theta - theta*> > 0 at"] = _against(weighing)
         verdict = _local(question.claim, (slowest, stable), symmetric, slack)
-    return question.settled(
+    return question.answered(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         certificate=certificate,

@@ -42,7 +42,7 @@ def check_weight_mse(question: Question) -> Evidence:
     try:
         masses = weighing.masses.values
     except SgverifyError as error:
-        return question.unsettled(str(error))
+        return question.unanswered(str(error))
     cumulated = np.cumsum(masses)[:-1]
     lower = float(np.clip(cumulated[np.argmin(np.abs(cumulated - 0.5))], *_BALANCED))
     pair = (lower, 1 - lower)
@@ -77,7 +77,7 @@ def check_weight_mse(question: Question) -> Evidence:
         found = {**terms.limits, "omega": _spread(terms), "1/m": _by_regions(weighing.zeta)}
         certificate["on the line"] = certified(terms, found)
         verdict = with_terms(verdict, found)
-    return question.settled(
+    return question.answered(
         verdict,
         method="exact" if weighing.masses.method == "enclosure" else "quadrature",
         found=Fraction(1) if off <= _MOST else None,

@@ -66,11 +66,11 @@ def check_white_noise(question: Question) -> Evidence:
     """
     subject = question.subject
     if not subject.scheme.draws:
-        return question.unsettled("a step draws no noise", "not-applicable")
+        return question.unanswered("a step draws no noise", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
         reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
-        return question.unsettled(reason, method="monte-carlo")
+        return question.unanswered(reason, method="monte-carlo")
     batch = runs.batches[0]
     mismatch = first_mismatch(batch, subject.scheme, subject.target, runs.settings)
     certificate: dict[str, Any] = {

@@ -37,7 +37,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     subject = question.subject
     word = subject.scheme.word
     if word is None:
-        return question.unsettled(f"{subject.reference} is not a splitting word", "not-applicable")
+        return question.unanswered(f"{subject.reference} is not a splitting word", "not-applicable")
     try:
         mine = local_order(subject.scheme, DIMENSION)
         others = {
@@ -46,7 +46,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
             if scheme.word
         }
     except NotExpandableError as error:
-        return question.unsettled(f"a word has no power series: it uses {error}")
+        return question.unanswered(f"a word has no power series: it uses {error}")
     given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
     conjugate = {"full gradients": classes_of(given)} | {
         name: classes_of(given, kind)
@@ -78,7 +78,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     judgement = replace(
         judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
     )
-    return question.settled(
+    return question.answered(
         method="proof",
         judgement=judgement,
         found=found,

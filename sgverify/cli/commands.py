@@ -199,7 +199,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     Of a regression file every row is judged; the exit code is that of verify.
     """
     from sgverify.checks import replay as again
-    from sgverify.checks.progress import Interrupted, settled_before
+    from sgverify.checks.progress import Interrupted, keep_evidence
     from sgverify.checks.questions import differing
     from sgverify.evidence.verdicts import VIOLATES
 
@@ -231,7 +231,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
         except KeyboardInterrupt:
             raise Interrupted(results) from None
         except Exception as error:
-            settled_before(error, results)
+            keep_evidence(error, results)
             raise
     code = output.show(results, json_path, False, watch)
     plot(results, plot_path)

@@ -135,11 +135,11 @@ def kept(json_path: str | None, long: bool, watch: Stopwatch) -> Iterator[None]:
     try:
         yield
     except BaseException as ended:
-        from sgverify.checks.progress import settled_until
+        from sgverify.checks.progress import evidence_until
 
-        settled = settled_until(ended)
-        if settled:
-            show(settled, json_path, long, watch)
+        evidence = evidence_until(ended)
+        if evidence:
+            show(evidence, json_path, long, watch)
         raise
 
 

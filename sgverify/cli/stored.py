@@ -49,7 +49,7 @@ def replay_rows(path: str) -> list[Evidence]:
 
     Two rows may name one question, when they differ in keys that are set to their defaults: it is answered once.
     """
-    from sgverify.checks.progress import Interrupted, settled_before
+    from sgverify.checks.progress import Interrupted, keep_evidence
     from sgverify.testing.regressions import Regressions
 
     if not Path(path).is_file():
@@ -74,6 +74,6 @@ def replay_rows(path: str) -> list[Evidence]:
     except KeyboardInterrupt:
         raise Interrupted(list(found.values())) from None
     except Exception as error:
-        settled_before(error, list(found.values()))
+        keep_evidence(error, list(found.values()))
         raise
     return list(found.values())

@@ -33,7 +33,7 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is relied upon where what it leaves out changes widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of what is told."""
 
-_SETTLED, _ROUNDS = 1e-3, 40
+_CONVERGED, _ROUNDS = 1e-3, 40
 """Rounds of averaging end where no standard deviation moves by more than this share."""
 
 _MOST_SLOPES = 3_000_000
@@ -188,7 +188,7 @@ class GaussianClosure:
             mean = mean - np.linalg.solve(fitted.curvature, fitted.gradient)
             before = covariance
             covariance = law(fitted.curvature, fitted.noise)
-            if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _SETTLED:
+            if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _CONVERGED:
                 return covariance
         raise _NoLawError("averaging over it does not settle")
 

@@ -139,7 +139,7 @@ class Epoch:
     @cached_property
     def _own(self) -> Any:
         """K."""
-        return _settled(self.map, self.free)
+        return _stationary(self.map, self.free)
 
     @cached_property
     def _start(self) -> Any:
@@ -151,7 +151,7 @@ class Epoch:
         back = self._back(self.steps)
         if back is not None:
             added = added + back.pair + back.pair.transpose()
-        return _settled(moved, added)
+        return _stationary(moved, added)
 
     @cached_property
     def _carried(self) -> Any:
@@ -266,7 +266,7 @@ def _parts(problem: Problem, epoch: Epoch) -> list[EpochLaw]:
     return [EpochLaw(part, epoch.restricted(group)) for group, part in partition(problem)]
 
 
-def _settled(map_: Any, source: Any) -> Any:
+def _stationary(map_: Any, source: Any) -> Any:
     """X with X = M X M^T + source; of series the source is O(h), and one order less is known."""
     if isinstance(map_, MatrixSeries):
         return MatrixSeries(lyapunov_series(map_.terms[1:], source.terms[1:]))

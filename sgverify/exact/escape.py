@@ -111,11 +111,11 @@ class Orbits:
 
 
 def followed_orbits(
-    move: Move, origin: Origin, step: float, begin: Move | None = None, *, settled: bool = True
+    move: Move, origin: Origin, step: float, begin: Move | None = None, *, long_enough: bool = True
 ) -> Orbits:
     """Follow starts in each state variable of `origin`, the others at rest or a spread off, and see which go to infinity.
 
-    `begin` adds to states of the dynamics what a step remembers. `settled`: whether `ORBIT` steps are many time scales.
+    `begin` adds to states of the dynamics what a step remembers. `long_enough`: whether `ORBIT` steps are many time scales.
     """
     gone: list[np.ndarray] = []
     distances: list[np.ndarray] = []
@@ -142,10 +142,10 @@ def followed_orbits(
             fled[first] |= reached
         last = np.arange(len(radii) - 1, len(tried), len(radii))
         last = last[~(left | fled)[last]]
-        for _ in range(REALISATIONS if settled else 0):
+        for _ in range(REALISATIONS if long_enough else 0):
             if len(last):
                 last = last[_outwards(move, [value[last] for value in starts], origin.centres[k], k)]
-        if settled:
+        if long_enough:
             fled[last] = True
         gone.append(fled)
         distances.append(np.where(fled, np.tile(radii, len(ways)), np.inf))

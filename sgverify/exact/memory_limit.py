@@ -75,8 +75,8 @@ def memory_limit(
 
 
 @dataclass(frozen=True)
-class SettledStep:
-    """Where a step with its memory settled is furthest from the dynamics: at `theta`, `found` for `expected`."""
+class CoefficientDefect:
+    """Where a coefficient `what` of the step, its memory equilibrated, is furthest from the dynamics': `found` for `expected`."""
 
     what: str
     theta: float
@@ -86,7 +86,7 @@ class SettledStep:
     """The difference over the largest size of `what` on the nodes."""
 
 
-def settled_step(scheme: Scheme, target: Target, temperature: float) -> SettledStep:
+def equilibrated_step(scheme: Scheme, target: Target, temperature: float) -> CoefficientDefect:
     """F or a of a step at V*(theta) against drift and half squared diffusion of the dynamics, three spreads about theta's mean.
 
     A difference is one at h^1 that no number of steps takes away. Raises `OutOfReachError` as `memory_limit` does.
@@ -106,7 +106,7 @@ def settled_step(scheme: Scheme, target: Target, temperature: float) -> SettledS
         shares = np.abs(value - expected) / np.abs(expected).max()
         k = int(np.argmax(shares))
         worst.append(
-            SettledStep(what, float(nodes[k, 0]), float(value[k]), float(expected[k]), float(shares[k]))
+            CoefficientDefect(what, float(nodes[k, 0]), float(value[k]), float(expected[k]), float(shares[k]))
         )
     return max(worst, key=lambda item: item.share)
 

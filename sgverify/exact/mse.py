@@ -162,14 +162,14 @@ class Fluctuation:
         chain, law, power = self.chain, self.centred.law, self.power
         gap = law.covariance if chain.start_covariance is None else law.covariance - chain.start_covariance
 
-        def settled(limit: arb_mat | None, order: int) -> arb_mat | None:
+        def stationary(limit: arb_mat | None, order: int) -> arb_mat | None:
             return None if limit is None else limit - applied(limit, [power] * order)
 
         return Law(
             mean=power * self.centred.offset,
             covariance=law.covariance - power * gap * power.transpose(),
-            third=settled(self.centred.third, 3),
-            fourth=settled(self.centred.fourth, 4),
+            third=stationary(self.centred.third, 3),
+            fourth=stationary(self.centred.fourth, 4),
         )
 
 

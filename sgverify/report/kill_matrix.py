@@ -141,10 +141,10 @@ def _described(item: JudgedMutant) -> list[str]:
 
 
 def _correct(item: JudgedScheme) -> list[str]:
-    unsettled = dict.fromkeys(trial.check for trial in item.trials if trial.outcome == "inconclusive")
+    undecided = dict.fromkeys(trial.check for trial in item.trials if trial.outcome == "inconclusive")
     alarms = "; ".join(f"{trial.check} ({trial.claim}): {trial.reason}" for trial in item.alarms)
     settings = _code(_plain(item.settings)) if item.settings else ""
-    return [_code(item.scheme), settings, alarms or "none", ", ".join(unsettled)]
+    return [_code(item.scheme), settings, alarms or "none", ", ".join(undecided)]
 
 
 def _shown(trial: Trial | None) -> str:

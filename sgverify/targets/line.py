@@ -25,7 +25,7 @@ _FURTHEST = 28
 _FINEST = 1 << 17
 _LEFT_OUT = 1e-6
 _NEGLIGIBLE = 1e-18
-_SETTLED = 1e-13
+_TOLERANCE = 1e-13
 _ENOUGH = 24.0
 """Points within a few units of E above its minimum that make the scale of a grid right."""
 
@@ -125,9 +125,9 @@ def average_on_line(
         previous.append(current)
         before, mass = mass, float(sums[0]) * spacing * frame.scale
         if len(changes) == 2:
-            settled = np.maximum(*changes) <= np.maximum(_SETTLED * scale, 2 * rounding)
+            converged = np.maximum(*changes) <= np.maximum(_TOLERANCE * scale, 2 * rounding)
             last = len(x) > _FINEST
-            if settled.all() or last:
+            if converged.all() or last:
                 bounds = np.maximum(*changes) + rounding + ends * (scale + np.abs(current))
                 if last and (bounds > 1e-3 * scale + 1e-12).any():
                     raise ConfigurationError(

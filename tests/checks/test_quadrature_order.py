@@ -247,7 +247,7 @@ LAWS = {
 def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments(law):
     noise, order = LAWS[law]
     measured = measure_order(sgld_of(noise))
-    assert measured.order == order and not measured.at_least and measured.settled
+    assert measured.order == order and not measured.at_least and measured.resolved
     assert abs(measured.value) > 2 * measured.bound
 
 

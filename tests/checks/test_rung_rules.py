@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgverify.checks.rung_rules import judge_rungs, unsettled_end
+from sgverify.checks.rung_rules import judge_rungs, undecided_end
 
 TIMES = 0.2 * 2.0 ** -np.arange(7.0)
 BOUNDS = np.full(7, 1e-13)
@@ -70,7 +70,7 @@ def test_bounds_that_hide_the_errors_leave_it_open():
 
 def test_the_end_is_unsettled_where_errors_are_large_or_stand_still():
     def open_end(errors):
-        return unsettled_end(TIMES, np.asarray(errors)[:, None], BOUNDS, 1)
+        return undecided_end(TIMES, np.asarray(errors)[:, None], BOUNDS, 1)
 
     assert open_end(100 * TIMES) and open_end(0.001 + TIMES * 0)
     assert open_end(np.where(TIMES > TIMES[-1], 1.0, 0.0))

@@ -56,11 +56,11 @@ def test_every_position_has_the_law_that_many_epochs_settle_to(
     chain.map = chain.map / Fraction(10)
     # Radius at most 0.09: 16 epochs leave at most 0.09^16 of the start in the mean, with fractions still
     # short.
-    settled = [float(x) for x in chain.errors(16 * chain.steps)[-chain.steps :]]
+    stationary = [float(x) for x in chain.errors(16 * chain.steps)[-chain.steps :]]
     found = [epoch_stationary_bias(chain.problem_at, position=i + 1).value for i in range(chain.steps)]
-    assert found == pytest.approx(settled, rel=1e-12)
+    assert found == pytest.approx(stationary, rel=1e-12)
     assert epoch_stationary_bias(chain.problem_at).value == pytest.approx(
-        sum(settled) / chain.steps, rel=1e-12
+        sum(stationary) / chain.steps, rel=1e-12
     )
 
 

@@ -9,7 +9,7 @@ from sgverify.checks import verify
 from sgverify.configuration import TargetTable
 from sgverify.errors import OutOfReachError
 from sgverify.exact.formula import plant
-from sgverify.exact.memory_limit import memory_limit, settled_step
+from sgverify.exact.memory_limit import equilibrated_step, memory_limit
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.strategies.remembering import averaged_noise
@@ -65,11 +65,11 @@ def test_chains_at_a_small_step_have_the_average_of_the_limit() -> None:
 def test_a_memory_that_does_no_harm_leaves_the_posterior() -> None:
     found = memory_limit(stored_gradient, PLAIN, square, 1.0)
     assert found.average == pytest.approx(1, abs=1e-6)
-    assert settled_step(stored_gradient, PLAIN, 1.0).share < 1e-7
+    assert equilibrated_step(stored_gradient, PLAIN, 1.0).share < 1e-7
 
 
-def test_the_settled_step_of_psgld_is_not_that_of_langevin() -> None:
-    found = settled_step(find_scheme("psgld-0.999-0.1"), PLAIN, 1.0)
+def test_the_equilibrated_step_of_psgld_is_not_that_of_langevin() -> None:
+    found = equilibrated_step(find_scheme("psgld-0.999-0.1"), PLAIN, 1.0)
     assert found.share > 0.5
     assert found.what == "half squared diffusion"
     assert found.found == pytest.approx(1 / (0.1 + abs(found.theta)), rel=1e-6)
@@ -101,4 +101,4 @@ def test_a_preconditioner_that_is_taken_as_a_number_hurts_no_more() -> None:
     """Planted the other way round: with G = 1 the same scheme is Langevin's, and neither check says a word against it."""
     harmless = plant(find_scheme("psgld-0.9-1"), "sqrt(V1)", "0*V1")
     assert memory_limit(harmless, PLAIN, square, 1.0).average == pytest.approx(1, abs=1e-6)
-    assert settled_step(harmless, PLAIN, 1.0).share < 1e-7
+    assert equilibrated_step(harmless, PLAIN, 1.0).share < 1e-7

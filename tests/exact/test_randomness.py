@@ -137,8 +137,8 @@ def test_every_position_settles_to_its_law(case: Any) -> None:
         law = answers.stationary_bias(h, position)
         now, before = answers.bias(h, far + k), answers.bias(h, far + k - 1)
         with flint.ctx.workprec(256):
-            settled = now.ball * (far + k) - before.ball * (far + k - 1)
-            assert abs(settled - law.ball) < 1e-18
+            stationary = now.ball * (far + k) - before.ball * (far + k - 1)
+            assert abs(stationary - law.ball) < 1e-18
             if subject.observable.degree <= 2:
                 found = answers.moments(h, position)
                 c, b, a = subject.observable.quadratic_form()
@@ -164,9 +164,9 @@ def test_expansions_are_those_of_small_steps(case: Any) -> None:
         # Where the next two coefficients cancel: a wrong b_4 would leave 1.5e-11 times its error.
         assert rest[0] / rest[1] == pytest.approx(32, rel=0.3) or abs(rest[1]) < 4e-12
     h, length = 2.0**-12, 10**9 * (answers.steps or 1)
-    found, settled = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    found, stationary = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
     with flint.ctx.workprec(256):
-        gone = float(((found.ball - settled.ball) * length).mid())
+        gone = float(((found.ball - stationary.ball) * length).mid())
     series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
     assert gone == pytest.approx(series, rel=1e-9, abs=1e-12)
 
@@ -219,15 +219,15 @@ def test_wrong_joint_moments_of_blocks_are_told_apart() -> None:
 def test_a_trillion_steps_keep_their_digits(kind: str) -> None:
     """The variance is L^-1 times a constant: mean square error less the square of the other engine's bias."""
     answers = answers_for(subject_of(plain, LINE, {"kind": kind, "batch": 1}, "theta**2").model)
-    settled = []
+    stationary = []
     for length in (6 * 10**9 + 5, 10**12):
         found = answers.mean_square_error(fixed_step(H), length)
         assert found.relative_error <= 1e-12
         with flint.ctx.workprec(found.bits):
-            settled.append(
+            stationary.append(
                 float(((found.ball - answers.bias(fixed_step(H), length).ball ** 2) * length).mid())
             )
-    assert settled[0] == pytest.approx(settled[1], rel=1e-6)
+    assert stationary[0] == pytest.approx(stationary[1], rel=1e-6)
 
 
 def test_the_oracle_itself_by_hand() -> None:
@@ -258,9 +258,9 @@ def test_blocks_with_a_memory_that_tends_to_the_identity_are_expanded(kind: str)
         subject_of(slow, LINE, {"kind": kind, "batch": 1}, "theta**2 + theta", start=1.0).model
     )
     h, length = 2.0**-12, 10**9 * answers.steps
-    found, settled = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    found, stationary = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
     with flint.ctx.workprec(256):
-        gone = float(((found.ball - settled.ball) * length).mid())
+        gone = float(((found.ball - stationary.ball) * length).mid())
     series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
     assert gone == pytest.approx(series, rel=1e-9)
     h, length = 2.0**-10, 10**9

@@ -14,7 +14,7 @@ from sgverify.exact.cumulants import cumulants_from_moments, gaussian_moments, m
 from sgverify.exact.ergodic import ergodic_bias
 from sgverify.exact.mse import mean_square_error
 from sgverify.exact.recursion.lifting import lifted, lifted_series
-from sgverify.exact.recursion.period import Powers, RepeatedPeriod, settled_series
+from sgverify.exact.recursion.period import Powers, RepeatedPeriod, stationary_series
 from sgverify.exact.recursion.running_sum import RunningSum
 from tests.exact.affine_chains import PlainChain, Polynomial, random_chain
 from tests.exact.series_chains import SeriesChain, expand, random_series_chain
@@ -101,7 +101,7 @@ def test_the_mean_square_error_of_a_quartic_equals_brute_force(length: int) -> N
 def law_series(series: Any, higher: Any, phi: dict[tuple[int, ...], fmpq]) -> list[fmpq]:
     """phi's average in the invariant law, in powers of h."""
     n, degree = series.map[0].nrows(), max(map(sum, phi))
-    laws = settled_series(lifted_series(series, higher, degree))
+    laws = stationary_series(lifted_series(series, higher, degree))
     row = fmpq_mat([[phi.get(key, fmpq(0)) for key in multi_indices(n, 0, degree)]])
     return [(row * law)[0, 0] for law in laws]
 

@@ -30,7 +30,7 @@ def test_correct_schemes_raise_no_alarm_and_cases_are_the_same_every_time(alarms
     for kind, number in (("exact", 9), ("sampled", 11)):
         first, again = alarms.drawn(kind, number), alarms.drawn(kind, number)
         assert (first[0].reference, first[1]) == (again[0].reference, again[1])
-        found = alarms.settled(kind, number)
+        found = alarms.judged(kind, number)
         assert found["alarms"] == [] and found["counts"]
 
 
@@ -48,17 +48,17 @@ def test_a_planted_bug_and_a_crash_are_alarms(
     monkeypatch.setattr(alarms, "drawn", lambda kind, number: (drawn[0], configuration))
     asked = {"exact": ["stationary-bias"], "sampled": ["white-noise", "moments"]}[kind]
     monkeypatch.setattr(alarms, "asked", lambda kind, number: asked)
-    assert alarms.settled(kind, 1)["alarms"] == []
+    assert alarms.judged(kind, 1)["alarms"] == []
     if kind == "exact":
         drawn[0] = wrong
-        (alarm, *_) = alarms.settled(kind, 1)["alarms"]
+        (alarm, *_) = alarms.judged(kind, 1)["alarms"]
         assert alarm["replay"].startswith("sgverify verify sghmc-aboba --checks chen2015/theorem-4 --set")
 
     def crash(*_: Any) -> Any:
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr(alarms, "judge_pair", crash)
-    assert "planted" in alarms.settled(kind, 1)["alarms"][0]["reason"]
+    assert "planted" in alarms.judged(kind, 1)["alarms"][0]["reason"]
 
 
 def test_pieces_are_put_together_on_the_page(alarms: Any, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
 from sgverify.exact.recursion.additive import telescopes
 from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.period import Period, inner_block, settled, settled_series
+from sgverify.exact.recursion.period import Period, inner_block, stationary_moments, stationary_series
 from sgverify.exact.recursion.randomness import Expandable
 from sgverify.exact.recursion.running_sum import RunningSum
 from sgverify.exact.recursion.snapshots import Snapshots
@@ -94,7 +94,7 @@ class MomentAnswers(ExactAnswers):
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             period = self.randomness.period_series(2)
-            laws = self._seen(period, settled_series(period.after(period.steps)), position)
+            laws = self._seen(period, stationary_series(period.after(period.steps)), position)
             rational = all(isinstance(law, fmpq_mat) for law in laws)
             plain = [self._first_two(law if rational else arb_mat(law)) for law in laws]
             found = []
@@ -148,7 +148,7 @@ class MomentAnswers(ExactAnswers):
         """b_1 of the bias with snapshots that are taken ever more seldom."""
         assert isinstance(self.randomness, Snapshots)
         with flint.ctx.workprec(EXPANSION_BITS):
-            first = self.randomness.settled_under(self._laws[0], self.degree)
+            first = self.randomness.stationary_under(self._laws[0], self.degree)
             return to_float((_alike(self._phi, first) * first)[0, 0])
 
     @property
@@ -163,7 +163,7 @@ class MomentAnswers(ExactAnswers):
     def _law(self, step: StepSize, degree: int, position: int | None) -> arb_mat:
         """The moments of the invariant law, a column with 1 first."""
         period = self.randomness.period(step, RunningSum(self.model.size, degree))
-        law = self._average.stable(lambda: settled(period.after(period.steps)))
+        law = self._average.stable(lambda: stationary_moments(period.after(period.steps)))
         if period.steps == 1:
             return law
         seen = period.total(period.steps) / period.steps if position is None else period.after(position)
@@ -176,7 +176,7 @@ class MomentAnswers(ExactAnswers):
     @cached_property
     def _laws(self) -> list[Any]:
         """Coefficients of h^0, h^1, ... of the law at the start of a period."""
-        return settled_series(self._series.after(self._series.steps))
+        return stationary_series(self._series.after(self._series.steps))
 
     def _seen(self, period: Period, laws: list[Any], position: int | None) -> list[Any]:
         """Those at a position, or averaged over the period, from those at its start."""

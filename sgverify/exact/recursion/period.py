@@ -110,7 +110,7 @@ class Powers:
         return column
 
 
-def settled(operator: arb_mat) -> arb_mat:
+def stationary_moments(operator: arb_mat) -> arb_mat:
     """The moments that an operator leaves as they are, a column with 1 first.
 
     Raises `InstabilityError` where it does not contract those of degree 1 and up.
@@ -121,7 +121,7 @@ def settled(operator: arb_mat) -> arb_mat:
     return arb_mat([[arb(1)], *found.tolist()])
 
 
-def settled_series(operator: MatrixSeries) -> list[Any]:
+def stationary_series(operator: MatrixSeries) -> list[Any]:
     """The same in powers of h, for an operator that is the identity at h = 0."""
     terms = alike(list(operator.terms[1:]))
     means = steady_means([inner_block(term) for term in terms], [shift_of(term) for term in terms])

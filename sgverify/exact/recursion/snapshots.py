@@ -84,7 +84,7 @@ class Snapshots(FreshHessians):
         """See `Randomness`."""
         return "it is not reached where the noise depends on a snapshot"
 
-    def settled_under(self, limit: Any, degree: int) -> Any:
+    def stationary_under(self, limit: Any, degree: int) -> Any:
         """The first order in h of the moments of x where the snapshot is a draw of its own from the posterior.
 
         `limit`: the moments of x as h -> 0, a column. Those of (s, G) alone are then those of that limit, and the others

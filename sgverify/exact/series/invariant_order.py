@@ -22,7 +22,7 @@ from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import Operator, add_to, generator_of, operator_text, ring_of
 from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fraction
 from sgverify.exact.series.ring import Ring, TooShallowError
-from sgverify.exact.series.settled import SettledStep
+from sgverify.exact.series.settled import EquilibratedStep
 from sgverify.exact.series.symbols import derivative_along, operator_of
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import Dynamics, Scheme
@@ -149,8 +149,8 @@ def _symbols(
 ) -> tuple[Ring, list[Polynomial]]:
     """The symbols of what one step does to averages, by powers of s = sqrt(h), all minibatches the same one."""
     if scheme.memory:
-        settled = SettledStep(scheme, dim, degree, depth, signs)
-        return settled.ring, [settled.symbol(j) for j in range(degree + 1)]
+        equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs)
+        return equilibrated.ring, [equilibrated.symbol(j) for j in range(degree + 1)]
     ring = ring_of(
         scheme.dynamics,
         dim,

@@ -15,7 +15,7 @@ from sgverify.exact.series.orders import Defect, LocalOrder
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.radicals import UnknownSignError
 from sgverify.exact.series.ring import Ring, TooShallowError
-from sgverify.exact.series.settled import SettledStep
+from sgverify.exact.series.settled import EquilibratedStep
 from sgverify.exact.series.smoothness import takes_roots_of_gradients
 from sgverify.exact.series.symbols import exponential_symbols, operator_of, symbol_of
 from sgverify.exact.series.transition import Transition, transition_of
@@ -170,19 +170,19 @@ def _examine(
     ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs, symbolic=symbolic)
     if is_empty(ring):
         raise EmptyBranchError
-    settled = _settled(scheme, before.dim, degree, signs, symbolic) if scheme.memory else None
+    equilibrated = _equilibrated(scheme, before.dim, degree, signs, symbolic) if scheme.memory else None
     given, averaged = before.given_minibatch, before.averaged
     for j in range(2 * (before.examined + 1) + 1 if before.examined else 0, degree + 1):
         power = Fraction(j, 2)
         expected = exact[j // 2] if j % 2 == 0 else ring.zero
         symbol = transition.symbol(j)
-        if settled is None and not symbol and not expected:
+        if equilibrated is None and not symbol and not expected:
             continue
-        if settled is None:
+        if equilibrated is None:
             own = ring
             plain = ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected)
         else:
-            own, plain = settled.ring, settled.defect(j)
+            own, plain = equilibrated.ring, equilibrated.defect(j)
         if given is None and told_from_zero(plain, own):
             operator = operator_of(plain, own)
             given = Defect(power, defect_text(operator, own, power), operator)
@@ -190,8 +190,8 @@ def _examine(
             averaged = _averaged_defect(symbol, plain, ring, power, own)
         if given and averaged:
             break
-    start = before.start if settled is None else _start_defect(settled, given, examined)
-    _refuse_kinks_in_memory(scheme, [ring] if settled is None else [ring, settled.ring])
+    start = before.start if equilibrated is None else _start_defect(equilibrated, given, examined)
+    _refuse_kinks_in_memory(scheme, [ring] if equilibrated is None else [ring, equilibrated.ring])
     counts = before.counts or ring.counts or transition.counts
     return LocalOrder(before.dim, given, averaged, examined, steps, start, counts=counts), ring
 
@@ -208,27 +208,27 @@ def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:
                 raise NotExpandableError(f"|{ring.text(f)}| in a step with memory")
 
 
-def _settled(scheme: Scheme, dim: int, degree: int, signs: Signs, symbolic: bool) -> SettledStep:
-    """The step once its memory has settled, through s^degree, in the leanest ring that holds it."""
+def _equilibrated(scheme: Scheme, dim: int, degree: int, signs: Signs, symbolic: bool) -> EquilibratedStep:
+    """The step with its memory equilibrated, through s^degree, in the leanest ring that holds it."""
     for depth in range(degree - 1, degree + 4):
         try:
-            settled = SettledStep(scheme, dim, degree, depth, signs, symbolic)
+            equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs, symbolic)
             for j in range(degree + 1):
-                settled.symbol(j)
-            return settled
+                equilibrated.symbol(j)
+            return equilibrated
         except TooShallowError as error:
             why = error
     raise why
 
 
-def _start_defect(settled: SettledStep, given: Defect | None, examined: int) -> Defect | None:
+def _start_defect(equilibrated: EquilibratedStep, given: Defect | None, examined: int) -> Defect | None:
     """The first power of h that the start of the memory leaves below the order that the steps themselves have."""
     order = Fraction(examined) if given is None else given.order
     for k in range(1, int(2 * order)):
-        left = settled.start(k)
-        if told_from_zero(left, settled.ring):
-            operator, power = operator_of(left, settled.ring), Fraction(k, 2)
-            return Defect(power, defect_text(operator, settled.ring, power), operator)
+        left = equilibrated.start(k)
+        if told_from_zero(left, equilibrated.ring):
+            operator, power = operator_of(left, equilibrated.ring), Fraction(k, 2)
+            return Defect(power, defect_text(operator, equilibrated.ring, power), operator)
     return None
 
 

@@ -2,7 +2,7 @@
 
 P maps functions of (x, z), z the memory, to E F(X_1, Z_1). As s -> 0 x stays, and the memory follows a law of its own,
 which it forgets its start for: the averages of what is polynomial in z settle. Then there are one operator E on functions
-of x alone, and operators Lambda_b g = "E z^b g, the memory settled", with
+of x alone, and operators Lambda_b g = "E z^b g, the memory equilibrated", with
 
     E = sum_c Lambda_c A^0_c,     E Lambda_b = sum_c Lambda_c A^b_c,     P (z^b g) = sum_c z^c A^b_c g,     Lambda_0 = 1,
 
@@ -40,7 +40,7 @@ FORGETS = Fraction(999, 1000)
 Parts = dict[Index, Polynomial]
 
 
-class SettledStep:
+class EquilibratedStep:
     """E and R of a scheme with memory, all minibatches the same one.
 
     `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`), and
@@ -321,4 +321,4 @@ def _inverse(rows: list[list[Fraction]]) -> list[list[Fraction]]:
     return [row[size:] for row in wide]
 
 
-__all__ = ["SettledStep"]
+__all__ = ["EquilibratedStep"]

@@ -32,9 +32,9 @@ _PER_SCALE = 6.0
 _FEWEST = 120
 _TYPICAL = 12.0
 _FINER = 1.4
-_SETTLED = 1e-9
+_TOLERANCE = 1e-9
 # The trapezoid rule converges like a power of the spacing across a kink: a tenth of what grids and prediction agree to.
-_SETTLED_AT_KINKS = 1e-7
+_TOLERANCE_AT_KINKS = 1e-7
 _ROUNDED = 1e-15
 _NOTHING = 1e-11
 
@@ -100,8 +100,8 @@ class Prediction:
                 return Term(Fraction(m), 0.0, 0.0, proved_zero=True)
             value, bound = found[1].value, abs(found[1].value - found[0].value) + _ROUNDED * found[1].size
             finer *= _FINER
-            settled = _SETTLED_AT_KINKS if defects.kinked else _SETTLED
-            if bound <= max(settled * abs(value), _NOTHING * found[1].size):
+            tolerance = _TOLERANCE_AT_KINKS if defects.kinked else _TOLERANCE
+            if bound <= max(tolerance * abs(value), _NOTHING * found[1].size):
                 break
             if found[1].points * _FINER > MOST_POINTS:
                 break

@@ -55,7 +55,7 @@ class PlanePrediction:
         terms: list[Term] = []
         facts: dict[str, Any] = {}
         for highest in range(expansion.order, HIGHEST + 1):
-            terms, facts = self._settled(expansion, highest)
+            terms, facts = self._converged(expansion, highest)
             if terms[-1].told_from_zero:
                 break
         return LeadingBias((*proved, *terms), {"local_order": expansion.order, **facts})
@@ -89,7 +89,7 @@ class PlanePrediction:
             values.append(total)
         return values[0], values[1]
 
-    def _settled(self, expansion: PlaneExpansion, highest: int) -> tuple[list[Term], dict[str, Any]]:
+    def _converged(self, expansion: PlaneExpansion, highest: int) -> tuple[list[Term], dict[str, Any]]:
         """Terms order..highest, on planes that are refined until they settle."""
         low = expansion.order - 1
         coarse = self._series.coefficients(expansion, highest)[low:]

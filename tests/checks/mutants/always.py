@@ -7,4 +7,4 @@ from sgverify.evidence import Evidence
 
 
 def violated(question: Question) -> Evidence:
-    return question.unsettled("it always says so", "violates", method="proof")
+    return question.unanswered("it always says so", "violates", method="proof")
