@@ -33,7 +33,13 @@ from sgverify.evidence.regression import (
     reference_beside,
     reference_from,
 )
-from sgverify.evidence.storage import find_evidence, read_evidence, write_atomically, write_evidence
+from sgverify.evidence.storage import (
+    find_evidence,
+    json_text,
+    read_evidence,
+    write_atomically,
+    write_evidence,
+)
 from sgverify.evidence.study import (
     Cell,
     Panel,
@@ -93,6 +99,7 @@ __all__ = [
     "evidence_id",
     "exit_code",
     "find_evidence",
+    "json_text",
     "read_evidence",
     "read_regressions",
     "read_studies",

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Chance, Count, Name, Number, Published, Says, Size
-from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.storage import json_text, write_atomically
 
 Truth = Literal["keeps", "breaks", "either"]
 Outcome = Literal["met", "missed", "undecided"]
@@ -128,4 +128,4 @@ def decode_calibration(document: Mapping[str, Any]) -> Calibration:
 def write_calibration(path: str | Path, calibration: Calibration) -> None:
     """Write the calibration to a file in one step; raises UserError when the place cannot be written."""
     document = encode_calibration(calibration)
-    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomically(path, json_text(document))

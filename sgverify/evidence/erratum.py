@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from sgverify.evidence.plain import plain
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Name, Published, Says, Size
-from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.storage import json_text, write_atomically
 
 Rung = Literal["proof", "exact"]
 
@@ -128,4 +127,4 @@ def decode_errata(document: Mapping[str, Any]) -> tuple[Erratum, ...]:
 def write_errata(path: str | Path, formulas: Iterable[Erratum], provenance: Provenance) -> None:
     """Write the formulas to a file in one step; raises UserError when the place cannot be written."""
     document = encode_errata(formulas, provenance)
-    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomically(path, json_text(document))

@@ -189,11 +189,15 @@ def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenan
 
 
 def _line(key: str, value: Any) -> str:
-    """A key of the document, each mutant and each scheme on a line of its own."""
+    """A key of the document, each mutant and each scheme on a line of its own; without spaces, for ten thousand trials."""
     if key not in ("mutants", "correct"):
-        return f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
-    rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in value)
-    return f"{json.dumps(key)}: [\n{rows}\n]"
+        return f"{_dense(key)}:{_dense(value)}"
+    rows = ",\n".join(map(_dense, value))
+    return f"{_dense(key)}:[\n{rows}\n]"
+
+
+def _dense(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _mutant(item: JudgedMutant) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def write_evidence(
     """
     document = encode(documented(evidence, provenance))
     validate(document, where="the evidence to be written")
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json_text(document)
     if isinstance(target, str) and target == STDOUT:
         target = sys.stdout
     if isinstance(target, str | Path):
@@ -73,6 +73,25 @@ def find_evidence(document: Document, id: str) -> Evidence:
     raise UnknownNameError("evidence id", id, (item.id for item in document.evidence))
 
 
+def json_text(value: Any) -> str:
+    """JSON for a file that is kept: a table or list without nested ones is one line; of any other, each entry begins a line.
+
+    A point, a row of numbers or a setting is read and compared as one line, and no line is spent on a single number.
+    Raises ValueError for NaN and infinities.
+
+    >>> print(json_text({"found": {"low": 1, "high": 2}, "points": [{"step": 0.5}, {"step": 0.25}], "notes": []}), end="")
+    {
+     "found": {"low": 1, "high": 2},
+     "points": [
+      {"step": 0.5},
+      {"step": 0.25}
+     ],
+     "notes": []
+    }
+    """
+    return _laid_out(value, "\n") + "\n"
+
+
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write to a temporary file beside `path` and put it in place in one step; a link is followed.
 
@@ -102,6 +121,22 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
+
+
+def _laid_out(value: Any, start: str) -> str:
+    """`start`: the line break and the indentation of the line that the value begins on."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    if not any(isinstance(entry, dict | list | tuple) and entry for entry in inside):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    deeper = start + " "
+    if isinstance(value, dict):
+        entries = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(entry, deeper)}"
+            for key, entry in value.items()
+        ]
+        return f"{{{deeper}{f',{deeper}'.join(entries)}{start}}}"
+    entries = [_laid_out(entry, deeper) for entry in value]
+    return f"[{deeper}{f',{deeper}'.join(entries)}{start}]"
 
 
 def _umask() -> int:

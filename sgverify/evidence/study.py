@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from sgverify.errors import UserError
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
-from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.storage import json_text, write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
 Scale = Literal["linear", "log"]
@@ -106,7 +106,7 @@ def write_studies(path: str | Path, studies: Iterable[Study], provenance: Proven
     """
     document = encode_studies(documented_studies(studies, provenance))
     validate_studies(document, where="the studies to be written")
-    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomically(path, json_text(document))
     return document
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -10,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from sgverify.claims import claims
-from sgverify.evidence import Document, Erratum, Evidence, Study
+from sgverify.evidence import Document, Erratum, Evidence, Study, json_text
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.drawing import COLOURS
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, standing, word
@@ -241,7 +240,7 @@ def _schemes(evidence: Iterable[Evidence]) -> list[str]:
 
 
 def _pretty(value: Any) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False)
+    return json_text(value).rstrip()
 
 
 def _short(claim: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from sgverify.evidence import json_text
 from sgverify.selftest.entries import POOLS, entries
 from sgverify.selftest.running import OUTCOMES, Judged
 
@@ -31,7 +32,7 @@ def write(path: Path, rows: Iterable[Judged]) -> None:
     """Store the rows, by pool, family, name and setting."""
     path.parent.mkdir(exist_ok=True)
     tree = {"judged": [asdict(row) for row in sorted(rows, key=_place)]}
-    path.write_text(json.dumps(tree, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json_text(tree), encoding="utf-8")
 
 
 def share(rows: Iterable[Judged], pool: str) -> float:
