@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.checks.errata.formula import Examination, formula
-from sgverify.exact.exchange.minibatch_energy import (
-    Quadratics,
-    covariance_of,
-    estimates,
-    mean_of,
-    minibatches,
+from sgverify.exact.exchange.control_variates import (
+    BATCH,
+    DATA,
+    PLACES,
+    least_variance,
+    minibatch_energies,
+    reduced_energies,
 )
-from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+from sgverify.exact.exchange.minibatch_energy import covariance_of, estimates, mean_of, minibatches
+from sgverify.schemes.composites.exchange_rules import reduced_energy
 
-DATA = Quadratics(tuple(map(Fraction, (-1, 1, 4))), (Fraction(1), Fraction(2), Fraction(1, 2)))
-"""Three data whose energies differ in place and in curvature."""
-
-PLACES = tuple(Fraction(k, 2) for k in range(-3, 4))
-BATCH = 2
 STEP = Fraction(1, 10)
 TAU = Fraction(1, 2)
 
@@ -29,8 +26,8 @@ def minimum_of_lemma_1() -> Examination:
     broken, above = [], []
     for here in PLACES:
         for there in PLACES:
-            at_here, at_there = _energies(here), _energies(there)
-            reduced = covariance_of(*[_reduced(at_here, at_there, there)] * 2)
+            at_here, at_there = minibatch_energies(here), minibatch_energies(there)
+            reduced = covariance_of(*[reduced_energies(at_here, at_there, there)] * 2)
             sum_of_both = covariance_of(at_here, at_here) + covariance_of(at_there, at_there)
             if reduced > sum_of_both:
                 broken.append((here, there, reduced, sum_of_both, covariance_of(at_here, at_there)))
@@ -54,29 +51,8 @@ def minimum_of_lemma_1() -> Examination:
 
 def best_coefficient_of_3() -> Examination:
     """Var L~ at c* is (1 - rho^2) Var L(B | theta), and no other c leaves less."""
-    wrong = []
-    for here in PLACES:
-        for there in PLACES:
-            at_here, at_there = _energies(here), _energies(there)
-            spread, cross = covariance_of(at_there, at_there), covariance_of(at_here, at_there)
-            if not spread:
-                continue
-            best = best_coefficient(cross, spread)
-            left, *others = (
-                covariance_of(*[_reduced(at_here, at_there, there, c)] * 2)
-                for c in (best, best - 1, best + 1)
-            )
-            if left != covariance_of(at_here, at_here) - cross**2 / spread or min(others) <= left:
-                wrong.append(f"theta = {here}, control {there}")
-    return Examination(
-        printed="; ".join(wrong),
-        holds="",
-        certificate={
-            "pairs (theta, control)": len(PLACES) ** 2,
-            "data": str(DATA),
-            "why": "Var L~ is quadratic in c",
-        },
-    )
+    found = least_variance()
+    return Examination(printed="; ".join(found.defects), holds="", certificate=found.certificate)
 
 
 def variance_when_refreshed() -> Examination:
@@ -89,8 +65,8 @@ def variance_when_refreshed() -> Examination:
             [
                 a - b
                 for a, b in zip(
-                    _reduced(_energies(first[0]), _energies(first[1]), first[1]),
-                    _reduced(_energies(second[0]), _energies(second[1]), second[1]),
+                    reduced_energies(minibatch_energies(first[0]), minibatch_energies(first[1]), first[1]),
+                    reduced_energies(minibatch_energies(second[0]), minibatch_energies(second[1]), second[1]),
                     strict=True,
                 )
             ]
@@ -125,7 +101,7 @@ def controls_after_a_swap() -> Examination:
             "positions before the swap, eta = 0": [str(first), str(second)],
             "Var L~(1) after it, control kept": str(kept),
             "control swapped too": str(moved),
-            "without control variates": str(covariance_of(*[_energies(second)] * 2)),
+            "without control variates": str(covariance_of(*[minibatch_energies(second)] * 2)),
             "why": "(19) and (20) bound the way since the refresh by that of the steps: a swap is a jump",
             "chance of a swap": "with r (1 and S) eta, r fixed, it stays O(m^2 eta/n); with r = 1/eta it does not",
             "data": str(DATA),
@@ -186,19 +162,10 @@ def square_of_a_step() -> Examination:
     )
 
 
-def _energies(theta: Fraction) -> list[Fraction]:
-    return estimates(DATA.energies(theta), BATCH)
-
-
-def _reduced(
-    here: Sequence[Fraction], there: Sequence[Fraction], control: Fraction, c: Fraction = Fraction(-1)
-) -> list[Fraction]:
-    total = sum(DATA.energies(control), Fraction(0))
-    return [reduced_energy(a, b, total, coefficient=c) for a, b in zip(here, there, strict=True)]
-
-
 def _reduced_variance(theta: Fraction, control: Fraction) -> Fraction:
-    return covariance_of(*[_reduced(_energies(theta), _energies(control), control)] * 2)
+    return covariance_of(
+        *[reduced_energies(minibatch_energies(theta), minibatch_energies(control), control)] * 2
+    )
 
 
 def _difference_variance(
