@@ -13,7 +13,7 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.long_double import LongDouble, LongDoubleGradient
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
-from tests.properties.extended import Extended
+from tests.extended import Extended
 
 DATA = {
     "name": "gaussian-mean",

@@ -1,8 +1,4 @@
-"""Random affine chains in exact fractions, and their ergodic averages over every pair of times.
-
-Nothing here shares a formula with the package: the noise is a discrete law, whose moments are sums over its
-atoms, and moments of the state are carried one step at a time.
-"""
+"""Random affine chains in exact fractions, whose noise is a discrete law with moments that are sums over its atoms."""
 
 from __future__ import annotations
 
@@ -104,76 +100,6 @@ class PlainChain:
                 )
         return poly
 
-    def step_back(self, poly: Polynomial) -> Polynomial:
-        """E[poly(X_1) | X_0 = x] as a polynomial in x."""
-        n = self.size
-        total: Polynomial = {}
-        for powers, coefficient in poly.items():
-            factors = [i for i, a in enumerate(powers) for _ in range(a)]
-            # Each factor is one term of (M x)_i, or c_i, or xi_i.
-            for picks in itertools.product(range(n + 2), repeat=len(factors)):
-                weight, slots, out = coefficient, [], [0] * n
-                for factor, pick in zip(factors, picks, strict=True):
-                    if pick < n:
-                        weight *= self.map[factor][pick]
-                        out[pick] += 1
-                    elif pick == n:
-                        weight *= self.shift[factor]
-                    else:
-                        slots.append(factor)
-                if weight:
-                    _add(total, tuple(out), weight * self.moment(*slots))
-        return total
-
-    def start_average(self, poly: Polynomial) -> Fraction:
-        """E poly(X_0) for the Gaussian or deterministic start."""
-        n = self.size
-        law = PlainChain(
-            [[Fraction(0)] * n for _ in range(n)],
-            self.start,
-            [],
-            [],
-            self.start,
-            None,
-            Fraction(0),
-            [],
-            [],
-            Fraction(0),
-        )
-        covariance = self.start_covariance or [[Fraction(0)] * n for _ in range(n)]
-
-        def moment(*slots: int) -> Fraction:
-            if len(slots) % 2:
-                return Fraction(0)
-            if not slots:
-                return Fraction(1)
-            head, rest = slots[0], slots[1:]
-            return sum(
-                (covariance[head][rest[i]] * moment(*rest[:i], *rest[i + 1 :]) for i in range(len(rest))),
-                Fraction(0),
-            )
-
-        law.moment = moment  # type: ignore[method-assign]
-        return law.step_back(poly).get((0,) * n, Fraction(0))
-
-    def averages(self, length: int) -> tuple[Fraction, Fraction]:
-        """Bias and mean square error of (1/L) sum_{l=1..L} phi(X_l), over all pairs of times."""
-        phi = self.phi()
-        later = [phi]
-        for _ in range(length):
-            later.append(self.step_back(later[-1]))
-        first = [self.start_average(later[l]) for l in range(length + 1)]
-        second = Fraction(0)
-        for gap in range(length):
-            product = _product(phi, later[gap])
-            for l in range(1, length - gap + 1):
-                moved = product
-                for _ in range(l):
-                    moved = self.step_back(moved)
-                second += (1 if gap == 0 else 2) * self.start_average(moved)
-        mean = sum(first[1:], Fraction(0)) / length
-        return mean - self.target, second / length**2 - 2 * mean * self.target + self.target**2
-
 
 def random_chain(
     size: int,
@@ -220,11 +146,3 @@ def _unit(size: int, i: int) -> tuple[int, ...]:
 
 def _add(poly: Polynomial, powers: tuple[int, ...], value: Fraction) -> None:
     poly[powers] = poly.get(powers, Fraction(0)) + value
-
-
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
-    total: Polynomial = {}
-    for a, x in left.items():
-        for b, y in right.items():
-            _add(total, tuple(i + j for i, j in zip(a, b, strict=True)), x * y)
-    return total

@@ -1,4 +1,4 @@
-"""Reshuffling against every permutation of tiny data."""
+"""Epochs of given covariances: long sums, split coordinates, expansions, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,73 +11,13 @@ import pytest
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import ConfigurationError, InstabilityError
-from sgverify.exact.ball import Certified, column, matrix, number
+from sgverify.exact.ball import column, matrix
 from sgverify.exact.chain import AffineChain, Problem, Quadratic
 from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import SteadyExpansion, expand_bias, expand_decay
 from sgverify.exact.matrix_series import MatrixSeries
-from tests.exact.epochs import random_epochs
 from tests.exact.series_chains import SeriesChain, expand, random_series_chain
-
-CASES = [
-    # size, dim, data, batch, blocks a step consumes: epochs of 4, 2, 2 and 1 steps
-    (1, 1, 4, 1, 1),
-    (2, 1, 4, 2, 1),
-    (2, 2, 4, 1, 2),
-    (3, 2, 3, 3, 1),
-]
-
-
-def holds(found: Certified, exact: Fraction) -> bool:
-    with flint.ctx.workprec(4 * found.bits):
-        return bool(found.ball.overlaps(number(exact))) and found.relative_error <= 1e-12
-
-
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("length", [1, 2, 3, 6, 7])
-@pytest.mark.parametrize(("size", "dim", "data", "batch", "blocks"), CASES)
-def test_the_bias_is_that_of_every_permutation(
-    size: int, dim: int, data: int, batch: int, blocks: int, length: int, backward: bool
-) -> None:
-    chain = random_epochs(
-        size, dim, size + data, data=data, batch=batch, blocks_per_step=blocks, backward=backward
-    )
-    exact = sum(chain.errors(length), Fraction(0)) / length
-    assert holds(epoch_ergodic_bias(chain.problem_at, length), exact)
-
-
-@pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize(("size", "dim", "data", "batch", "blocks"), CASES)
-def test_every_position_has_the_law_that_many_epochs_settle_to(
-    size: int, dim: int, data: int, batch: int, blocks: int, backward: bool
-) -> None:
-    chain = random_epochs(size, dim, size, data=data, batch=batch, blocks_per_step=blocks, backward=backward)
-    chain.map = chain.map / Fraction(10)
-    # Radius at most 0.09: 16 epochs leave at most 0.09^16 of the start in the mean, with fractions still
-    # short.
-    stationary = [float(x) for x in chain.errors(16 * chain.steps)[-chain.steps :]]
-    found = [epoch_stationary_bias(chain.problem_at, position=i + 1).value for i in range(chain.steps)]
-    assert found == pytest.approx(stationary, rel=1e-12)
-    assert epoch_stationary_bias(chain.problem_at).value == pytest.approx(
-        sum(stationary) / chain.steps, rel=1e-12
-    )
-
-
-def test_a_sweep_whose_way_back_is_forgotten_has_another_law() -> None:
-    chain = random_epochs(2, 1, 6, data=4, batch=1, blocks_per_step=2, backward=True)
-
-    def forgotten(bits: int) -> tuple[Problem, Epoch]:
-        problem, epoch = chain.problem_at(bits)
-        return problem, replace(epoch, mirrored=None)
-
-    exact = sum(chain.errors(3), Fraction(0)) / 3
-    assert holds(epoch_ergodic_bias(chain.problem_at, 3), exact)
-    assert not holds(epoch_ergodic_bias(forgotten, 3), exact)
-    assert holds(epoch_ergodic_bias(forgotten, 2), sum(chain.errors(2), Fraction(0)) / 2)
-    # The forward half does not see it, nor does a way back that is not half of the epoch exist.
-    with pytest.raises(ConfigurationError, match="steps=3: .*even number"):
-        replace(chain.problem_at(64)[1], steps=3)
 
 
 def slow(bits: int, length: int = 7) -> tuple[Problem, Epoch]:
@@ -155,6 +95,9 @@ def test_bad_epochs_and_unstable_steps_are_refused() -> None:
     problem, epoch = slow(192)
     with pytest.raises(ConfigurationError, match="steps=0"):
         replace(epoch, steps=0)
+    # There is no way back that is not half of the epoch.
+    with pytest.raises(ConfigurationError, match="steps=3: .*even number"):
+        replace(epoch, steps=3, mirrored=epoch.across)
 
     def unstable(bits: int) -> tuple[Problem, Epoch]:
         map_ = matrix([[-1.5]])

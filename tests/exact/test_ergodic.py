@@ -1,4 +1,4 @@
-"""Stationary law and bias against recursions in fractions and against scipy."""
+"""Stationary law and bias against closed forms and against scipy."""
 
 from __future__ import annotations
 
@@ -25,20 +25,6 @@ def holds(found: Certified, exact: Fraction) -> bool:
     gap = abs(Fraction(found.value) - exact)
     with flint.ctx.workprec(4 * found.bits):
         return bool(found.ball.overlaps(number(exact)) and gap <= Fraction(found.error_bound))
-
-
-@pytest.mark.parametrize("start", ["gaussian", "point"])
-@pytest.mark.parametrize("length", [1, 2, 7])
-@pytest.mark.parametrize(("size", "seed"), [(1, 1), (2, 2), (3, 3)])
-def test_bias_equals_a_recursion_in_fractions(size: int, seed: int, length: int, start: str) -> None:
-    chain = random_chain(size, seed, start=start)
-    poly = [chain.phi()]
-    for _ in range(length):
-        poly.append(chain.step_back(poly[-1]))
-    exact = sum((chain.start_average(p) for p in poly[1:]), Fraction(0)) / length - chain.target
-    found = ergodic_bias(chain.problem_at, length)
-    assert holds(found, exact)
-    assert found.relative_error <= 1e-12
 
 
 def test_stationary_law_agrees_with_scipy() -> None:

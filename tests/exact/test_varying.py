@@ -1,4 +1,4 @@
-"""Averages with changing steps: against fractions, the fixed-step engine, and balls for the rounding."""
+"""Averages with changing steps: against the fixed-step engine, in coordinates that come apart, and what is refused."""
 
 from __future__ import annotations
 
@@ -24,38 +24,9 @@ from sgverify.exact.varying import (
     varying_mean_square_error,
 )
 from tests.exact.affine_chains import random_chain
-from tests.exact.varying_chains import at_step, dyadic, kinetic, plain_averages, varying
+from tests.exact.varying_chains import at_step, dyadic, kinetic, varying
 
 CONTRACT = 1e-6
-
-
-STEPS = [
-    Fraction(1),
-    Fraction(1, 2),
-    Fraction(3, 8),
-    Fraction(1, 4),
-    Fraction(1, 8),
-    Fraction(1, 8),
-    Fraction(1, 16),
-]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("start", ["gaussian", "point"])
-@pytest.mark.parametrize(("size", "seed", "length"), [(1, 1, 1), (1, 2, 7), (2, 3, 3)])
-def test_averages_equal_polynomials_in_fractions(
-    size: int, seed: int, length: int, start: str, weighted: bool
-) -> None:
-    chain = dyadic(random_chain(size, seed, start=start))
-    steps = STEPS[:length]
-    weights = [Fraction(k + 1) for k in range(length)] if weighted else steps
-    bias, square = plain_averages(chain, steps, weights)
-    given = np.array([float(w) for w in weights]) if weighted else None
-    sizes = np.array([float(h) for h in steps])
-    for compute, exact in ((varying_bias, bias), (varying_mean_square_error, square)):
-        found = compute(varying(chain), sizes, weights=given)
-        assert abs(Fraction(found.value) - exact) <= Fraction(found.error_bound)
-        assert found.relative_error <= 1e-11
 
 
 @pytest.mark.parametrize(("size", "seed"), [(1, 4), (2, 5), (4, 6)])

@@ -1,4 +1,4 @@
-"""Chains whose step changes: their averages as polynomials in fractions, and the arrays for the package."""
+"""Affine chains whose step changes, as arrays for the package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sgverify.exact.block_recursion import Array
 from sgverify.exact.varying import StepArrays, VaryingProblem
-from tests.exact.affine_chains import PlainChain, Polynomial
+from tests.exact.affine_chains import PlainChain
 
 
 def dyadic(chain: PlainChain) -> PlainChain:
@@ -83,36 +83,6 @@ def varying(chain: PlainChain) -> VaryingProblem:
         third=tensors[1],
         fourth=tensors[2],
     )
-
-
-def plain_averages(
-    chain: PlainChain, steps: list[Fraction], weights: list[Fraction]
-) -> tuple[Fraction, Fraction]:
-    """Bias and mean square error by pulling sums and their squares back through every step."""
-    f: Polynomial = dict(chain.phi())
-    f[(0,) * chain.size] = f.get((0,) * chain.size, Fraction(0)) - chain.target
-    later: Polynomial = {}
-    square: Polynomial = {}
-    for h, w in reversed(list(zip(steps, weights, strict=True))):
-        here = {key: w * value for key, value in f.items()}
-        square = added(square, added(times(here, here), times(here, {k: 2 * v for k, v in later.items()})))
-        later = added(later, here)
-        step = at_step(chain, h)
-        later, square = step.step_back(later), step.step_back(square)
-    total = sum(weights, Fraction(0))
-    return chain.start_average(later) / total, chain.start_average(square) / total**2
-
-
-def added(left: Polynomial, right: Polynomial) -> Polynomial:
-    return {key: left.get(key, Fraction(0)) + right.get(key, Fraction(0)) for key in {*left, *right}}
-
-
-def times(left: Polynomial, right: Polynomial) -> Polynomial:
-    total: Polynomial = {}
-    for (a, x), (b, y) in itertools.product(left.items(), right.items()):
-        key = tuple(i + j for i, j in zip(a, b, strict=True))
-        total[key] = total.get(key, Fraction(0)) + x * y
-    return total
 
 
 def kinetic(seed: int) -> VaryingProblem:

@@ -15,7 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.testing import examples, note_replay
-from tests.properties.brute_force import enumerate_paths, longest
+from tests.enumeration import enumerate_runs, longest
 from tests.properties.expansions import bias_coefficients, remainder
 from tests.properties.subjects import POOL, judged, subject_of, subjects, with_sweep
 
@@ -43,7 +43,7 @@ def test_bias_and_mean_square_error_are_those_of_all_paths(subject: Subject, ste
     steps = min(steps, longest(subject, MOST_PATHS))
     event(f"L = {steps}")
     h = subject.step
-    due = enumerate_paths(subject, [h] * steps)
+    due = enumerate_runs(subject, [h] * steps)[-1]
     answers = answers_for(subject.model)
     bias, square = answers.bias(fixed_step(h), steps), answers.mean_square_error(fixed_step(h), steps)
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
@@ -61,7 +61,7 @@ def test_errors_under_reshuffling_are_those_of_all_permutations(subject: Subject
     h = subject.step
     answers = answers_for(subject.model)
     steps = min(steps, max(1, longest(subject, 100)), 2 * answers.steps)
-    due = enumerate_paths(subject, [h] * steps)
+    due = enumerate_runs(subject, [h] * steps)[-1]
     bias = answers.bias(fixed_step(h), steps)
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
     if not answers.why_not("mean square error"):
@@ -85,7 +85,7 @@ def test_errors_under_a_scaled_likelihood_are_those_of_all_paths(
     if table.kind in ("reshuffle", "symmetric"):
         assume(table.batch * 2 >= subject.target.size)
         steps = min(steps, max(1, longest(subject, 100)), 2 * answers.steps)
-    due = enumerate_paths(subject, [h] * steps)
+    due = enumerate_runs(subject, [h] * steps)[-1]
     bias = answers.bias(fixed_step(h), steps)
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
     if not answers.why_not("mean square error"):
@@ -99,7 +99,7 @@ def test_bias_to_degree_four_is_that_of_all_paths(subject: Subject, steps: int) 
     assume(subject.target.dim == 1)
     h = subject.step
     steps = min(steps, longest(subject, MOST_PATHS))
-    due = enumerate_paths(subject, [h] * steps)
+    due = enumerate_runs(subject, [h] * steps)[-1]
     bias = answers_for(subject.model).bias(fixed_step(h), steps)
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
 

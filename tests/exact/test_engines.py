@@ -1,0 +1,500 @@
+"""One table: every exact engine, every question, models of each kind of randomness, against the enumeration of all paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+import pytest
+from flint import fmpq
+
+from sgverify import scheme, sqrt
+from sgverify.checks.subject import Subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import ConfigurationError, InstabilityError, MomentsDivergeError, NotAffineError
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.answers import ExactAnswers, MomentAnswers, QuadraticAnswers, answers_for, unreached
+from sgverify.exact.ball import Certified, number
+from sgverify.exact.epochs import Epoch
+from sgverify.exact.recursion.average import Average
+from sgverify.exact.recursion.blocks import Blocks
+from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin, noise
+from tests.enumeration import Outcome, enumerate_runs
+from tests.exact.multiplicative.models import bent, draw, fresh_heun, table
+from tests.exact.multiplicative.models import heun as normal_heun
+from tests.extended import real
+
+H = 0.0625
+
+
+@scheme(langevin)
+def plain(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * noise.two_point()
+
+
+@scheme(langevin)
+def heun(theta, *, h, grad, noise, T):
+    guess = theta - h * grad(theta)
+    return theta - h / 2 * (grad(theta) + grad(guess)) + h * noise.two_point()
+
+
+@scheme(langevin)
+def two_batches(theta, *, h, grad, noise, T):
+    other = grad.fresh()
+    return theta - h / 2 * (grad(theta) + other(theta - h * grad(theta))) + h * noise.two_point()
+
+
+@scheme(kinetic)
+def pushed(theta, p, *, h, grad, noise, D, T):
+    p = (1 - D * h) * p - h * grad(theta) + h * noise.two_point()
+    return theta + h * p, p
+
+
+@scheme(langevin)
+def coin(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.two_point()
+
+
+@scheme(langevin)
+def bounded(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.three_point()
+
+
+@scheme(kinetic)
+def mixed(theta, p, *, h, grad, noise, D, T):
+    kick = sqrt(2 * D * T * h) * (noise.two_point() + noise.three_point()) / sqrt(2)
+    p = exp(-D * h) * p - h * grad(theta) + kick
+    return theta + h * p, p
+
+
+LINE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0, 0.25]}
+THREE = {"name": "gaussian-mean", "data": [0.5, -1.25, 2.0]}
+FOUR = [[0.5, 1.0], [-1.25, 0.5], [2.0, -0.75], [0.25, -1.5]]
+PLANE = {"name": "gaussian-mean", "dim": 2, "data": FOUR[:3]}
+TILTED = {"name": "gaussian", "dim": 2, "precision": [[2.0, 0.5], [0.5, 1.0]], "mean": [0.5, -1.0]}
+CROSSED = {**PLANE, "prior_precision": [[1.0, 0.0], [0.0, 3.0]], "noise_precision": [[0.75, 0.5], [0.5, 0.5]]}
+"""Prior and likelihood whose Hessians do not commute."""
+
+
+def regression(dim: int, size: int) -> dict[str, Any]:
+    """Data with Hessians of their own."""
+    rows = [[0.5, 1.5, -0.25], [-1.0, 0.75, 1.0], [1.25, -0.5, 0.5], [0.75, 1.0, -1.5]]
+    return {"name": "linear-regression", "dim": dim, "data": [[*row[:dim], row[2]] for row in rows[:size]]}
+
+
+def curved(size: int, dim: int) -> dict[str, Any]:
+    """The same with a prior of its own."""
+    return table(draw(size, dim, seed=dim))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model, a test function, and a length whose paths are few; fractions unless a draw or a coefficient is none."""
+
+    scheme: Scheme | str
+    target: dict[str, Any]
+    gradient: dict[str, Any]
+    phi: str
+    length: int
+    exactly: bool = True
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def subject(self) -> Subject:
+        return subject_of(self.scheme, self.target, self.gradient, self.phi, **self.more)
+
+    @cached_property
+    def answers(self) -> ExactAnswers:
+        return answers_for(self.subject.model)
+
+    @cached_property
+    def due(self) -> list[Outcome]:
+        return enumerate_runs(self.subject, [H] * self.length, number=Fraction if self.exactly else real)
+
+    def __str__(self) -> str:
+        name = self.scheme if isinstance(self.scheme, str) else self.scheme.name
+        kind = f"{self.gradient['kind']}{self.gradient.get('batch', '')}"
+        return f"{name}-{self.target['name']}-{kind}-{self.phi}"
+
+
+def fresh(kind: str, batch: int = 1, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "batch": batch, **more}
+
+
+FULL = {"kind": "full"}
+WARM = {"temperature": 1.5, "friction": 1.75, "start": 1.0}
+AWAY = {"start": 1.5, "temperature": 0.75}
+MOVING = {"start": -1.0, "start_momentum": "stationary"}
+
+EXACT = [
+    # scheme, target, gradient, test function, steps; what an engine does not answer is not asked
+    Row(plain, LINE, fresh("iid", 2), "theta**2 - theta", 2),
+    Row(heun, THREE, fresh("without-replacement", 2), "theta**3 + theta", 3),
+    Row(plain, THREE, fresh("iid"), "theta**4 - theta", 3),
+    Row(pushed, THREE, FULL, "theta**2*p + p**3 - theta", 4),
+    Row(pushed, PLANE, fresh("iid"), "theta[0]*p[1] + theta[1]", 2),
+    Row(plain, LINE, fresh("reshuffle"), "theta**2 - theta", 4),
+    Row(two_batches, LINE, fresh("reshuffle"), "theta**2", 3, False),
+    Row(pushed, THREE, fresh("reshuffle"), "theta*p + theta**2", 4),
+    Row(plain, PLANE, fresh("reshuffle"), "theta[0]*theta[1]", 3),
+    Row(plain, THREE, fresh("reshuffle", 3), "theta**2 + theta", 2),
+    Row(plain, THREE, fresh("symmetric"), "theta**2 - theta", 7),
+    Row(heun, LINE, fresh("symmetric", 2), "theta**2", 5),
+    Row(pushed, THREE, fresh("symmetric"), "theta*p", 5),
+    Row(plain, regression(1, 3), fresh("iid"), "theta**2 - 3*theta", 3),
+    Row(two_batches, regression(1, 2), fresh("iid"), "theta**2", 2),
+    Row(heun, regression(2, 2), fresh("without-replacement"), "theta[0]*theta[1]", 2),
+    Row(pushed, regression(1, 3), fresh("without-replacement", 2), "theta**2 + p", 3),
+    Row(plain, regression(1, 4), fresh("reshuffle", 2), "theta**2 + theta", 3),
+    Row(pushed, regression(1, 3), fresh("reshuffle"), "theta*p", 4),
+    Row(heun, regression(1, 3), fresh("symmetric"), "theta**2", 7, False),
+    Row(plain, regression(1, 3), fresh("svrg", refresh=2), "theta**2 - theta", 3),
+    Row(two_batches, regression(1, 2), fresh("svrg", refresh=2), "theta**2", 2),
+    Row(pushed, regression(1, 2), fresh("svrg", refresh=3), "theta*p + theta", 4),
+    # The Hessians of prior and likelihood do not commute; blocks of one permutation meet twice in a step, there and back.
+    Row(plain, CROSSED, fresh("iid", 2), "theta[0]*theta[1] - theta[0]", 2),
+    Row(pushed, CROSSED, fresh("symmetric"), "theta[0]*p[1] + theta[1]**2", 4, False),
+    Row(two_batches, {**CROSSED, "data": FOUR}, fresh("symmetric"), "theta[0]**2", 3, False),
+]
+
+BOUNDED = [
+    Row(coin, TILTED, FULL, "theta[0]*theta[1] + theta[0]**2", 3, False),
+    Row(coin, THREE, FULL, "theta**4 - theta**3", 4, False, AWAY),
+    Row(bounded, THREE, FULL, "theta**4 - theta**3", 4, False),
+    Row(bounded, THREE, {"kind": "additive", "covariance": 0.5}, "theta**2", 3, False),
+    Row(mixed, THREE, FULL, "theta**2 + theta*p", 3, False, MOVING),
+    Row(mixed, THREE, FULL, "theta**3 + theta*p**2", 3, False, MOVING),
+    Row(coin, TILTED, FULL, "theta[0]**4 - 3*theta[0]**2*theta[1]**2 + theta[1]", 2, False, AWAY),
+    Row(mixed, TILTED, FULL, "theta[0]**2 + theta[1]", 2, False),
+    Row(coin, LINE, fresh("iid", 2), "theta**2", 2, False),
+    Row(coin, LINE, fresh("without-replacement", 2), "theta**4", 2, False),
+    Row(mixed, LINE, fresh("without-replacement", 3), "theta**2", 2, False),
+    Row(coin, LINE, fresh("reshuffle", 2), "theta**2", 3, False, AWAY),
+    Row(coin, curved(3, 1), fresh("iid", 2), "theta**2 - theta", 2, False, WARM),
+    Row(
+        coin, curved(3, 2), fresh("without-replacement", 2), "theta[0]*theta[1] + theta[1]**2", 2, False, WARM
+    ),
+]
+
+NORMAL = [
+    Row("sgld-euler", curved(3, 1), fresh("iid", 2), "theta**2 - 3*theta + 2", 2, False, WARM),
+    Row(
+        "sgld-euler",
+        curved(3, 2),
+        fresh("without-replacement", 2),
+        "theta[0]*theta[1] + theta[1]**2",
+        2,
+        False,
+        WARM,
+    ),
+    Row("sgld-euler", curved(2, 3), fresh("iid"), "theta[0]*theta[2] + theta[1]", 1, False, WARM),
+    Row(normal_heun, curved(3, 1), fresh("without-replacement", 2), "theta**2 - 3*theta + 2", 2, False, WARM),
+    Row(fresh_heun, curved(2, 1), fresh("iid"), "theta**2 - 3*theta + 2", 2, False, WARM),
+    Row(
+        fresh_heun,
+        curved(2, 2),
+        fresh("without-replacement"),
+        "theta[0]*theta[1] + theta[1]**2",
+        1,
+        False,
+        WARM,
+    ),
+    Row(bent, curved(3, 1), fresh("without-replacement", 2), "theta**2 - 3*theta + 2", 2, False, WARM),
+    Row("sghmc-euler", curved(3, 1), fresh("iid", 2), "theta**2 + theta*p", 2, False, WARM),
+    Row(
+        "sghmc-euler-explicit",
+        curved(3, 1),
+        fresh("without-replacement", 2),
+        "theta**2 + theta*p",
+        2,
+        False,
+        WARM,
+    ),
+    Row("sghmc-aboba", curved(3, 1), fresh("iid", 2, scale=0.5), "theta**2 + theta*p", 2, False, WARM),
+    Row("sghmc-aboba", curved(3, 1), fresh("without-replacement", 2), "theta**2 + theta*p", 3, False, WARM),
+    Row("sghmc-aboba", curved(2, 2), fresh("iid"), "theta[0]*theta[1] - p[1]", 2, False, WARM),
+    Row("sghmc-chen-boaob", curved(3, 1), fresh("iid", 2), "theta**2 + theta*p", 1, False, WARM),
+    Row("sghmc-baoab", curved(3, 1), fresh("iid"), "theta**2 + theta*p", 2, False, {**WARM, **MOVING}),
+    Row("sghmc-obabo", curved(2, 1), fresh("iid"), "theta**2 + theta*p", 1, False, WARM),
+    Row("sghmc-baoab", CROSSED, FULL, "theta[0]*p[1] + theta[1]**2", 2, False, MOVING),
+    Row("sgld-euler", CROSSED, fresh("iid", 2), "theta[0]*theta[1] + theta[1]", 2, False, AWAY),
+    Row("sgld-euler", THREE, fresh("without-replacement", scale=1.5), "theta**2 - theta", 3, False, AWAY),
+    Row(
+        "sghmc-aboba",
+        TILTED,
+        {"kind": "additive", "covariance": [[1.0, 0.5], [0.5, 2.0]]},
+        "theta[0]*theta[1] + p[0]",
+        1,
+        False,
+        MOVING,
+    ),
+    Row("sghmc-euler", THREE, fresh("iid"), "theta**2 + theta*p", 2, False, {**WARM, **MOVING}),
+    Row("sghmc-euler", THREE, fresh("reshuffle"), "theta**2 + theta*p", 3, False, MOVING),
+]
+
+TABLE = [*EXACT, *BOUNDED, *NORMAL]
+
+
+def subject_of(made: Any, target: Any, gradient: Any, phi: str, **more: Any) -> Subject:
+    tree = {
+        "target": target,
+        "gradient": gradient,
+        "test_function": phi,
+        "schedule": {"step": H},
+        "start": 0.0,
+    }
+    made = find_scheme(made) if isinstance(made, str) else made
+    return Subject(made, load_configuration({**tree, **more}), "")
+
+
+def holds(found: Certified, exact: Any, rounding: float = 0.0) -> bool:
+    if isinstance(exact, Fraction):
+        with flint.ctx.workprec(4 * found.bits):
+            return bool(found.ball.overlaps(number(exact))) and found.relative_error <= 1e-12
+    return bool(abs(found.value - exact) <= found.error_bound + rounding)
+
+
+def holds_after(answers: ExactAnswers, due: Outcome, length: int, step: float = H) -> bool:
+    bias = answers.bias(fixed_step(step), length)
+    if answers.why_not("mean square error"):
+        return holds(bias, due.bias, due.bias_error)
+    square = answers.mean_square_error(fixed_step(step), length)
+    return holds(bias, due.bias, due.bias_error) and holds(square, due.mean_square, due.mean_square_error)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_bias_and_mean_square_error_are_those_of_all_paths(row: Row) -> None:
+    for l in range(1, row.length + 1):
+        assert holds_after(row.answers, row.due[l - 1], l)
+
+
+FALLING = [row for row in TABLE if not row.answers.why_not("weighted average")]
+
+
+@pytest.mark.parametrize("own_weights", [True, False])
+@pytest.mark.parametrize("row", FALLING, ids=str)
+def test_averages_over_falling_steps_are_those_of_all_paths(row: Row, own_weights: bool) -> None:
+    steps = [Fraction(1, 8), Fraction(1, 16), Fraction(3, 64), Fraction(1, 32)][: row.length]
+    weights = steps if own_weights else [Fraction(k + 1) for k in range(row.length)]
+    due = enumerate_runs(row.subject, steps, weights, number=Fraction if row.exactly else real)[-1]
+    sizes = np.array([float(h) for h in steps])
+    given = None if own_weights else np.array([float(w) for w in weights])
+    bias = row.answers.weighted_bias(sizes, given)
+    square = row.answers.weighted_mean_square_error(sizes, given)
+    for found, value, rounding in (
+        (bias, due.bias, due.bias_error),
+        (square, due.mean_square, due.mean_square_error),
+    ):
+        assert abs(found.value - float(value)) <= found.error_bound + rounding + 2e-16 * abs(value)
+        assert found.error_bound <= 1e-11 * (1 + abs(value))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_every_position_settles_to_its_law(row: Row) -> None:
+    """Far out E phi(X_L) = L bias(L) - (L - 1) bias(L - 1) is that of the invariant law at L's place in the period."""
+    subject, answers, h = row.subject, row.answers, fixed_step(H)
+    far = 10**6 * (answers.steps or 1)
+    for k in range(1, (answers.steps or 1) + 1):
+        position = None if answers.steps is None else k
+        law = answers.stationary_bias(h, position)
+        now, before = answers.bias(h, far + k), answers.bias(h, far + k - 1)
+        with flint.ctx.workprec(256):
+            stationary = now.ball * (far + k) - before.ball * (far + k - 1)
+            assert abs(stationary - law.ball) < 1e-18
+            if subject.observable.degree <= 2:
+                found = answers.moments(h, position)
+                c, b, a = subject.observable.quadratic_form()
+                size = subject.target.dim * len(subject.observable.state)
+                second = found.covariance + found.mean * found.mean.transpose()
+                value = number(c) - number(subject.truth)
+                for i in range(size):
+                    value += number(b[i]) * found.mean[i, 0]
+                    value += sum((number(a[i][j]) * second[i, j] for j in range(size)), number(0))
+                assert abs(value - law.ball) < 1e-18
+    assert abs(answers.bias(h, far * 10**6).value - answers.stationary_bias(h).value) < 1e-9
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_expansions_are_those_of_small_steps(row: Row) -> None:
+    """What b_0, ..., b_4 leave is of order h^5, and the sum of all transients is (tau_0 + tau_1 h + ...)/h."""
+    answers = row.answers
+    for position in [None] if answers.steps is None else [None, 1, answers.steps]:
+        rest = []
+        for h in (2.0**-8, 2.0**-9):
+            partial = sum(b * h**k for k, b in enumerate(answers.expansion_at(position).values))
+            rest.append(answers.stationary_bias(fixed_step(h), position).value - partial)
+        # Where the next two coefficients cancel: a wrong b_4 would leave 1.5e-11 times its error.
+        assert abs(rest[1]) < 4e-12 or rest[0] / rest[1] == pytest.approx(32, rel=0.3)
+    h, length = 2.0**-12, 10**9 * (answers.steps or 1)
+    found, stationary = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    with flint.ctx.workprec(256):
+        gone = float(((found.ball - stationary.ball) * length).mid())
+    series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
+    assert gone == pytest.approx(series, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("row", [row for row in EXACT if row.length > 2], ids=str)
+def test_another_law_is_told_apart(row: Row) -> None:
+    """A run that is one step longer, a neighbour's noise: the oracle sees both."""
+    due = row.due[row.length - 1]
+    assert not holds(row.answers.bias(fixed_step(H), row.length - 1), due.bias)
+    if row.gradient["kind"] == "full":
+        return
+    kind = {"iid": "full"}.get(row.gradient["kind"], "iid")
+    other = answers_for(replace(row, gradient=fresh(kind, row.gradient["batch"])).subject.model)
+    assert not holds_after(other, due, row.length)
+
+
+MULTIPLICATIVE = Row("sghmc-aboba", curved(3, 1), fresh("iid", 2), "theta**2 + theta*p", 2, False, WARM)
+
+
+@pytest.mark.parametrize(
+    "mutation", ["additive", "replacement swapped", "not divided by the batch", "prior counted by datum"]
+)
+@pytest.mark.parametrize("kind", ["iid", "without-replacement"])
+def test_a_wrong_law_of_the_minibatch_is_told_apart(mutation: str, kind: str) -> None:
+    row = replace(MULTIPLICATIVE, gradient=fresh(kind, 2))
+    law = row.subject.noise.minibatch
+    assert law is not None and isinstance(row.answers, MomentAnswers)
+    minibatch = {
+        "additive": None,
+        "replacement swapped": replace(law, replaced=not law.replaced, _known={}),
+        "not divided by the batch": replace(law, batch=1, _known={}),
+        "prior counted by datum": replace(law, offset=[v * len(law.vectors) for v in law.offset], _known={}),
+    }[mutation]
+    model = row.subject.model
+    wrong = answers_for(replace(model, noise=replace(model.noise, minibatch=minibatch)))
+    assert isinstance(wrong, QuadraticAnswers) == (mutation == "additive")
+    due = row.due[-1].mean_square
+    assert abs(wrong.mean_square_error(fixed_step(H), 2).value - due) > 1e-6 * due
+
+
+def test_a_sweep_whose_way_back_is_forgotten_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The half of the epoch that goes forward does not see it."""
+    row = Row(pushed, CROSSED, fresh("symmetric"), "theta[0]*p[1] + theta[1]**2", 4, False)
+    whole = Epoch.of
+    monkeypatch.setattr(Epoch, "of", lambda *given, **more: replace(whole(*given, **more), mirrored=None))
+    for length, seen in ((3, False), (4, True)):
+        due = row.due[length - 1]
+        assert holds(row.answers.bias(fixed_step(H), length), due.bias, due.bias_error) != seen
+
+
+@pytest.mark.parametrize(("place", "order"), [(0, 4), (1, 4), (2, 6), (8, 4), (11, 4)])
+def test_a_forgotten_cumulant_is_told_apart(place: int, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Normal draws in the place of bounded ones: the fourth moment (two points) or the sixth (three) is wrong then."""
+    row = replace(BOUNDED[place])
+    due, honest = row.due[-1], NoiseLaw.cumulant
+    monkeypatch.setattr(NoiseLaw, "cumulant", lambda law, k: Fraction(0) if k == order else honest(law, k))
+    assert not holds_after(answers_for(row.subject.model), due, row.length)
+
+
+def test_a_power_of_a_draw_is_any_integer() -> None:
+    """Nothing else has asked for the moments of two points yet: the engine's own integers are as good as Python's."""
+    noise._moment.cache_clear()
+    row = Row(plain, regression(1, 3), fresh("iid"), "theta**2 - 3*theta", 1)
+    assert holds(row.answers.bias(fixed_step(H), 1), row.due[0].bias)
+
+
+def square_of(model: Any, length: int) -> Certified:
+    return Average(Blocks(model)).error(fixed_step(H), length, 2)
+
+
+def test_wrong_joint_moments_of_blocks_are_told_apart() -> None:
+    subject, due = EXACT[5].subject, EXACT[5].due[3].mean_square
+    assert holds(square_of(subject.model, 4), due)
+    for k in (1, 2, 3):
+        parts = [
+            replace(part, moments=(*part.moments[:k], part.moments[k] * fmpq(9, 8), *part.moments[k + 1 :]))
+            for part in subject.model.noise.components
+        ]
+        wrong = replace(subject.model, noise=replace(subject.model.noise, components=parts))
+        assert not holds(square_of(wrong, 4), due)
+
+
+@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
+def test_a_trillion_steps_keep_their_digits(kind: str) -> None:
+    """The variance is L^-1 times a constant: mean square error less the square of the other engine's bias."""
+    answers = answers_for(subject_of(plain, LINE, {"kind": kind, "batch": 1}, "theta**2").model)
+    stationary = []
+    for length in (6 * 10**9 + 5, 10**12):
+        found = answers.mean_square_error(fixed_step(H), length)
+        assert found.relative_error <= 1e-12
+        with flint.ctx.workprec(found.bits):
+            stationary.append(
+                float(((found.ball - answers.bias(fixed_step(H), length).ball ** 2) * length).mid())
+            )
+    assert stationary[0] == pytest.approx(stationary[1], rel=1e-6)
+
+
+def test_the_oracle_itself_by_hand() -> None:
+    """One step of theta' = theta - h g + h z from the mean 0 of two data: g is +-1, z is +-1."""
+    target = {"name": "gaussian-mean", "data": [1.0, -1.0], "prior_mean": 0.0}
+    subject = subject_of(plain, target, {"kind": "iid", "batch": 1}, "theta**2")
+    (due,) = enumerate_runs(subject, [H], number=Fraction)
+    h = Fraction(H)
+    slope = 2
+    assert due.bias == h**2 * slope**2 + h**2 - subject.truth
+    values = [h * (slope + 1), h * (slope - 1)]
+    assert due.mean_square == sum((v**2 - subject.truth) ** 2 for v in values) / 2
+
+
+@scheme(langevin, memory={"v": lambda theta: theta})
+def slow(theta, v, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * (v - theta) / 4 + sqrt(2 * T * h) * noise(), v + h * (theta - v)
+
+
+@scheme(langevin, memory={"v": lambda theta, *, h: 500 * h * theta})
+def started_with_h(theta, v, *, h, grad, noise, T):
+    return theta - h * grad(theta) + h * (v - theta) / 4 + sqrt(2 * T * h) * noise(), v + h * (theta - v)
+
+
+@pytest.mark.parametrize("kind", ["reshuffle", "symmetric"])
+def test_blocks_with_a_memory_that_tends_to_the_identity_are_expanded(kind: str) -> None:
+    answers = answers_for(
+        subject_of(slow, LINE, {"kind": kind, "batch": 1}, "theta**2 + theta", start=1.0).model
+    )
+    h, length = 2.0**-12, 10**9 * answers.steps
+    found, stationary = answers.bias(fixed_step(h), length), answers.stationary_bias(fixed_step(h))
+    with flint.ctx.workprec(256):
+        gone = float(((found.ball - stationary.ball) * length).mid())
+    series = sum(t * h ** (k - 1) for k, t in enumerate(answers.transient.values))
+    assert gone == pytest.approx(series, rel=1e-9)
+    h, length = 2.0**-10, 10**9
+    square, found = answers.mean_square_error(fixed_step(h), length), answers.bias(fixed_step(h), length)
+    with flint.ctx.workprec(256):
+        spread = float(((square.ball - found.ball**2) * length).mid()) * h
+    assert spread == pytest.approx(answers.variance, rel=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["iid", "reshuffle", "svrg"])
+def test_a_start_that_depends_on_h_has_no_expansion_here(kind: str) -> None:
+    gradient = {"kind": kind, "batch": 1, **({"refresh": 2} if kind == "svrg" else {})}
+    answers = answers_for(subject_of(started_with_h, regression(1, 3), gradient, "theta**2").model)
+    assert answers.bias(fixed_step(H), 3).relative_error < 1e-12
+    with pytest.raises(NotAffineError):
+        _ = answers.transient
+
+
+@pytest.mark.parametrize(("kind", "phi"), [("full", "theta**4"), ("reshuffle", "theta**2")])
+def test_a_mean_that_expands_is_an_unstable_step(kind: str, phi: str) -> None:
+    answers = answers_for(subject_of(plain, LINE, {"kind": kind, "batch": 1}, phi).model)
+    with pytest.raises(InstabilityError) as caught:
+        answers.mean_square_error(fixed_step(0.75), 100)
+    assert not isinstance(caught.value, MomentsDivergeError)
+
+
+def test_noisy_gradients_beyond_one_dimension_and_degree_two_are_refused() -> None:
+    model = subject_of(plain, TILTED, {"kind": "additive"}, "theta[0]**4").model
+    assert "the gradient is noisy" in str(unreached(model))
+    assert unreached(subject_of(plain, TILTED, {"kind": "full"}, "theta[0]**4").model) is None
+
+
+def test_joint_moments_of_blocks_beyond_those_that_are_known_are_refused() -> None:
+    model = subject_of(plain, LINE, {"kind": "reshuffle", "batch": 1}, "theta**3").model
+    assert "for the blocks of a permutation at most 2" in str(unreached(model))
+    with pytest.raises(ConfigurationError, match="joint moments of blocks to order 6"):
+        square_of(model, 4)
