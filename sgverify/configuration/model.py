@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.gradients import ESTIMATORS, GradientEstimator
+from sgverify.schemes.composites.presets import presets
 from sgverify.targets.registry import DEFAULT_TARGET, constant_types, is_own
 from sgverify.values import (
     MOST_STEPS,
@@ -176,10 +177,10 @@ class PartitionTable(_Table):
     are open, so that every energy is in one. Left open, low is the least energy found, and high = low + T (d/2 + 4 sqrt(d/2) + 4).
     Step k has omega_k = scale/(k^alpha + offset). `weights` of draws are theta(J)^zeta (`region`) or Psi_theta(U)^zeta (`smooth`,
     linear in log theta inside a region), times exp(-U (1/temperature - 1/T)) where `temperature` is given: averages are then
-    those of exp(-U/temperature), though the run is at T. A `preset` has the settings printed in awsgld.
+    those of exp(-U/temperature), though the run is at T. A `preset` has the settings that a paper prints, under their name.
     """
 
-    preset: Literal["exploration", "griewank", "optimisation", "optimisation-rastrigin"] | None = None
+    preset: Literal[tuple(presets())] | None = None  # type: ignore[valid-type]
     low: Finite | None = None
     high: Finite | None = None
     bins: Annotated[Whole, Field(ge=2)] | None = None

@@ -11,7 +11,8 @@ from sgverify.checks.studies.adaptive.exploration import explorers
 from sgverify.checks.studies.adaptive.settings import EFFORTS, FIRST, GRIEWANK, MOST, ZETA_OF_CSGLD
 from sgverify.configuration import load_configuration
 from sgverify.evidence import read_studies
-from sgverify.schemes.composites.adaptation import PRESETS, PartitionChoice, make_adaptation
+from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptation
+from sgverify.schemes.composites.presets import presets
 from sgverify.schemes.composites.weighting import omega_of
 from sgverify.targets import build_target
 from tests.notebooks.executing import executed
@@ -64,7 +65,7 @@ def test_weights_of_csgld_move_at_the_zeta_that_is_chosen_and_not_at_those_print
         length = round(printed.length * EFFORTS["full"].share)
         spent = sum(run.omega(k) for k in range(1, length + 1))
         assert run.zeta == ZETA_OF_CSGLD == 1 and spent > 0.8
-        assert spent * run.start ** (PRESETS[printed.preset]["zeta"] - 1) < most
+        assert spent * run.start ** (presets()[printed.preset]["zeta"] - 1) < most
 
 
 @pytest.mark.parametrize(("place", "length", "time", "factor"), [(1, 10_000, 0.9, 3), (3, 20_000, 1.6, 5)])

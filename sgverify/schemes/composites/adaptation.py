@@ -9,6 +9,7 @@ from typing import Any
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes.composites.partition import Partition
+from sgverify.schemes.composites.presets import presets
 from sgverify.schemes.composites.weighting import (
     adapted,
     importance,
@@ -31,30 +32,6 @@ DEFAULTS: Mapping[str, Any] = {
     "weights": "region",
 }
 """What is taken where neither the configuration nor a preset says anything; ours, the papers print none for all."""
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "exploration": {
-        "zeta": 5.0,
-        "low": 0.0,
-        "high": 20.0,
-        "bins": 30,
-        "scale": 0.1,
-        "alpha": 0.6,
-        "offset": 1000.0,
-    },
-    "griewank": {
-        "zeta": 3.0,
-        "low": 0.0,
-        "high": 2.0,
-        "bins": 30,
-        "scale": 0.1,
-        "alpha": 0.6,
-        "offset": 1000.0,
-    },
-    "optimisation": {"scale": 100.0, "alpha": 0.75, "offset": 1000.0},
-    "optimisation-rastrigin": {"scale": 200.0, "alpha": 0.75, "offset": 1000.0},
-}
-"""As printed in awsgld, experimental settings; temperatures and learning rates are `temperature` and `schedule.step`."""
 
 RULES = ("region", "smooth")
 
@@ -160,14 +137,14 @@ def make_adaptation(choice: Any, target: Any, tau: float, *, cumulative: bool) -
     """
     held = {item.name: getattr(choice, item.name, None) for item in fields(PartitionChoice)}
     preset = held.pop("preset")
-    if preset is not None and preset not in PRESETS:
-        raise ConfigurationError(f"partition.preset={preset!r}: expected one of {', '.join(PRESETS)}")
+    if preset is not None and preset not in presets():
+        raise ConfigurationError(f"partition.preset={preset!r}: expected one of {', '.join(presets())}")
     given = {name: value for name, value in held.items() if value is not None}
     if "edges" in given and (extra := sorted({"low", "high", "bins"} & given.keys())):
         raise ConfigurationError(
             f"partition.edges was given with partition.{extra[0]}: expected the edges alone, or low, high and bins"
         )
-    chosen = {**DEFAULTS, **(PRESETS[preset] if preset else {}), **given}
+    chosen = {**DEFAULTS, **(presets()[preset] if preset else {}), **given}
     if chosen["weights"] not in RULES:
         raise ConfigurationError(
             f"partition.weights={chosen['weights']!r}: expected one of {', '.join(RULES)}"

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from sgverify.configuration import load_configuration
-from sgverify.errors import ConfigurationError
-from sgverify.schemes.composites.adaptation import PRESETS, Adaptation, PartitionChoice, make_adaptation
+from sgverify.configuration.model import PartitionTable
+from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation
+from sgverify.schemes.composites.presets import presets
 from sgverify.targets import build_target
 
 
@@ -30,7 +32,7 @@ def test_the_printed_settings_are_presets_and_what_is_given_goes_over_them() -> 
     assert (exploration.zeta, exploration.omega(1)) == (5.0, 0.1 / 1001)
     assert made(2.0, preset="griewank", zeta=1.5).zeta == 1.5
     assert made(preset="optimisation-rastrigin").omega(1) == 200 / 1001
-    assert set(PRESETS) == {"exploration", "griewank", "optimisation", "optimisation-rastrigin"}
+    assert set(presets()) == {"exploration", "griewank", "optimisation", "optimisation-rastrigin"}
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,29 @@ def test_weights_are_for_the_temperature_of_the_run_unless_another_is_wanted() -
 def test_what_cannot_run_is_refused_by_the_name_of_its_key(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         made(**choice)
+
+
+def test_the_names_of_presets_are_those_that_a_configuration_takes() -> None:
+    for name in presets():
+        assert load_configuration(partition={"preset": name}).partition.preset == name
+    with pytest.raises(
+        ConfigurationError, match=r"^partition\.preset='rastrigin': expected 'exploration', 'griewank', "
+    ):
+        load_configuration(partition={"preset": "rastrigin"})
+
+
+def test_every_preset_makes_a_run_and_has_keys_of_the_table_alone() -> None:
+    for name, table in presets().items():
+        assert set(table) <= set(PartitionTable.model_fields) - {"preset"}
+        assert made(2.0, preset=name, target={"name": "mixture"}).partition.bins >= 2
+
+
+def test_two_papers_never_share_the_name_of_a_preset(monkeypatch, tmp_path) -> None:
+    for paper in ("one", "two"):
+        (tmp_path / "papers" / paper).mkdir(parents=True)
+        (tmp_path / "papers" / paper / "presets.toml").write_text("[steep]\nzeta = 2.0\n")
+    monkeypatch.setattr("sgverify.schemes.composites.presets.resources.files", lambda _: tmp_path)
+    with pytest.raises(
+        DefinitionError, match=r"papers/two/presets\.toml: another paper has a preset 'steep'"
+    ):
+        presets.__wrapped__()
