@@ -1,8 +1,8 @@
 """All evidence before and after a change of the code that is to change no answer, verdict by verdict and number by number.
 
-`python reports/comparison.py record FOLDER` asks every question of `questions()` and keeps each answer as `FOLDER/NAME.json`; a run
+`python -m reports.comparison record FOLDER` asks every question of `questions()` and keeps each answer as `FOLDER/NAME.json`; a run
 that was cut goes on where it ended. Record once with the code as it was and once as it is, then
-`python reports/comparison.py compare BEFORE AFTER` names each answer that differs and exits 1 where a verdict or a number does.
+`python -m reports.comparison compare BEFORE AFTER` names each answer that differs and exits 1 where a verdict or a number does.
 
 Numbers that carry an error bound may differ by the sum of both bounds, all others by the rounding of float64. A text that differs
 alone (a reason, a certificate's formula) is listed and counted apart. Files of `sgverify report` and of `sgverify errata --json`

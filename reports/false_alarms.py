@@ -1,6 +1,6 @@
 """Correct schemes under generated configurations: which checks raise an alarm. Writes power/false_alarms.json and .md.
 
-`python reports/false_alarms.py exact 2000` judges 2,000 pairs of scheme and configuration by every check with a proof or an
+`python -m reports.false_alarms exact 2000` judges 2,000 pairs of scheme and configuration by every check with a proof or an
 exact rung, `sampled 300` another 300 by everything that samples. A run goes on where the last one ended (`exact 2000` after
 `exact 500` makes 1,500 more), so that it can be cut anywhere; `--minutes 5` ends one early, and `exact 2000 --first 1000`
 is a piece of its own, for another core. Every scheme is correct by
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import signal
 import time
 import traceback
@@ -228,39 +229,50 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+PIECES = (("exact", 0, 1000), ("exact", 1000, 2000), ("sampled", 0, 150), ("sampled", 150, 300))
+"""The committed pieces: kind, first case and the number after the last."""
+
+
+def write_piece(
+    kind: str, first: int, end: int, folder: Path, *, minutes: float = math.inf, again: bool = False
+) -> None:
+    """Judge the cases from `first` to `end`, on from where an earlier run ended unless `again`, and write piece and page."""
+    path = folder / f"false_alarms_{kind}_{first}.json"
+    known = {"cases": 0, "seconds": 0.0} if again or not path.exists() else json.loads(path.read_text())
+    counts, of = Counter(known.get("counts", {})), Counter(known.get("of", {}))
+    alarms = list(known.get("alarms", []))
+    number, began = first + known["cases"], time.process_time()
+
+    def keep() -> None:
+        _write(path, number - first, known["seconds"] + time.process_time() - began, counts, of, alarms)
+
+    while number < end and time.process_time() - began < 60 * minutes:
+        found = judged(kind, number)
+        counts.update(found["counts"])
+        of.update(found["of"])
+        alarms += found["alarms"]
+        number += 1
+        if number % 5 == 0:
+            keep()
+    keep()
+    (folder / "false_alarms.md").write_text(page(folder), encoding="utf-8")
+
+
+def render(folder: Path) -> None:
+    """Write FOLDER/power/false_alarms.md from the pieces beside it."""
+    (folder / "power" / "false_alarms.md").write_text(page(folder / "power"), encoding="utf-8")
+
+
 def main() -> None:
     """Go on with a run, and write what is known of all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=list(SETTINGS))
     parser.add_argument("count", type=int)
     parser.add_argument("--first", type=int, default=0, help="the first case of a piece")
-    parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="processor time after which to stop"
-    )
+    parser.add_argument("--minutes", type=float, default=math.inf, help="processor time after which to stop")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     chosen = parser.parse_args()
-    path = chosen.folder / f"false_alarms_{chosen.kind}_{chosen.first}.json"
-    known = json.loads(path.read_text()) if path.exists() else {"cases": 0, "seconds": 0.0}
-    counts, of = Counter(known.get("counts", {})), Counter(known.get("of", {}))
-    alarms = list(known.get("alarms", []))
-    number, began = chosen.first + known["cases"], time.process_time()
-    while number < chosen.count and time.process_time() - began < 60 * chosen.minutes:
-        found = judged(chosen.kind, number)
-        counts.update(found["counts"])
-        of.update(found["of"])
-        alarms += found["alarms"]
-        number += 1
-        if number % 5 == 0:
-            _write(
-                path,
-                number - chosen.first,
-                known["seconds"] + time.process_time() - began,
-                counts,
-                of,
-                alarms,
-            )
-    _write(path, number - chosen.first, known["seconds"] + time.process_time() - began, counts, of, alarms)
-    (chosen.folder / "false_alarms.md").write_text(page(chosen.folder))
+    write_piece(chosen.kind, chosen.first, chosen.count, chosen.folder, minutes=chosen.minutes)
 
 
 def _write(

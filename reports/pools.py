@@ -1,6 +1,6 @@
 """What `verify` says of the pools of right and wrong steps. Writes power/pools.json and power/pools.md.
 
-`python reports/pools.py` judges every entry of `sgverify.selftest.pools` that is not in the table yet, `python reports/pools.py
+`python -m reports pools` judges every entry of `sgverify.selftest.pools` that is not in the table yet, `python -m reports.pools
 right` those of one pool, `--again` those that are as well, `--only TEXT` those with TEXT in their names. Every right step is
 published and correct, every wrong one has a bug: a right one that violates and a wrong one that passes are errors of the
 tool. A run can be cut anywhere, and goes on where it ended; `--minutes 5` ends one early.
@@ -11,16 +11,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from sgverify.selftest.entries import POOLS, entries
-from sgverify.selftest.running import SECONDS, judge_apart, settings_of
+from sgverify.selftest.running import SECONDS, Judged, judge_apart, settings_of
 from sgverify.selftest.table import faults, page, read, write
 
 FOLDER = Path(__file__).parent / "power"
 
 
-def main() -> None:
+def render(folder: Path) -> None:
+    """Write FOLDER/power/pools.md from the table beside it."""
+    _write_page(folder / "power", list(read(folder / "power" / "pools.json")))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     """Go on with a run, and write what is known of all entries."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pool", nargs="*", metavar="POOL", help=f"of {', '.join(POOLS)}; by default all")
@@ -32,7 +38,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=SECONDS, help="processor time of an entry")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="time after which to stop")
     parser.add_argument("--folder", type=Path, default=FOLDER)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     path = chosen.folder / "pools.json"
     rows = {(row.pool, row.family, row.name, row.setting): row for row in read(path)}
     tasks = [
@@ -64,11 +70,13 @@ def main() -> None:
         )
         write(path, rows.values())
     write(path, rows.values())
-    (chosen.folder / "pools.md").write_text(
-        page(list(rows.values()), str(__doc__).split("\n\n", 1)[1]), encoding="utf-8"
-    )
+    _write_page(chosen.folder, list(rows.values()))
     for fault in faults(list(rows.values())):
         print(fault)
+
+
+def _write_page(folder: Path, rows: Sequence[Judged]) -> None:
+    (folder / "pools.md").write_text(page(rows, str(__doc__).split("\n\n", 1)[1]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `sample` says of a step size on six real posteriors, held against runs. Writes posteriors/posteriors.json and .md.
 
-`python reports/posteriors.py FOLDER` reads the data and reference answers of posteriordb from FOLDER (wells.json, kidiq.json,
+`python -m reports posteriors --data FOLDER` reads data and reference answers of posteriordb from FOLDER (wells.json, kidiq.json,
 sblri.json, arK.json, low_dim_gauss_mix.json, eight_schools.json); they are no part of this repository. Each posterior is
 run with minibatches at the default step and at the one that the warning names. A positive parameter is sampled as its
 logarithm and a share as its logit, with the Jacobian.
@@ -12,7 +12,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import sgverify
 import sgverify.errors
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
+from sgverify.evidence import json_text
 from sgverify.targets.log_density import LogDensity
 
 FOLDER = Path(__file__).parent / "posteriors"
@@ -266,7 +267,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Step sizes on six real posteriors: what `sample` says, and what runs do",
         "",
-        "Written by `python reports/posteriors.py FOLDER`. `told` is the standard deviation of the worst coordinate of the",
+        "Written by `python -m reports posteriors --data FOLDER`. `told` is the standard deviation of the worst coordinate of the",
         "draws over that of the target, as `sgverify sample` says it before it draws (an approximation, see",
         f"`sgverify/draws/gaussian_closure.py`); `run` is the same of {CHAINS} chains, with its standard error. `named` is the",
         "step that the warning names, which is to keep the spread within 5 %. Data and reference answers: posteriordb.",
@@ -289,8 +290,16 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(folder: str, *names: str) -> None:
-    """Run the posteriors of a folder, all or those named, and write the table with what it held of the others."""
+def render(folder: Path) -> None:
+    """Write FOLDER/posteriors/posteriors.md from the rows beside it."""
+    stored = json.loads((folder / "posteriors" / "posteriors.json").read_text())
+    (folder / "posteriors" / "posteriors.md").write_text(table(stored), encoding="utf-8")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the posteriors of a folder, all or those named after it, and write the table with what it held of the others."""
+    torch.set_num_threads(1)
+    folder, *names = arguments
     FOLDER.mkdir(exist_ok=True)
     stored = FOLDER / "posteriors.json"
     rows: list[dict[str, Any]] = json.loads(stored.read_text()) if stored.exists() else []
@@ -298,7 +307,7 @@ def main(folder: str, *names: str) -> None:
         given = json.loads((Path(folder) / f"{name}.json").read_text())
         found = rows_of(name, POSTERIORS[name](given["data"]), given["reference"])
         rows = sorted([row for row in rows if row["posterior"] != name] + found, key=_place)
-        stored.write_text(json.dumps(rows, indent=1) + "\n")
+        stored.write_text(json_text(rows))
         (FOLDER / "posteriors.md").write_text(table(rows))
 
 
@@ -307,5 +316,4 @@ def _place(row: dict[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -17,14 +17,14 @@ FEWEST = {"right": 100, "wrong": 150}
 """Entries of a pool, at least."""
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python reports/pools.py writes it")
+@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python -m reports pools writes it")
 @pytest.mark.parametrize("pool", POOLS)
 def test_the_committed_table_has_every_entry(pool: str) -> None:
     rows = [row for row in read(TABLE) if (row.pool, row.setting) == (pool, "default")]
     assert {(row.family, row.name) for row in rows} == {(entry.family, entry.name) for entry in entries(pool)}
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python reports/pools.py writes it")
+@pytest.mark.skipif(not TABLE.exists(), reason="no table is committed: python -m reports pools writes it")
 def test_the_committed_table_keeps_the_bars() -> None:
     assert faults(read(TABLE)) == []
 

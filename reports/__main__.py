@@ -1,0 +1,50 @@
+"""Make the committed reports again, all or the parts that are named; `--list` says what there is and how long each takes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from reports.parts import PARTS, Choice, make, render
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, and make, render or list."""
+    parser = argparse.ArgumentParser(prog="python -m reports", description=__doc__)
+    parser.add_argument(
+        "part", nargs="*", metavar="PART", help="see --list; by default all, in the order of the list"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="say what each part makes, from what, in how long"
+    )
+    parser.add_argument(
+        "--stored", action="store_true", help="compute nothing: pages and pictures from the stored JSON"
+    )
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="pools and false alarms from the start, not from where the last run ended",
+    )
+    parser.add_argument(
+        "--effort", choices=("quick", "default", "full"), help="of a suite; experiments full, pages default"
+    )
+    parser.add_argument("--workers", type=int, metavar="N", help="processes; by default one per processor")
+    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the data of the part `posteriors`")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.part if name not in PARTS]
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}; expected one of {', '.join(PARTS)}")
+    if given.list:
+        for part in PARTS.values():
+            print(
+                f"{part.name}: {part.source}; about {part.minutes:g} CPU minutes\n    {', '.join(part.makes)}"
+            )
+    elif given.stored:
+        render(given.part)
+    else:
+        data = None if given.data is None else given.data.resolve()
+        make(given.part, Choice(given.workers, given.effort, given.again, data))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""The parts of the committed reports, in the order in which they are made: none reads what a later one writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from reports import false_alarms, picture, pools, posteriors, suites
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path("reports")
+"""The folder of the reports, from the root of the checkout: what is recorded holds no path of a machine."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the parts are made.
+
+    `again` starts anew what could go on where it ended; `data` is the folder of the posteriors' data, which the repository
+    does not hold. An `effort` of None is each part's own.
+    """
+
+    workers: int | None = None
+    effort: str | None = None
+    again: bool = False
+    data: Path | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: the files that it `makes`, from what (`source`), and about how many `minutes` of processor time it takes.
+
+    `make` computes and writes; `render` writes pages and pictures from the stored JSON in a folder of reports, and
+    computes nothing.
+    """
+
+    name: str
+    makes: tuple[str, ...]
+    source: str
+    minutes: float
+    make: Callable[[Choice], None]
+    render: Callable[[Path], None]
+
+
+def _nothing(folder: Path) -> None:
+    """The part is its JSON alone."""
+
+
+def _command(*arguments: str) -> Callable[[Choice], None]:
+    """A command of sgverify, which may end with a bar missed: that is a result."""
+
+    def make(choice: Choice) -> None:
+        from sgverify.cli import main
+
+        workers = [] if choice.workers is None else ["--workers", str(choice.workers)]
+        code = main([*arguments, *workers])
+        if code not in (0, 1, 3):
+            raise SystemExit(code)
+
+    return make
+
+
+def _render_calibration(folder: Path) -> None:
+    from sgverify.evidence import decode_calibration
+    from sgverify.report import write_calibration_report
+
+    stored = json.loads((folder / "calibration" / "calibration.json").read_text(encoding="utf-8"))
+    write_calibration_report(decode_calibration(stored), folder / "calibration")
+
+
+def _render_kill_matrix(folder: Path) -> None:
+    from sgverify.evidence.kill_matrix import decode_kill_matrix
+    from sgverify.report.kill_matrix import render_kill_matrix
+
+    stored = json.loads((folder / "power" / "kill_matrix.json").read_text(encoding="utf-8"))
+    (folder / "power" / "kill_matrix.md").write_text(
+        render_kill_matrix(decode_kill_matrix(stored)), encoding="utf-8"
+    )
+
+
+def _make_experiments(suite: str, choice: Choice) -> None:
+    suites.write_experiments(suite, HERE, choice.effort or "full")
+
+
+def _make_page(suite: str, choice: Choice) -> None:
+    suites.write_page(suite, HERE, choice.effort or "default", choice.workers)
+
+
+def _make_false_alarms(choice: Choice) -> None:
+    for kind, first, count in false_alarms.PIECES:
+        false_alarms.write_piece(kind, first, count, HERE / "power", again=choice.again)
+
+
+def _make_pools(choice: Choice) -> None:
+    pools.main(["--again"] if choice.again else [])
+
+
+def _make_posteriors(choice: Choice) -> None:
+    if choice.data is None:
+        raise SystemExit(
+            "posteriors: the data are not in the repository; expected --data FOLDER with the files that "
+            "reports/posteriors.py names"
+        )
+    posteriors.main([str(choice.data)])
+
+
+EXPERIMENTS = {"chen2015": 8.0, "vr-resgld": 30.0, "awsgld": 30.0}
+PAGE = ("report.json", "errata.json", "index.html", "report.md", "junit.xml")
+PAGES = {"chen2015": 6.0, "vr-resgld": 2.0, "awsgld": 2.0}
+
+PARTS = {
+    part.name: part
+    for part in (
+        *(
+            Part(
+                f"{suite}-experiments",
+                (f"{suite}/studies.json",),
+                f"the experiments of {suite}, at full effort",
+                minutes,
+                partial(_make_experiments, suite),
+                _nothing,
+            )
+            for suite, minutes in EXPERIMENTS.items()
+        ),
+        *(
+            Part(
+                suite,
+                tuple(f"{suite}/{name}" for name in PAGE),
+                f"the suite and the errata of {suite}, and {suite}/studies.json",
+                minutes,
+                partial(_make_page, suite),
+                partial(suites.render, suite),
+            )
+            for suite, minutes in PAGES.items()
+        ),
+        Part(
+            "picture",
+            ("picture.svg",),
+            "chen2015/report.json",
+            0.1,
+            lambda choice: picture.render(HERE),
+            picture.render,
+        ),
+        Part(
+            "calibration",
+            tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),
+            "`sgverify calibrate`: simulated samples of known rates",
+            43,
+            _command("calibrate", "--out", str(HERE / "calibration")),
+            _render_calibration,
+        ),
+        Part(
+            "power",
+            ("power/kill_matrix.json", "power/kill_matrix.md"),
+            "`sgverify mutants`: every planted bug",
+            42,
+            _command("mutants", "--out", str(HERE / "power")),
+            _render_kill_matrix,
+        ),
+        Part(
+            "pools",
+            ("power/pools.json", "power/pools.md"),
+            "right and wrong steps of sgverify.selftest.pools",
+            67,
+            _make_pools,
+            pools.render,
+        ),
+        Part(
+            "false-alarms",
+            (
+                *(f"power/false_alarms_{kind}_{first}.json" for kind, first, _ in false_alarms.PIECES),
+                "power/false_alarms.md",
+            ),
+            "correct schemes under generated configurations",
+            73,
+            _make_false_alarms,
+            false_alarms.render,
+        ),
+        Part(
+            "posteriors",
+            ("posteriors/posteriors.json", "posteriors/posteriors.md"),
+            "data and reference answers of posteriordb, in --data FOLDER; left out without",
+            5,
+            _make_posteriors,
+            posteriors.render,
+        ),
+    )
+}
+
+
+def make(names: list[str], choice: Choice) -> None:
+    """Make the parts of these names, or all that can be made, in the order of `PARTS`."""
+    os.chdir(ROOT)
+    for name, part in PARTS.items():
+        if name in names or (not names and (name != "posteriors" or choice.data is not None)):
+            print(f"{name}: about {part.minutes:g} minutes of processor time", flush=True)
+            part.make(choice)
+
+
+def render(names: list[str], folder: Path = ROOT / HERE) -> None:
+    """Write pages and pictures anew from the JSON that is stored in a folder of reports; all without names."""
+    for name, part in PARTS.items():
+        if name in names or not names:
+            part.render(folder)

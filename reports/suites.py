@@ -1,0 +1,80 @@
+"""A paper's experiments, and its page: the claims judged and the errata computed beside the experiments that are stored.
+
+The experiments take long, so they are a part of their own. Nothing of the machine is in what is written.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sgverify.checks.errata import check_errata
+from sgverify.checks.studies import build_study, studies_of
+from sgverify.checks.suites import find_suite
+from sgverify.cli.workers import Lost, default_workers, run_apart
+from sgverify.evidence import (
+    Document,
+    Erratum,
+    Provenance,
+    decode_errata,
+    read_evidence,
+    read_studies,
+    write_studies,
+)
+from sgverify.report import counted, counts, write_report
+
+
+def write_experiments(suite: str, folder: Path, effort: str) -> None:
+    """Build the studies of a suite one by one, and write FOLDER/SUITE/studies.json."""
+    found = []
+    for name in studies_of(suite):
+        study = build_study(name, effort)
+        print(f"{name}: {study.seconds:.0f} s", file=sys.stderr)
+        found.append(replace(study, seconds=0.0))
+    (folder / suite).mkdir(parents=True, exist_ok=True)
+    write_studies(folder / suite / "studies.json", found, made_by(f"{suite}-experiments"))
+
+
+def write_page(suite: str, folder: Path, effort: str, workers: int | None) -> None:
+    """Judge every case of a suite and compute its errata, and write FOLDER/SUITE; the studies there are shown as they are."""
+    started = time.perf_counter()
+    jobs = [(case.run, ()) for case in find_suite(suite)(effort)]
+    done = dict(run_apart([*jobs, (check_errata, ((), suite))], workers or default_workers()))
+    lost = next((item for item in done.values() if isinstance(item, Lost)), None)
+    if lost is not None:
+        print(f"{suite}: {lost.reason}", file=sys.stderr)
+        raise SystemExit(lost.code)
+    evidence = tuple(replace(item, seconds=0.0) for number in range(len(jobs)) for item in done[number])
+    formulas = done[len(jobs)]
+    page = _write(Document(evidence, made_by(suite)), folder / suite, formulas)
+    tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(evidence).items() if number)
+    seconds = time.perf_counter() - started
+    print(
+        f"{page}: {len(evidence)} pieces of evidence: {tally}; {counted(formulas)}; {seconds:.0f} s",
+        file=sys.stderr,
+    )
+
+
+def render(suite: str, folder: Path) -> None:
+    """Write the page of FOLDER/SUITE anew from the evidence, the errata and the studies that are stored there."""
+    errata = json.loads((folder / suite / "errata.json").read_text(encoding="utf-8"))
+    _write(read_evidence(folder / suite / "report.json"), folder / suite, decode_errata(errata))
+
+
+def made_by(part: str) -> Provenance:
+    """A provenance that names the command and nothing else, so that the files are the same on every machine."""
+    return Provenance(
+        version="", python="", torch="", platform="", command=f"python -m reports {part}", seconds=0.0
+    )
+
+
+def _write(document: Document, folder: Path, formulas: Sequence[Erratum]) -> Path:
+    held = read_studies(folder / "studies.json")
+    page = write_report(document, folder, held.studies, formulas)
+    # They were not computed here, and say by what they were.
+    write_studies(folder / "studies.json", held.studies, held.provenance)
+    return page

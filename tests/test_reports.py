@@ -1,0 +1,134 @@
+"""The committed reports: each file is made by a part, holds no path of a machine, and says what the code and its JSON say."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reports.__main__ import main
+from reports.parts import PARTS
+from sgverify.checks.errata import check_errata
+from sgverify.checks.questions import replay
+from sgverify.evidence import Evidence, decode_errata, read_evidence
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "reports"
+SUITES = ("chen2015", "vr-resgld", "awsgld")
+FILES = sorted(
+    path
+    for path in REPORTS.rglob("*")
+    if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+)
+LOCAL = re.compile(
+    r"""(?:^|[\s"'=`(\[])(?:~|[A-Za-z]:|file:/)?[/\\](?:[A-Za-z_][\w.-]*[/\\])+"""
+    rf"|{re.escape(str(ROOT))}|{re.escape(str(Path.home()))}/",
+    re.MULTILINE,
+)
+"""A path from the root of a machine or from somebody's home."""
+
+
+def test_each_file_is_made_by_one_part() -> None:
+    made = [name for part in PARTS.values() for name in part.makes]
+    assert sorted(made) == sorted(str(path.relative_to(REPORTS)) for path in FILES)
+
+
+def test_the_list_says_of_each_part_what_it_makes_from_what(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--list"])
+    said = capsys.readouterr().out
+    for part in PARTS.values():
+        assert f"{part.name}: {part.source}; about {part.minutes:g} CPU minutes" in said
+        assert all(name in said for name in part.makes)
+
+
+def test_a_part_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["pictures"])
+    assert refused.value.code == 2 and "no part pictures; expected one of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPORTS)))
+def test_no_file_holds_a_path_of_a_machine(path: Path) -> None:
+    assert LOCAL.findall(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"sgverify report --out /srv/ann/out"', "cd ~/work/x", r"C:\Users\ann\x", f"{ROOT}/x", "at '/tmp/x/y'"],
+)
+def test_a_path_of_a_machine_is_recognised(text: str) -> None:
+    assert LOCAL.search(text)
+
+
+def rendered(name: str, folder: Path) -> None:
+    """Write the part's pages and pictures from a copy of the stored JSON."""
+    for path in FILES:
+        if path.suffix == ".json":
+            (folder / path.relative_to(REPORTS)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, folder / path.relative_to(REPORTS))
+    PARTS[name].render(folder)
+    for made in PARTS[name].makes:
+        assert (folder / made).read_text(encoding="utf-8") == (REPORTS / made).read_text(encoding="utf-8"), (
+            made
+        )
+
+
+QUICK = ("pools", "power", "false-alarms", "posteriors")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> None:
+    """`python -m reports --stored` writes them anew."""
+    rendered(name, tmp_path)
+
+
+@pytest.mark.power
+@pytest.mark.parametrize("name", sorted(set(PARTS) - set(QUICK)))
+def test_the_large_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> None:
+    rendered(name, tmp_path)
+
+
+def pieces(suite: str) -> list[Evidence]:
+    return list(read_evidence(REPORTS / suite / "report.json").evidence)
+
+
+def sample(suite: str) -> list[Evidence]:
+    """The first piece of each verdict of each check."""
+    found: dict[tuple[str, str, bool], Evidence] = {}
+    for item in pieces(suite):
+        found.setdefault((item.check, item.verdict, item.refuted), item)
+    return list(found.values())
+
+
+def hold(items: list[Evidence]) -> None:
+    """Judged again, the pieces have the verdicts and the rates that are committed; seconds and last digits may differ."""
+    assert items
+    for stored in items:
+        again = replay(stored)
+        assert told(again) == told(stored), stored.id
+
+
+def told(item: Evidence) -> tuple[object, ...]:
+    rates = [item.predicted.exponent, item.found.exponent]
+    rounded = [None if rate is None else round(float(rate), 6) for rate in rates]
+    return item.verdict, item.refuted, item.sharp, item.method, item.predicted.kind, *rounded
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_sample_of_the_committed_verdicts_is_what_the_code_gives(suite: str) -> None:
+    hold(sample(suite))
+
+
+@pytest.mark.power
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_committed_verdict_is_what_the_code_gives(suite: str) -> None:
+    hold(pieces(suite))
+    stored = decode_errata(json.loads((REPORTS / suite / "errata.json").read_text(encoding="utf-8")))
+    again = check_errata((), suite)
+    weights = [
+        {item.id: (item.fails, item.severity, item.root) for item in items} for items in (stored, again)
+    ]
+    assert weights[0] and weights[0] == weights[1]
