@@ -20,8 +20,6 @@ from sgverify.evidence import Evidence
 from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes.own_code import own_code
 
-ORDER_CLAIMS = ("chen2015/lemma-8", "chen2015/lemma-12")
-
 Progress = Callable[[str, float, int], None]
 """Told what is at work, how many checks are done, the one at work by its share, and how many there are."""
 
@@ -230,7 +228,10 @@ def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
     """What the subject is held to, the scheme's own claim first; and of what is asked for also what does not apply."""
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
     every = [Question(subject, claim, quantity) for claim in ordered for quantity in claim.quantities]
-    stated = any(item.claim.id in ORDER_CLAIMS and _asks_what_is_stated(item) for item in every)
+    stated = any(
+        item.quantity == "local-order" and item.quantity in item.claim.rate_of and _asks_what_is_stated(item)
+        for item in every
+    )
 
     def held_to(question: Question) -> bool:
         if question.claim.id == STATED and stated:

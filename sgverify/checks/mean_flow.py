@@ -10,7 +10,8 @@ from sgverify.evidence import Evidence
 from sgverify.exact.mean_flow import Comparison, compare, corrected, induction_defect, printed, text_of
 from sgverify.rates import Judgement
 
-FORMULAS = {"chen2015/theorem-14": printed, "corrected/theorem-14": corrected}
+FORMULAS = {"first-and-last": printed, "every-minibatch": corrected}
+"""The term of order h by the `form` of a claim: commutators of the first and the last minibatch, or of every one."""
 
 
 def check_mean_flow(question: Question) -> Evidence:
@@ -19,7 +20,7 @@ def check_mean_flow(question: Question) -> Evidence:
     The rest is O(h^2) at a fixed number of minibatches and O(T^2) uniformly in it.
     """
     subject = question.subject
-    formula = FORMULAS[question.claim.id]
+    formula = FORMULAS[question.claim.form]
     compared = compare(formula, subject.scheme.dynamics, PROOF_DIMENSION)
     induction = induction_defect() if formula is corrected else {}
     found = Fraction(1) if compared.apart or induction else Fraction(2)

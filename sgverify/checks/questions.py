@@ -11,7 +11,6 @@ from sgverify.checks.composite_subject import CompositeSubject
 from sgverify.checks.fitted import with_regression
 from sgverify.checks.isolation import raised_on
 from sgverify.checks.judging import (
-    ORDER_CLAIMS,
     Progress,
     answer,
     judge,
@@ -24,7 +23,7 @@ from sgverify.checks.registry import CHECKS, find_check
 from sgverify.checks.subject import Subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.checks.unused import refuse_unused, tell_unsampled
-from sgverify.claims import Claim, find_claim
+from sgverify.claims import Claim, claim_for, claims_for, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
@@ -131,17 +130,15 @@ def _refuse_partial_averages(subject: Subject, quantity: str) -> None:
 
 
 def claim_of_rate(subject: Subject, quantity: str) -> Claim:
-    """The printed claim that `rate` holds a quantity against."""
+    """The printed claim that `rate` holds a quantity against; for a local order, where none applies, what the scheme states."""
     if quantity == "stationary-bias" and subject.escape is not None:
         return find_claim(QUASI_STATIONARY)
     if quantity in OF_THE_LAW:
-        return find_claim("chen2015/theorem-4")
+        return claim_for(quantity, "fixed")
     if CHECKS[quantity].along_schedule:
-        if subject.configuration.schedule.kind == "power":
-            return find_claim("chen2015/theorem-5")
-        return find_claim("chen2015/theorem-2" if quantity == "bias" else "chen2015/theorem-3")
-    for id in ORDER_CLAIMS:
-        question = Question(subject, find_claim(id), quantity)
+        return claim_for(quantity, "power" if subject.configuration.schedule.kind == "power" else "horizon")
+    for claim in claims_for(quantity):
+        question = Question(subject, claim, quantity)
         try:
             applies = question.claim.applies(question.facts)[0]
         except UserError:

@@ -14,6 +14,7 @@ from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.period_evidence import period_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.transfer_bias import transferred_stationary_bias
+from sgverify.claims import claim_for
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import fixed_step
@@ -21,8 +22,6 @@ from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.as_run import as_run
 from sgverify.exact.posterior import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
-
-NOT_ERGODIC = "chen2015/theorem-4 asks for a geometrically ergodic chain, and does not speak of this one"
 
 
 def check_stationary_bias(question: Question) -> Evidence:
@@ -40,7 +39,11 @@ def check_stationary_bias(question: Question) -> Evidence:
         if "escape" in evidence.reason
         else f"; {subject.escape}, and this speaks of its quasi-stationary law"
     )
-    return replace(evidence, reason=f"{evidence.reason}{told}; {NOT_ERGODIC}")
+    ergodic = claim_for("stationary-bias", "fixed").id
+    return replace(
+        evidence,
+        reason=f"{evidence.reason}{told}; {ergodic} asks for a geometrically ergodic chain, and does not speak of this one",
+    )
 
 
 def _answered(question: Question) -> Evidence:

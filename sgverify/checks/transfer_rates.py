@@ -16,12 +16,12 @@ from sgverify.checks.question import Question
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
-from sgverify.claims import find_claim
+from sgverify.claims import claim_for
 from sgverify.errors import InstabilityError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_mse, judge_length_rate
 
-STATIONARY = "chen2015/theorem-4"
+STATIONARY = "stationary-bias"
 
 ASSUMED = (
     "derived from the power of h in the stationary bias; that transients sum to O(1/h), for which no value is computed, is what "
@@ -58,7 +58,7 @@ def transferred_rate(question: Question, what: str) -> Evidence:
 
 @remembered
 def _transferred(subject: Subject) -> Evidence:
-    return transferred_stationary_bias(Question(subject, find_claim(STATIONARY), "stationary-bias"))
+    return transferred_stationary_bias(Question(subject, claim_for(STATIONARY, "fixed"), STATIONARY))
 
 
 def _stationary(subject: Subject) -> Evidence:

@@ -34,6 +34,9 @@ _LARGEST = 40
 _POINTS = 40
 _EXACT_POINTS = 5
 
+_CUMULATED = "cumulated-masses"
+"""The form of a claim that prints theta*(i)^zeta Z as the cumulated mass within 1 + o(1)."""
+
 
 def check_fixed_point(question: Question) -> Evidence:
     """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
@@ -56,7 +59,7 @@ def check_fixed_point(question: Question) -> Evidence:
         }
         if moving or bent:
             verdict = _judged(_wrong(moving, field, bent))
-        elif question.claim.id == "awsgld/lemma-5":
+        elif question.claim.form == _CUMULATED:
             verdict = _printed(weighing, certificate)
         else:
             name = "the recursion's" if weighing.cumulates else "the masses'"

@@ -2,7 +2,7 @@
 
 from sgverify.claims.claim import Claim, Prediction, PredictionRule, Source
 from sgverify.claims.expression import Expression
-from sgverify.claims.loading import claims, find_claim, read_card
+from sgverify.claims.loading import claim_for, claims, claims_for, find_claim, read_card
 from sgverify.claims.predicate import FACTS, Predicate
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "Prediction",
     "PredictionRule",
     "Source",
+    "claim_for",
     "claims",
+    "claims_for",
     "find_claim",
     "read_card",
 ]

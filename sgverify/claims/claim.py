@@ -69,8 +69,10 @@ class Claim:
     card that takes over where this one is refuted, `corrects` the card that this one corrects, `weighs` what its failing is: an
     error of consequence, a slip, a misprint, or one reading of several. `see` is further literature. `vacuous`: a bound that holds
     of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no predictions then. `on_request`: it
-    is judged where it is asked for by name, as the assumptions on the model, for which no scheme is at fault. `densities` holds
-    log rho as printed, by the name of the dynamics, and `values` the numbers that the source sets parameters to.
+    is judged where it is asked for by name, as the assumptions on the model, for which no scheme is at fault. `rate_of`: the
+    quantities whose rate `sgverify rate` holds against this claim, on the claim's `schedule`. `form` names the formula that the
+    claim prints, where its check knows several. `densities` holds log rho as printed, by the name of the dynamics, and `values`
+    the numbers that the source sets parameters to.
     """
 
     id: str
@@ -81,6 +83,8 @@ class Claim:
     hypotheses: tuple[Predicate, ...] = ()
     assumes: tuple[str, ...] = ()
     schedule: Schedule | None = None
+    rate_of: tuple[str, ...] = ()
+    form: str = ""
     corrected: str | None = None
     corrects: str | None = None
     weighs: str = ""

@@ -25,6 +25,8 @@ _OPTIONAL = {
     "hypotheses": list,
     "assumes": list,
     "schedule": str,
+    "rate_of": list,
+    "form": str,
     "corrected": str,
     "corrects": str,
     "weighs": str,
@@ -53,12 +55,26 @@ def claims() -> Mapping[str, Claim]:
             cards += [_read(paper.name, file) for file in paper.iterdir() if file.name.endswith(".toml")]
     known = {claim.id: claim for _, claim in sorted(cards, key=_place)}
     _check_links(known)
+    _check_rates(known)
     return known
 
 
 def find_claim(id: str) -> Claim:
     """The claim named `paper/id`; raises `UnknownNameError` with the nearest known id."""
     return find_named("claim", id, claims())
+
+
+def claims_for(quantity: str) -> tuple[Claim, ...]:
+    """The claims that a rate of the quantity is held against, in the papers' order."""
+    return tuple(claim for claim in claims().values() if quantity in claim.rate_of)
+
+
+def claim_for(quantity: str, schedule: Schedule) -> Claim:
+    """The one claim that a rate of the quantity is held against on this schedule; raises `DefinitionError` where no card is it."""
+    for claim in claims_for(quantity):
+        if claim.schedule == schedule:
+            return claim
+    raise DefinitionError(f"no card has {quantity!r} in `rate_of` with schedule = {schedule!r}.")
 
 
 def read_card(id: str, text: str, where: str) -> Claim:
@@ -83,6 +99,10 @@ def read_card(id: str, text: str, where: str) -> Claim:
             f"{where}: a claim that is left_out predicts nothing; take one of the two away."
         )
     schedule = table.get("schedule")
+    rate_of = tuple(table.get("rate_of", []))
+    unspoken = [quantity for quantity in rate_of if quantity not in {rule.quantity for rule in rules}]
+    if unspoken:
+        raise DefinitionError(f"{where}: rate_of has {unspoken[0]!r}, of which the card predicts nothing.")
     return Claim(
         id=id,
         title=table["title"],
@@ -92,6 +112,8 @@ def read_card(id: str, text: str, where: str) -> Claim:
         hypotheses=_predicates(table.get("hypotheses", []), f"{where}, hypotheses"),
         assumes=tuple(table.get("assumes", [])),
         schedule=None if schedule is None else _one_of(schedule, get_args(Schedule), f"{where}, schedule"),
+        rate_of=rate_of,
+        form=table.get("form", ""),
         corrected=table.get("corrected"),
         corrects=table.get("corrects"),
         weighs=table.get("weighs", ""),
@@ -194,4 +216,21 @@ def _check_links(known: Mapping[str, Claim]) -> None:
             if other not in known or getattr(known[other], link) != claim.id:
                 raise DefinitionError(
                     f"card {claim.id}: {mine}={other!r}, but no card there has {link}={claim.id!r}."
+                )
+
+
+def _check_rates(known: Mapping[str, Claim]) -> None:
+    """A rate is held against one printed claim of each schedule; claims on no schedule share it, and their hypotheses choose."""
+    held: dict[tuple[str, str | None], Claim] = {}
+    for claim in known.values():
+        if claim.rate_of and claim.corrects is not None:
+            raise DefinitionError(
+                f"card {claim.id}: rate_of is for printed claims; the corrected one judges where its printed one falls."
+            )
+        for quantity in claim.rate_of:
+            other = held.setdefault((quantity, claim.schedule), claim)
+            if other is not claim and claim.schedule is not None:
+                raise DefinitionError(
+                    f"card {claim.id}: {quantity!r} on the schedule {claim.schedule!r} is held against {other.id} already; "
+                    "leave it out of the rate_of of one of them."
                 )

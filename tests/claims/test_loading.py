@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from sgverify.claims import claims, find_claim, loading
+from sgverify.claims import claim_for, claims, claims_for, find_claim, loading
 from sgverify.errors import DefinitionError, UnknownNameError
 
 
@@ -51,3 +53,45 @@ def test_a_claim_that_is_left_out_says_why_and_predicts_nothing():
 def test_what_is_left_out_is_never_judged():
     assert not [claim.id for claim in claims().values() if claim.left_out and claim.predictions]
     assert all(claim.left_out or claim.predictions for claim in claims().values())
+
+
+RATE = '[[prediction]]\nquantity = "bias"\nexponent = "1"\n'
+
+
+def test_each_rate_is_held_against_one_printed_claim_of_a_schedule():
+    held = {
+        (quantity, schedule): claim_for(quantity, schedule).id
+        for quantity, schedule in [
+            *(("stationary-bias", "fixed"), ("covariance", "fixed"), ("wasserstein-2", "fixed")),
+            *product(("bias", "mse"), ("horizon", "power")),
+        ]
+    }
+    assert held == {
+        ("stationary-bias", "fixed"): "chen2015/theorem-4",
+        ("covariance", "fixed"): "chen2015/theorem-4",
+        ("wasserstein-2", "fixed"): "chen2015/theorem-4",
+        ("bias", "horizon"): "chen2015/theorem-2",
+        ("mse", "horizon"): "chen2015/theorem-3",
+        ("bias", "power"): "chen2015/theorem-5",
+        ("mse", "power"): "chen2015/theorem-5",
+    }
+    assert [claim.id for claim in claims_for("local-order")] == ["chen2015/lemma-8", "chen2015/lemma-12"]
+    with pytest.raises(DefinitionError, match="'bias' in `rate_of` with schedule = 'fixed'"):
+        claim_for("bias", "fixed")
+
+
+def test_a_second_claim_for_a_rate_is_refused_by_name_and_claims_on_no_schedule_share_it():
+    def card(id, keys):
+        return {id: loading.read_card(id, f"{keys}\n{CARD}{RATE}", id)}
+
+    power = 'schedule = "power"\nrate_of = ["bias"]'
+    one = card("p/one", power)
+    with pytest.raises(DefinitionError, match=r"card q/two: 'bias' on the schedule 'power' .* p/one already"):
+        loading._check_rates({**one, **card("q/two", power)})
+    loading._check_rates({**one, **card("q/two", power.replace("power", "horizon"))})
+    shared = 'rate_of = ["bias"]'
+    loading._check_rates({**card("p/one", shared), **card("q/two", shared)})
+    with pytest.raises(DefinitionError, match="card corrected/one: rate_of is for printed claims"):
+        loading._check_rates(card("corrected/one", f'corrects = "p/one"\n{shared}'))
+    with pytest.raises(DefinitionError, match="rate_of has 'mse', of which the card predicts nothing"):
+        card("p/one", 'rate_of = ["mse"]')
