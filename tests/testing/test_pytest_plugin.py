@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from sgverify.cli import main
 from sgverify.evidence import read_evidence
 from sgverify.pytest_plugin import TALLIES, _Run
 from sgverify.testing import parametrize_with_checks
 from sgverify.testing.references import reference_of
+from tests.inner_run import run_inside
+
+Run = Callable[..., pytest.RunResult]
 
 SUITE = """
 from sgverify import Alphabet, exp, sqrt
@@ -43,19 +47,24 @@ def test_of_something_else():
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a suite."""
     monkeypatch.delenv("CI", raising=False)
-    pytester.makepyfile(test_mine=SUITE)
-    return pytester
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_mine.py").write_text(SUITE, encoding="utf-8")
+    return tmp_path
 
 
-def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    # A process of its own, as a user has it: the plugin comes from the entry point.
-    return suite.runpytest_subprocess("-p", "no:cacheprovider", *arguments, timeout=120)
+@pytest.fixture
+def run(suite: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`run("-k", "right")` is pytest in the suite's folder."""
+    return lambda *arguments: run_inside(suite, capsys, *arguments)
 
 
-def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(suite: pytest.Pytester) -> None:
-    result = run(suite, "-m", "sgverify", "-k", "wrong and stationary-bias", "-rs")
+def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run("-m", "sgverify", "-k", "wrong and stationary-bias", "-rs")
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
     text = result.stdout.str()
     assert "violates: test_mine.py:wrong, chen2015/theorem-4 (stationary-bias)" in text
@@ -63,31 +72,27 @@ def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(suite: pytest.
     assert "predicted" in text and "h = " in text
     replay = next(line.split("replay")[1].strip() for line in text.splitlines() if "  replay " in line)
     assert replay.startswith("sgverify verify test_mine.py:wrong --checks chen2015/theorem-4")
-    done = subprocess.run(
-        [sys.executable, "-m", *replay.split()], cwd=suite.path, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 1 and "violates" in done.stdout, done.stderr
+    assert main(replay.split()[1:]) == 1 and "violates" in capsys.readouterr().out
 
 
-def test_what_is_not_settled_is_skipped_with_its_reason_and_counted(suite: pytest.Pytester) -> None:
-    result = run(suite, "-k", "right and (lemma-12 or theorem-4-stationary)", "-rs")
+def test_what_is_not_settled_is_skipped_with_its_reason_and_counted(run: Run) -> None:
+    result = run("-k", "right and (lemma-12 or theorem-4-stationary)", "-rs")
     result.stdout.fnmatch_lines(["*SKIPPED*not-applicable: *lemma-12*"])
     result.stdout.fnmatch_lines(["*= sgverify =*", "2 pieces of evidence: 1 conforms, 1 not-applicable"])
     assert result.ret == 0
 
 
-def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(suite: pytest.Pytester) -> None:
-    result = run(suite, "-m", "not sgverify")
+def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(run: Run) -> None:
+    result = run("-m", "not sgverify")
     result.stdout.fnmatch_lines(["*assert (1 + 1) == 3*"])
-    assert "pieces of evidence" not in result.stdout.str()
+    assert "pieces of evidence" not in result.stdout.str() and "= sgverify =" not in result.stdout.str()
 
 
 @pytest.mark.power  # three processes of pytest
-def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: pytest.Pytester) -> None:
-    alone = run(suite, "-m", "sgverify", "--sgverify-json", "alone.json", "-k", "stated or property")
-    rows = (suite.path / "sgverify-regressions.jsonl").read_text()
+def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: Path, run: Run) -> None:
+    alone = run("-m", "sgverify", "--sgverify-json", "alone.json", "-k", "stated or property")
+    rows = (suite / "sgverify-regressions.jsonl").read_text()
     shared = run(
-        suite,
         "-m",
         "sgverify",
         "--sgverify-json",
@@ -102,12 +107,12 @@ def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: py
         ["  judged *generated*", "  regression  row added to sgverify-regressions.jsonl"]
     )
     shared.stdout.fnmatch_lines(["  judged      1, the last is the row at sgverify-regressions.jsonl:1"])
-    assert (suite.path / "sgverify-regressions.jsonl").read_text() == rows and rows.count("\n") == 1
+    assert (suite / "sgverify-regressions.jsonl").read_text() == rows and rows.count("\n") == 1
     for result in (alone, shared):
         result.stdout.fnmatch_lines(["properties that held: 1, under 3 configurations: *conforms*"])
     assert alone.parseoutcomes().get("failed") == shared.parseoutcomes().get("failed") > 0
     assert alone.parseoutcomes().get("passed") == shared.parseoutcomes().get("passed") > 0
-    documents = [read_evidence(suite.path / name) for name in ("alone.json", "shared.json")]
+    documents = [read_evidence(suite / name) for name in ("alone.json", "shared.json")]
     first, second = (
         [(item.id, item.scheme, item.claim, item.verdict, item.points) for item in document.evidence]
         for document in documents
@@ -118,38 +123,37 @@ def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: py
     assert "-m sgverify --sgverify-json alone.json" in documents[0].provenance.command
 
 
-def test_a_mistake_of_the_user_is_one_message(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        from sgverify.testing import parametrize_with_checks
-
-        @parametrize_with_checks(["sghmc-abobo"], checks=["chen2015/theorem-4"])
-        def test_conforms(scheme, check):
-            check(scheme)
-        """
-    )
-    result = run(pytester)
+def test_a_mistake_of_the_user_is_one_message(suite: Path, run: Run) -> None:
+    lines = [
+        "from sgverify.testing import parametrize_with_checks",
+        "",
+        '@parametrize_with_checks(["sghmc-abobo"], checks=["chen2015/theorem-4"])',
+        "def test_conforms(scheme, check):",
+        "    check(scheme)",
+    ]
+    (suite / "test_mine.py").write_text("\n".join(lines), encoding="utf-8")
+    result = run()
     text = result.stdout.str()
     assert "sghmc-abobo" in text and "Traceback" not in text and "parametrize.py" not in text
     # Once, with the line that made it, and not in each of the tests.
-    assert "test_a_mistake_of_the_user_is_one_message.py:3: UnknownNameError: " in text
+    assert "test_mine.py:3: UnknownNameError: " in text
     result.assert_outcomes(errors=1)
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
-def test_a_row_that_cannot_be_read_fails_the_module_once(pytester: pytest.Pytester) -> None:
-    (pytester.path / "sgverify-regressions.jsonl").write_text('{"a": 1\n')
-    pytester.makepyfile(
-        """
-        from sgverify.strategies import configurations
-        from sgverify.testing import parametrize_with_checks
-
-        @parametrize_with_checks(["sgld-euler"], configurations=configurations())
-        def test_conforms(scheme, check):
-            check(scheme)
-        """
-    )
-    result = run(pytester)
+def test_a_row_that_cannot_be_read_fails_the_module_once(suite: Path, run: Run) -> None:
+    (suite / "sgverify-regressions.jsonl").write_text('{"a": 1\n')
+    lines = [
+        "from sgverify.strategies import configurations",
+        "from sgverify.testing import parametrize_with_checks",
+        "",
+        '@parametrize_with_checks(["sgld-euler"], configurations=configurations())',
+        "def test_conforms(scheme, check):",
+        "    check(scheme)",
+    ]
+    (suite / "test_mine.py").write_text("\n".join(lines), encoding="utf-8")
+    # Without the summary, which tells the error once more.
+    result = run("-rN")
     result.assert_outcomes(errors=1)
     assert result.stdout.str().count("UserError: ") == 1
     result.stdout.fnmatch_lines(["*.py:4: UserError: *sgverify-regressions.jsonl:1*"])
@@ -170,8 +174,8 @@ def test_a_property_that_settles_nothing_did_not_hold() -> None:
     ]
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(suite: pytest.Pytester) -> None:
-    result = run(suite, "--sgverify-json", "no/such/folder.json")
+def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(run: Run) -> None:
+    result = run("--sgverify-json", "no/such/folder.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*cannot be written; expected a file in a folder that exists*"])
 
@@ -187,8 +191,10 @@ def test_the_plugin_brings_nothing_heavy_into_runs_that_do_not_use_it(pytester: 
                 assert name not in sys.modules, name
         """
     )
-    # zarr, which draws may be saved with, has a plugin of its own that loads numpy.
-    run(pytester, "-p", "no:zarr").assert_outcomes(passed=1)
+    # In a process of its own, as a user has it: the plugin comes from the entry point. zarr, which draws may be saved
+    # with, has a plugin of its own that loads numpy.
+    arguments = ("-p", "no:cacheprovider", "-p", "no:zarr")
+    pytester.runpytest_subprocess(*arguments, timeout=120).assert_outcomes(passed=1)
 
 
 def test_schemes_are_named_as_a_command_line_loads_them() -> None:
