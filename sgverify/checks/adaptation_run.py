@@ -37,7 +37,7 @@ to the next. Chains part at the first step, by their noise."""
 
 
 @dataclass(eq=False)
-class Step(composite_transcript.Step):
+class AdaptationStep(composite_transcript.CompositeStep):
     """One step, and what the weights made of it: the energy by which they adapt, (S, C), on the data `chosen`, (n, S, C).
 
     `weights` are those after the step, (S, C, m), `logs` the logarithms of what its state counts, (S, C).
@@ -107,7 +107,7 @@ class Escaped(Exception):
     """Chains left every bound at once; the message says when."""
 
 
-def _written(ensemble: Ensemble) -> list[Step]:
+def _written(ensemble: Ensemble) -> list[AdaptationStep]:
     hooks = ensemble.hooks
     assert isinstance(hooks, Adapting)
     weights = _Weights(hooks)
@@ -115,9 +115,9 @@ def _written(ensemble: Ensemble) -> list[Step]:
     return weights.steps
 
 
-class _Weights(Writing[Step]):
+class _Weights(Writing[AdaptationStep]):
     def __init__(self, hooks: Adapting) -> None:
-        super().__init__(Step)
+        super().__init__(AdaptationStep)
         self._hooks = hooks
 
     def keep(self, place: int) -> None:
@@ -128,7 +128,7 @@ class _Weights(Writing[Step]):
         now.weights, now.logs = array(self._hooks.weighting.theta), array(self._hooks.log_weights())
 
 
-def _energy_defects(written: list[Step], target: Target, size: float) -> Iterator[str]:
+def _energy_defects(written: list[AdaptationStep], target: Target, size: float) -> Iterator[str]:
     """The energies by which weights adapt are those of the data that they are said to be of."""
     for step in written:
         wanted = energies_of(target, step.theta, step.chosen)
@@ -142,7 +142,7 @@ def _energy_defects(written: list[Step], target: Target, size: float) -> Iterato
 
 
 def _gradient_defects(
-    written: list[Step], adaptation: Adaptation, target: Target, size: float
+    written: list[AdaptationStep], adaptation: Adaptation, target: Target, size: float
 ) -> Iterator[str]:
     """Each gradient is the plain estimate times the multiplier of its energy at the weights of the step before."""
     if not any(step.gradient_calls for step in written):
@@ -166,7 +166,7 @@ def _gradient_defects(
             return
 
 
-def _weight_defects(written: list[Step], adaptation: Adaptation) -> Iterator[str]:
+def _weight_defects(written: list[AdaptationStep], adaptation: Adaptation) -> Iterator[str]:
     """Each chain's weights follow from its own energy, and its draw counts by them."""
     before = np.full_like(written[0].weights, adaptation.start)
     if before.dtype != np.float64:
@@ -200,7 +200,7 @@ def _weight_defects(written: list[Step], adaptation: Adaptation) -> Iterator[str
 
 
 def _average_defects(
-    written: list[Step],
+    written: list[AdaptationStep],
     composite: AdaptivelyWeighted,
     target: Target,
     rows: Sequence[Row],

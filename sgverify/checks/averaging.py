@@ -38,7 +38,7 @@ PERIOD = -(-LENGTHS[-1] // CYCLES)
 
 
 @dataclass(frozen=True)
-class Run:
+class RecordedRun:
     """Averages, and the same run written down."""
 
     settings: Settings
@@ -48,7 +48,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AveragingRule:
     """Which states an average takes, and with which weights: by l and h_l."""
 
     counts: Callable[[int], bool]
@@ -95,7 +95,7 @@ def check_averaging(question: Question) -> Evidence:
 
 
 def average(
-    values: Sequence[tuple[Fraction, Fraction]], rule: Rule, length: int, roundings: int
+    values: Sequence[tuple[Fraction, Fraction]], rule: AveragingRule, length: int, roundings: int
 ) -> tuple[Fraction, Fraction]:
     """The weighted average of the first `length` values, and how far float64 arithmetic may be off it.
 
@@ -118,7 +118,7 @@ def average(
     return total / weights, share * size / weights
 
 
-def rule_of(run: Run, row: int) -> Rule:
+def rule_of(run: RecordedRun, row: int) -> AveragingRule:
     """The rule of a row."""
     item = run.rows[row]
     burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
@@ -127,14 +127,14 @@ def rule_of(run: Run, row: int) -> Rule:
 
 
 def _rule(
-    run: Run,
+    run: RecordedRun,
     row: int,
     burn_in: int,
     thinning: int,
     weighted: bool,
     first: int | None = None,
     stages: bool = True,
-) -> Rule:
+) -> AveragingRule:
     """States burn_in + first, burn_in + first + thinning, ...; `first` is the thinning where it is left open.
 
     With `stages`, of those only the ones in the sampling stage of a cycle.
@@ -142,7 +142,7 @@ def _rule(
     steps = run.transcript.steps[:, row]
     start = burn_in + (thinning if first is None else first)
     stages = stages and isinstance(run.rows[row].schedule, Cyclical)
-    return Rule(
+    return AveragingRule(
         lambda l: (
             l >= start and (l - start) % thinning == 0 and (not stages or averaged(l, PERIOD, THRESHOLD))
         ),
@@ -150,7 +150,7 @@ def _rule(
     )
 
 
-def _runs(subject: Subject) -> Iterator[Run]:
+def _runs(subject: Subject) -> Iterator[RecordedRun]:
     """Two short runs, each sampled and written down under one seed."""
     chains = max(1, min(8, WORK // max(1, len(subject.observable.terms))))
     for number, (burn_in, thinning) in enumerate(((0, 1), (BURN_IN, THINNING))):
@@ -183,17 +183,17 @@ def _runs(subject: Subject) -> Iterator[Run]:
             block=BLOCK,
         )
         check_complete(averages)
-        yield Run(settings, tuple(rows), averages, transcript)
+        yield RecordedRun(settings, tuple(rows), averages, transcript)
 
 
-def _averages(run: Run) -> Iterator[tuple[int, int, int]]:
+def _averages(run: RecordedRun) -> Iterator[tuple[int, int, int]]:
     for row in range(len(run.rows)):
         for place in range(len(LENGTHS)):
             for chain in range(run.settings.chains):
                 yield row, place, chain
 
 
-def _wrong_steps(run: Run) -> str:
+def _wrong_steps(run: RecordedRun) -> str:
     """A step size that is not the schedule's, in words; "" where there is none."""
     for row, item in enumerate(run.rows):
         for l, h in enumerate(run.transcript.steps[:, row].tolist(), start=1):
@@ -204,7 +204,7 @@ def _wrong_steps(run: Run) -> str:
     return ""
 
 
-def _other_states(subject: Subject, run: Run) -> str:
+def _other_states(subject: Subject, run: RecordedRun) -> str:
     """Where two runs of one seed ended in different states, in words; "" where they did not."""
     for name in subject.scheme.state:
         if not np.array_equal(run.averages.last[name], run.transcript.states[name][-1], equal_nan=True):
@@ -242,7 +242,12 @@ def _roundings(observable: Observable) -> int:
 
 
 def _told(
-    run: Run, row: int, place: int, chain: int, values: Sequence[tuple[Fraction, Fraction]], found: float
+    run: RecordedRun,
+    row: int,
+    place: int,
+    chain: int,
+    values: Sequence[tuple[Fraction, Fraction]],
+    found: float,
 ) -> str:
     """A wrong average in words, with what it is instead where that is one of the usual slips."""
     length, own = LENGTHS[place], rule_of(run, row)

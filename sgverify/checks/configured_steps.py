@@ -15,9 +15,9 @@ from dataclasses import replace
 from sgverify.checks.remembered import remembered
 from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
-from sgverify.exact.affine.expanded_step import Difference, ExpandedStep
+from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
 from sgverify.exact.affine.stability import eigenvalues_of
-from sgverify.exact.leading_terms import FAR, Departure, Setting, departure
+from sgverify.exact.leading_terms import FAR, Departure, LinearSetting, departure
 from sgverify.exact.series import LocalOrder
 from sgverify.exact.step_switches import switches
 from sgverify.rates import Judgement
@@ -85,7 +85,7 @@ def turns_of(subject: Subject) -> list[float]:
 
 MOST_COORDINATES = 20
 
-UNIT = Setting(1.0, 1.0, 1.0)
+UNIT = LinearSetting(1.0, 1.0, 1.0)
 """What a claim about every potential is asked on, besides the target."""
 
 
@@ -101,7 +101,7 @@ def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
 
 
 @remembered
-def _departure(subject: Subject, setting: Setting) -> Departure | None:
+def _departure(subject: Subject, setting: LinearSetting) -> Departure | None:
     return departure(subject.read_scheme, setting, setting.small, _dimension(subject))
 
 
@@ -121,26 +121,26 @@ def _dimension(subject: Subject) -> int:
     return max(2, min(subject.target.dim, MOST_COORDINATES))
 
 
-def _settings(subject: Subject) -> list[Setting]:
+def _settings(subject: Subject) -> list[LinearSetting]:
     """The curvatures of the target with its temperature and friction; none where it has no single ones."""
     if not subject.effective_target.quadratic:
         return []
     rates = eigenvalues_of(subject.effective_target.precision)
     given = subject.configuration
     return [
-        Setting(float(rate), float(given.temperature), float(given.friction))
+        LinearSetting(float(rate), float(given.temperature), float(given.friction))
         for rate in sorted({max(rates), min(rates)}, reverse=True)
     ]
 
 
-def differences(subject: Subject, steps: Iterable[float]) -> list[Difference]:
+def differences(subject: Subject, steps: Iterable[float]) -> list[SeriesDifference]:
     """Where the step is not its series, the largest step first; empty too where the step is not affine."""
     found = [_difference(subject, step) for step in sorted(set(steps), reverse=True)]
     return [difference for difference in found if difference is not None]
 
 
 @remembered
-def _difference(subject: Subject, step: float) -> Difference | None:
+def _difference(subject: Subject, step: float) -> SeriesDifference | None:
     expanded = _expanded(subject)
     return None if expanded is None else expanded.difference(step)
 

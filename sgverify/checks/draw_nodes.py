@@ -13,7 +13,7 @@ from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.handed import DEPENDENT
-from sgverify.samplers.intercepted.laws import Law
+from sgverify.samplers.intercepted.laws import DrawLaw
 from sgverify.schemes.abstract_value import VECTOR
 
 UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
@@ -36,7 +36,7 @@ class StepAtNodes:
     def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
         self.box, self.x = box, x
         self.reach = float(np.abs(x).max(initial=0.0))
-        self._laws: dict[float, tuple[Law, ...]] = {}
+        self._laws: dict[float, tuple[DrawLaw, ...]] = {}
         self.together = box.step.chains
         self.draws = len(self.laws(h))
         audit = DtypeAudit(())
@@ -62,7 +62,7 @@ class StepAtNodes:
                 )
             self.together = agrees
 
-    def laws(self, h: float) -> tuple[Law, ...]:
+    def laws(self, h: float) -> tuple[DrawLaw, ...]:
         """The law of each number; the chances of outcomes may depend on h."""
         if h not in self._laws:
             with default_dtype(torch.float64):
@@ -106,7 +106,7 @@ class StepAtNodes:
                 rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))
         return np.asarray(torch.stack(rows).numpy())
 
-    def _compare(self, laws: Sequence[Law], h: float) -> None:
+    def _compare(self, laws: Sequence[DrawLaw], h: float) -> None:
         due = self.laws(h)
         if DEPENDENT in laws or any(a != b for a, b in zip(laws, due, strict=True)):
             raise BlackBoxError(

@@ -34,7 +34,7 @@ from sgverify.exact.panels import (
     whole_axis,
 )
 from sgverify.samplers.intercepted import BlackBoxError
-from sgverify.samplers.intercepted.laws import Law, numbers_of, own_units
+from sgverify.samplers.intercepted.laws import DrawLaw, numbers_of, own_units
 
 After = Callable[[np.ndarray], np.ndarray]
 """Normal numbers -> X_1. Shapes (n, draws) -> (n, coordinates)."""
@@ -65,7 +65,7 @@ this share of those that may be evaluated."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class QuadratureRule:
     """Normal numbers and weights. Shapes (n, draws), (n,)."""
 
     nodes: np.ndarray
@@ -96,7 +96,7 @@ class DrawRules:
     def __init__(
         self,
         after: After,
-        laws: Sequence[Law],
+        laws: Sequence[DrawLaw],
         *,
         noise: float,
         degree: int,
@@ -106,7 +106,7 @@ class DrawRules:
     ) -> None:
         self._after, self._noise, self._most, self._degree = after, noise, most, degree
         self.laws = tuple(laws)
-        self._kept: dict[tuple[int, tuple[Law, ...]], tuple[Rule, Rule]] = {}
+        self._kept: dict[tuple[int, tuple[DrawLaw, ...]], tuple[QuadratureRule, QuadratureRule]] = {}
         self._free = [j for j, law in enumerate(laws) if not law.chances]
         self._choices = [j for j, law in enumerate(laws) if len(law.chances) > ENUMERATED]
         random = np.random.default_rng(20_101)
@@ -122,14 +122,16 @@ class DrawRules:
         """The draws of which the step is no polynomial."""
         return tuple(j for j, axis in self.axes.items() if axis.panels)
 
-    def pair(self, degree: int, laws: Sequence[Law] | None = None) -> tuple[Rule, Rule]:
+    def pair(
+        self, degree: int, laws: Sequence[DrawLaw] | None = None
+    ) -> tuple[QuadratureRule, QuadratureRule]:
         """A rule that is exact for polynomials of this degree, and another of a higher degree."""
         laws = self.laws if laws is None else tuple(laws)
         if (degree, laws) not in self._kept:
             self._kept[degree, laws] = (self._rule(degree, laws, False), self._rule(degree + 2, laws, True))
         return self._kept[degree, laws]
 
-    def _rule(self, degree: int, laws: Sequence[Law], second: bool) -> Rule:
+    def _rule(self, degree: int, laws: Sequence[DrawLaw], second: bool) -> QuadratureRule:
         parts: list[tuple[list[int], np.ndarray, np.ndarray]] = []
         regular = [j for j in self._free if not self.axes[j].panels]
         if regular:
@@ -161,7 +163,7 @@ class DrawRules:
             nodes = np.repeat(nodes, len(w), axis=0)
             nodes[:, places] = np.tile(z, (len(weights), 1))
             weights = np.repeat(weights, len(w)) * np.tile(w, len(weights))
-        return Rule(nodes, weights)
+        return QuadratureRule(nodes, weights)
 
     def _refuse_more(self, count: int) -> None:
         if count > self._most:
@@ -208,7 +210,7 @@ class DrawRules:
         nodes[:, self._free] = points[:, None] * line[self._free]
         return nodes
 
-    def _regular(self, law: Law, points: np.ndarray, values: np.ndarray) -> bool:
+    def _regular(self, law: DrawLaw, points: np.ndarray, values: np.ndarray) -> bool:
         """Whether a step is a polynomial of its draw, and a straight line nearly."""
         if law.kind not in GAUSSIAN:
             return not np.ptp(values, axis=0).max() > 4 * self._noise
@@ -300,4 +302,4 @@ def _rotated(nodes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
     return turned
 
 
-__all__ = ["DrawRules", "Rule"]
+__all__ = ["DrawRules", "QuadratureRule"]

@@ -19,7 +19,7 @@ from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
-from sgverify.samplers.intercepted.purity import Question as Call
+from sgverify.samplers.intercepted.purity import StepInput as Call
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise
 from sgverify.schemes.torch_step import written
 

@@ -19,7 +19,15 @@ from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.gradient_noise import gradient_noise
 from sgverify.exact.affine.model import Model
 from sgverify.exact.ball import column, number
-from sgverify.exact.exchange.energy_variance import CONTROL, FULL, HERE, MEANS, Share, ages, reduced_variance
+from sgverify.exact.exchange.energy_variance import (
+    CONTROL,
+    FULL,
+    HERE,
+    MEANS,
+    EnergyShare,
+    ages,
+    reduced_variance,
+)
 from sgverify.gradients import IID, WITHOUT_REPLACEMENT
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
@@ -42,7 +50,7 @@ class Replica:
 
     model: Model
     noise: arb_mat
-    combined: Share
+    combined: EnergyShare
 
     def variance(self, step: arb, refreshed: int, age: int) -> arb:
         """E Var L~ at `age` steps after the control was refreshed."""
@@ -85,7 +93,7 @@ def check_energy_variance(question: Question) -> Evidence:
         return _judged(question, ladder, combined)
 
 
-def _judged(question: Question, ladder: Ladder, combined: Share) -> Evidence:
+def _judged(question: Question, ladder: Ladder, combined: EnergyShare) -> Evidence:
     subject = question.subject
     batch = subject.configuration.gradient.batch
     replicas = [_replica(subject, temperature, batch, combined) for temperature in ladder.temperatures]
@@ -143,7 +151,7 @@ def _growth(values: list[arb]) -> list[float]:
     return [_slope(later, earlier) for earlier, later in pairwise(values)]
 
 
-def _by_batch(subject: Subject, ladder: Ladder, combined: Share, h: list[arb]) -> float:
+def _by_batch(subject: Subject, ladder: Ladder, combined: EnergyShare, h: list[arb]) -> float:
     """The largest exponent in n between n and 2 n, at vanishing steps; where 2 n data are not there, between n/2 and n."""
     batch, size = subject.configuration.gradient.batch, subject.target.size
     assert size is not None
@@ -158,7 +166,7 @@ def _by_batch(subject: Subject, ladder: Ladder, combined: Share, h: list[arb]) -
     return -_slope(*found)
 
 
-def _replica(subject: Subject, temperature: Fraction, batch: int, combined: Share) -> Replica:
+def _replica(subject: Subject, temperature: Fraction, batch: int, combined: EnergyShare) -> Replica:
     kind = (IID if subject.configuration.gradient.estimator.energies_replaced else WITHOUT_REPLACEMENT).name
     noise = gradient_noise(GradientTable(kind=kind, batch=batch), subject.target).covariance
     dim = subject.target.dim

@@ -13,7 +13,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExchangePlan:
     """What a run is to be: a subject, the table `[exchange]` in use, and h_1 of the schedule h_l = h_1 l^-alpha."""
 
     subject: CompositeSubject
@@ -65,7 +65,7 @@ class Plan:
         return int(self.table.refresh or -(-size // batch))
 
 
-def rounding_of(plan: Plan, theta: np.ndarray) -> float:
+def rounding_of(plan: ExchangePlan, theta: np.ndarray) -> float:
     """How far a sum over the data may be off, at whatever order of summation: N eps times the sum of sizes."""
     target = plan.subject.target
     total = float(np.abs(np.asarray(target.prior(theta))).max())
@@ -75,4 +75,4 @@ def rounding_of(plan: Plan, theta: np.ndarray) -> float:
     return 64 * ((target.size or 1) + 16) * EPS * (total + 1)
 
 
-__all__ = ["EPS", "Plan", "rounding_of"]
+__all__ = ["EPS", "ExchangePlan", "rounding_of"]

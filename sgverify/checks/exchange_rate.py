@@ -76,7 +76,7 @@ def check_exchange_rate(question: Question) -> Evidence:
     """The Dirichlet form of (2), the spectral gap over the swapping rate, and W2 along the exact transient law on a grid."""
     subject = question.subject
     identity = acceleration_left()
-    line = Line.of(subject)
+    line = ReplicaPair.of(subject)
     try:
         gaps = line.gaps()
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
@@ -113,7 +113,7 @@ def check_exchange_rate(question: Question) -> Evidence:
 
 
 @dataclass(frozen=True)
-class Line:
+class ReplicaPair:
     """The two coldest replicas of a ladder on the line of a target."""
 
     ladder: Ladder
@@ -123,13 +123,15 @@ class Line:
     starts: tuple[float, float]
 
     @staticmethod
-    def of(subject: Subject) -> Line:
+    def of(subject: Subject) -> ReplicaPair:
         """The line that the subject's target and ladder make."""
         ladder, target = Ladder.of(subject), subject.target
         T = float(ladder.temperatures[0])
         centre, spread = float(target.location_float64(T)[0]), float(target.spread_float64(T)[0])
         cold, warm = (centre + subject.configuration.start_of(replica) * spread for replica in (0, 1))
-        return Line(ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), (cold, warm))
+        return ReplicaPair(
+            ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), (cold, warm)
+        )
 
     def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
         """Two replicas on `count` cells at the intensity r, in units of the curvature; `deviation` of the noise of log S."""

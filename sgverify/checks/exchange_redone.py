@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.adaptation_draws import energies_of
-from sgverify.checks.exchange_plan import EPS, Plan, rounding_of
-from sgverify.checks.exchange_transcript import Step, Transcript
+from sgverify.checks.exchange_plan import EPS, ExchangePlan, rounding_of
+from sgverify.checks.exchange_transcript import ExchangeStep, ExchangeTranscript
 from sgverify.errors import DefinitionError
 from sgverify.exact.long_double import LongDouble, step_in_long_double
 from sgverify.schemes.abstract_value import SCALAR
 from sgverify.schemes.binding import parameters_of
 from sgverify.schemes.composites import exchange_rules
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 
 LOST = 1e-5
 """Where rounding leaves no more than this share of a coefficient, it is not judged."""
@@ -30,7 +30,7 @@ STEP_ROUNDING = 1e-9
 """Of a step, relative to its largest number: some dozens of roundings of 1e-16, and those of constants that cancel."""
 
 
-def redone_faults(transcript: Transcript, plan: Plan) -> Iterator[str]:
+def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
     """One sentence for the first thing of each kind that the run does and should not."""
     yield from _start_faults(transcript, plan)
     seen: set[str] = set()
@@ -56,7 +56,7 @@ class _Before:
     variance: np.ndarray
 
 
-def _start_faults(transcript: Transcript, plan: Plan) -> Iterator[str]:
+def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
     theta, told = transcript.start[0], plan.starts[:, None, :]
     # A product and a sum in float64, on both sides: two roundings each of numbers of these sizes.
     rounding = 4 * EPS * (np.abs(told).max() + np.abs(theta).max())
@@ -79,7 +79,9 @@ def _start_faults(transcript: Transcript, plan: Plan) -> Iterator[str]:
         yield from (fault for _, fault in _control_faults(0, transcript.first_controls, wanted, plan))
 
 
-def _step_faults(step: Step, before: _Before, walkers: np.ndarray, plan: Plan) -> Iterator[tuple[str, str]]:
+def _step_faults(
+    step: ExchangeStep, before: _Before, walkers: np.ndarray, plan: ExchangePlan
+) -> Iterator[tuple[str, str]]:
     """Kinds and sentences, in the order in which a step is made: what comes later follows from what came before."""
     yield from _motion_faults(step, before.state, plan)
     theta, controls, variance = step.moved[0], before.controls, before.variance
@@ -126,7 +128,9 @@ def _step_faults(step: Step, before: _Before, walkers: np.ndarray, plan: Plan) -
     yield from _control_faults(step.number, step.controls, wanted, plan, learning=due and plan.learns)
 
 
-def _motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Iterator[tuple[str, str]]:
+def _motion_faults(
+    step: ExchangeStep, state: Sequence[np.ndarray], plan: ExchangePlan
+) -> Iterator[tuple[str, str]]:
     """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
@@ -156,7 +160,7 @@ def _motion_faults(step: Step, state: Sequence[np.ndarray], plan: Plan) -> Itera
                 return
 
 
-class _RecordedGradients(FullGradient):
+class _RecordedGradients(FullGradientIngredient):
     """The recorded gradients of one replica in one step, handed out in the order in which the run asked for them."""
 
     def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
@@ -195,7 +199,11 @@ class _Found:
 
 
 def _measured(
-    step: Step, theta: np.ndarray, controls: tuple[np.ndarray, ...] | None, known: np.ndarray, plan: Plan
+    step: ExchangeStep,
+    theta: np.ndarray,
+    controls: tuple[np.ndarray, ...] | None,
+    known: np.ndarray,
+    plan: ExchangePlan,
 ) -> _Found:
     target, gamma = plan.subject.target, plan.table.smoothing
     assert step.spread_on is not None
@@ -228,7 +236,7 @@ def _measured(
     return _Found(smoothed, bound + 1e-13 * np.abs(smoothed), learnt)
 
 
-def _unswapped(now: np.ndarray, given: np.ndarray, step: Step, plan: Plan) -> np.ndarray:
+def _unswapped(now: np.ndarray, given: np.ndarray, step: ExchangeStep, plan: ExchangePlan) -> np.ndarray:
     """`now`, where it is NaN the run's own coefficient, which a swap of the same step has moved."""
     swapped = step.recorded.get("swapped")
     source = np.arange(len(now))[:, None] + (np.zeros(now.shape, dtype=int) if swapped is None else swapped)
@@ -236,7 +244,7 @@ def _unswapped(now: np.ndarray, given: np.ndarray, step: Step, plan: Plan) -> np
     return np.where(np.isnan(now), np.take_along_axis(given, back, 0), now)
 
 
-def _share(plan: Plan) -> float:
+def _share(plan: ExchangePlan) -> float:
     """Var of a mean of n data over that of one: 1/n, of a subset of N times 1 - n/N; of whole minibatches 1."""
     c, table = plan.subject.configuration, plan.table
     if table.variance == "repeated" or (table.variance is None and c.gradient.batch == 1):
@@ -246,7 +254,11 @@ def _share(plan: Plan) -> float:
 
 
 def _swap_faults(
-    step: Step, theta: np.ndarray, controls: tuple[np.ndarray, ...] | None, variance: np.ndarray, plan: Plan
+    step: ExchangeStep,
+    theta: np.ndarray,
+    controls: tuple[np.ndarray, ...] | None,
+    variance: np.ndarray,
+    plan: ExchangePlan,
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
     """What is wrong with the energies, the pairs, the chances and the decisions; and the rows that states come from."""
     target, T, R = plan.subject.target, plan.temperatures[:, None], len(plan.temperatures)
@@ -317,7 +329,7 @@ def _swap_faults(
     return [], source
 
 
-def _moved_faults(step: Step, source: np.ndarray, plan: Plan) -> Iterator[tuple[str, str]]:
+def _moved_faults(step: ExchangeStep, source: np.ndarray, plan: ExchangePlan) -> Iterator[tuple[str, str]]:
     """theta and memory go along, a momentum as the table says; what belongs to a temperature stays."""
     scheme, T = plan.subject.scheme, plan.temperatures
     for name, value, found in zip(scheme.state, step.moved, step.after, strict=True):
@@ -330,7 +342,7 @@ def _moved_faults(step: Step, source: np.ndarray, plan: Plan) -> Iterator[tuple[
             yield "state", f"after the swaps of step {step.number} {name} is not where it is meant to be"
 
 
-def _fresh(plan: Plan, theta: np.ndarray, coefficient: np.ndarray) -> tuple[np.ndarray, ...]:
+def _fresh(plan: ExchangePlan, theta: np.ndarray, coefficient: np.ndarray) -> tuple[np.ndarray, ...]:
     return theta, energies_of(plan.subject.target, theta, None)[..., None], coefficient
 
 
@@ -338,7 +350,7 @@ def _control_faults(
     number: int,
     found: tuple[np.ndarray, ...],
     wanted: tuple[np.ndarray, ...],
-    plan: Plan,
+    plan: ExchangePlan,
     *,
     learning: bool = False,
 ) -> Iterator[tuple[str, str]]:

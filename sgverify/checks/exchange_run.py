@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from sgverify.checks.composite_subject import CompositeSubject
-from sgverify.checks.exchange_plan import Plan
+from sgverify.checks.exchange_plan import ExchangePlan
 from sgverify.checks.exchange_redone import redone_faults
-from sgverify.checks.exchange_transcript import BLOCK, PAUSE, Transcript, transcript_of
+from sgverify.checks.exchange_transcript import BLOCK, PAUSE, ExchangeTranscript, transcript_of
 from sgverify.checks.minibatch_streams import chains_needed, meeting
 from sgverify.checks.question import Question
 from sgverify.checks.sampled_rung import run_seed
@@ -47,7 +47,7 @@ def check_exchange_run(question: Question) -> Evidence:
         return question.unanswered(reason, "not-applicable")
     c = subject.configuration
     given: Any = c.exchange or ExchangeTable()
-    wanted = Plan(subject, given, subject.step, ALPHA)
+    wanted = ExchangePlan(subject, given, subject.step, ALPHA)
     table = given.model_copy(
         update={"every": min(given.every, LONGEST - 1), "refresh": min(wanted.period, LONGEST)}
     )
@@ -104,7 +104,7 @@ def check_exchange_run(question: Question) -> Evidence:
     return question.evidence(judgement, certificate=certificate)
 
 
-def _period_faults(plan: Plan, settings: Settings) -> list[str]:
+def _period_faults(plan: ExchangePlan, settings: Settings) -> list[str]:
     """Measurements are due as often as the table itself says, which the run may shorten."""
     subject = plan.subject
     rows = power(
@@ -117,7 +117,7 @@ def _period_faults(plan: Plan, settings: Settings) -> list[str]:
     return [f"energies are measured every {hooks.period} steps; expected every {plan.period}"]
 
 
-def _stream_faults(found: Transcript, subject: CompositeSubject) -> Iterator[str]:
+def _stream_faults(found: ExchangeTranscript, subject: CompositeSubject) -> Iterator[str]:
     """Minibatches of swaps, of variances and of gradients are drawn apart, anew each time, and shared by the replicas."""
     drawn = np.array([step.drawn_uniforms for step in found.steps])
     if len(np.unique(drawn.reshape(len(drawn), -1), axis=0)) < len(drawn):

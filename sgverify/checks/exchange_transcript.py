@@ -26,7 +26,7 @@ SURE = -1e300
 
 
 @dataclass(eq=False)
-class Step(composite_transcript.Step):
+class ExchangeStep(composite_transcript.CompositeStep):
     """One step, and what swaps made of it.
 
     `swapped_on`, `spread_on`: data of the energies, and of the draws that measure their variance, (n, S, C) and (n, r, S, C).
@@ -43,7 +43,7 @@ class Step(composite_transcript.Step):
     recorded: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-class Transcript(Writing[Step]):
+class ExchangeTranscript(Writing[ExchangeStep]):
     """A whole run: how it began (`start`, and the controls and variances then), its steps, and whether chains left every bound."""
 
     first_controls: tuple[np.ndarray, ...] | None
@@ -51,7 +51,7 @@ class Transcript(Writing[Step]):
     diverged = False
 
     def __init__(self, hooks: Exchange, random: np.random.Generator) -> None:
-        super().__init__(Step)
+        super().__init__(ExchangeStep)
         self._hooks, self._random = hooks, random
 
     def begin(self, leg: Leg) -> Leg:
@@ -93,13 +93,13 @@ class Transcript(Writing[Step]):
         return None if controls is None else tuple(array(tensor) for tensor in controls.tensors)
 
 
-def transcript_of(ensemble: Ensemble, seed: int) -> Transcript:
+def transcript_of(ensemble: Ensemble, seed: int) -> ExchangeTranscript:
     """Run all steps of an ensemble of one schedule, made with `block=BLOCK`."""
     hooks = ensemble.hooks
     assert isinstance(hooks, Exchange)
-    transcript = Transcript(hooks, np.random.default_rng(seed))
+    transcript = ExchangeTranscript(hooks, np.random.default_rng(seed))
     transcript.diverged = write(ensemble, transcript, PAUSE)
     return transcript
 
 
-__all__ = ["BLOCK", "PAUSE", "SURE", "Step", "Transcript", "transcript_of"]
+__all__ = ["BLOCK", "PAUSE", "SURE", "ExchangeStep", "ExchangeTranscript", "transcript_of"]

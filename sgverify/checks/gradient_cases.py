@@ -40,7 +40,7 @@ _STATES = (0.7, -1.3)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class EstimatorProblem:
     """A target with an estimator: `numbers` minibatches are asked for, the words at `scripted` are enumerated.
 
     `decided` are the minibatches that these words decide; the others are not to depend on them.
@@ -68,7 +68,7 @@ class Problem:
         return f"{self.gradient.batch} of the first {self.size} {data}"
 
 
-def problems(subject: Subject) -> list[Problem]:
+def problems(subject: Subject) -> list[EstimatorProblem]:
     """Few data, so that every sequence of random numbers is met; for blocks also two successive permutations of two data.
 
     A fresh minibatch is decided by words of its own. The last of the N choices of a permutation has a single outcome, and
@@ -83,9 +83,9 @@ def problems(subject: Subject) -> list[Problem]:
 
     def problem(
         size: int, batch: int, scripted: Iterable[int], numbers: int, decided: Iterable[int], **more: Any
-    ) -> Problem:
+    ) -> EstimatorProblem:
         table = gradient.model_copy(update={"batch": batch, **more})
-        return Problem(_first_data(target, size), table, tuple(scripted), numbers, tuple(decided))
+        return EstimatorProblem(_first_data(target, size), table, tuple(scripted), numbers, tuple(decided))
 
     estimator = gradient.estimator
     if estimator.exchangeable:
@@ -113,7 +113,7 @@ def problems(subject: Subject) -> list[Problem]:
     ]
 
 
-def ensemble_of(subject: Subject, problem: Problem, *, hoist: bool) -> Ensemble:
+def ensemble_of(subject: Subject, problem: EstimatorProblem, *, hoist: bool) -> Ensemble:
     """The running estimator of a problem on every sequence of words at its scripted positions."""
     table = every_sequence(resolution_of(problem.size), problem.scripted, max(problem.scripted) + 1)
     settings = _settings(subject, problem.gradient, table.shape[1])

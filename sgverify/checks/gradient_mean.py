@@ -11,8 +11,8 @@ from flint import fmpq
 
 from sgverify.checks.additive_noise import additive_defect
 from sgverify.checks.gradient_cases import (
+    EstimatorProblem,
     History,
-    Problem,
     at_step,
     elsewhere,
     ensemble_of,
@@ -160,7 +160,9 @@ def _tolerance(subject: Subject, parts: list[GradientParts], size: int, batch: i
     return np.asarray(ROUNDINGS * unit * (16 + size + batch) * max(1, size) * reach, dtype=np.float64)
 
 
-def _enumerated_defect(subject: Subject, problem: Problem, ensemble: Any, theta: np.ndarray) -> str | None:
+def _enumerated_defect(
+    subject: Subject, problem: EstimatorProblem, ensemble: Any, theta: np.ndarray
+) -> str | None:
     where = at_step(subject, theta, problem.gradient)
     values = estimates(ensemble, problem.numbers, where)
     per_step = max(1, subject.scheme.minibatches)
@@ -221,7 +223,7 @@ def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchN
     return None
 
 
-def _joint_defect(problem: Problem, per_step: int, deviations: list[Any]) -> str | None:
+def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any]) -> str | None:
     """Covariances of two minibatches: V of one draw, -V n/(N - n) of two blocks of one permutation, else 0."""
     gradient, asked = problem.gradient, (problem.size, problem.gradient, per_step)
     estimator, period = gradient.estimator, gradient.estimator.period(*asked)

@@ -11,7 +11,7 @@ from torch import Tensor
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.purity import Question
+from sgverify.samplers.intercepted.purity import StepInput
 from sgverify.samplers.intercepted.slopes import ChosenGradient, PlainStep
 from sgverify.schemes.abstract_value import VECTOR
 from sgverify.schemes.binding import parameters_of
@@ -102,11 +102,11 @@ def states_of(
 
 def questions_of(
     subject: Subject, count: int, numbers: int, *, dtype: torch.dtype = torch.float64
-) -> list[Question]:
+) -> list[StepInput]:
     """As many states, each with draws of its own; every other one at half the step size."""
     random = torch.Generator().manual_seed(run_seed(subject, "draws"))
     return [
-        Question(
+        StepInput(
             state,
             torch.randn((*subject.front, numbers), generator=random, dtype=torch.float64),
             subject.step / (1 + k % 2),

@@ -30,7 +30,7 @@ BOUND_NAME = "the Gelbrich bound of the Wasserstein-2 distance (that of Gaussian
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MomentComparison:
     """How two laws are compared by their moments: the distance, and its name in a sentence.
 
     `name_of_moments` is the name where the invariant law is not Gaussian, so that its moments are not all of it.
@@ -41,7 +41,7 @@ class Comparison:
     distance: Distance
 
 
-def compare(question: Question, comparison: Comparison) -> Evidence:
+def compare(question: Question, comparison: MomentComparison) -> Evidence:
     """How the distance between the invariant law and the posterior falls with h, for all variables together.
 
     The verdict comes from the expansion of every entry of mean and covariance at h = 0; the points illustrate it.
@@ -92,15 +92,15 @@ def compare(question: Question, comparison: Comparison) -> Evidence:
 
 def check_covariance(question: Question) -> Evidence:
     """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
-    return compare(question, Comparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
+    return compare(question, MomentComparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
 
 
 def check_wasserstein(question: Question) -> Evidence:
     """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
-    return compare(question, Comparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
+    return compare(question, MomentComparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
 
 
-def _point(law: InvariantLaw, comparison: Comparison, step: float) -> Point:
+def _point(law: InvariantLaw, comparison: MomentComparison, step: float) -> Point:
     try:
         found = _distance(law, comparison, step)
     except PrecisionLostError:
@@ -108,7 +108,7 @@ def _point(law: InvariantLaw, comparison: Comparison, step: float) -> Point:
     return Point(step=step, value=found.value, error_bound=found.error_bound)
 
 
-def _by_position(law: InvariantLaw, comparison: Comparison, steps: int) -> dict[str, Any]:
+def _by_position(law: InvariantLaw, comparison: MomentComparison, steps: int) -> dict[str, Any]:
     """The leading error of the whole law at positions of the period."""
     found = {}
     for position in shown_positions(steps):
@@ -117,11 +117,11 @@ def _by_position(law: InvariantLaw, comparison: Comparison, steps: int) -> dict[
     return found
 
 
-def _distance(law: InvariantLaw, comparison: Comparison, step: float) -> Certified:
+def _distance(law: InvariantLaw, comparison: MomentComparison, step: float) -> Certified:
     return as_run(lambda size: law.distance(comparison.distance, size, law.whole), step)
 
 
-def _name(law: InvariantLaw, comparison: Comparison) -> str:
+def _name(law: InvariantLaw, comparison: MomentComparison) -> str:
     names = law.model.scheme.dynamics.state
     variables = names[0] if len(names) == 1 else f"({', '.join(names)})"
     return f"{comparison.name if law.gaussian else comparison.name_of_moments} of {variables}"

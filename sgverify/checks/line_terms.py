@@ -47,7 +47,7 @@ _TILT = 0.4
 
 
 @dataclass(frozen=True)
-class Term:
+class BoundTerm:
     """One term: over what its size is taken, the sizes, and whether their ratio does not grow; None where not computed."""
 
     name: str
@@ -61,7 +61,7 @@ class Term:
         return self.why or ", ".join(f"{ratio:.3g}" for ratio in self.ratios)
 
 
-def with_terms(verdict: Judgement, terms: Mapping[str, Term]) -> Judgement:
+def with_terms(verdict: Judgement, terms: Mapping[str, BoundTerm]) -> Judgement:
     """A verdict about one term of a bound, and what the others of it come to: it conforms where all of them do."""
     if verdict.verdict != "conforms":
         return verdict
@@ -74,7 +74,7 @@ def with_terms(verdict: Judgement, terms: Mapping[str, Term]) -> Judgement:
     return Judgement("conforms", False, f"{verdict.reason}; for x^2/2, as the order falls, {others}")
 
 
-def certified(terms: LineTerms, found: Mapping[str, Term]) -> dict[str, Any]:
+def certified(terms: LineTerms, found: Mapping[str, BoundTerm]) -> dict[str, Any]:
     """The terms for a certificate."""
     return {**terms.facts, **{term.name: term.told for term in found.values()}}
 
@@ -92,7 +92,7 @@ class LineTerms:
         return LineTerms(subject)
 
     @cached_property
-    def limits(self) -> dict[str, Term]:
+    def limits(self) -> dict[str, BoundTerm]:
         """By how much theta's limit is off that of vanishing steps, over eps; and that of plain energies, over Var."""
         return {
             "eps": self._term("|theta(eps) - theta(0)|/eps", self._by_steps(self._distance)),
@@ -107,7 +107,7 @@ class LineTerms:
         except SgverifyError as error:
             return str(error)
 
-    def averages(self, *, weighted: bool) -> dict[str, Term]:
+    def averages(self, *, weighted: bool) -> dict[str, BoundTerm]:
         """The terms of a (weighted) average of a function of the region."""
         held = self.__dict__.setdefault("_averages", {})
         if weighted not in held:
@@ -125,7 +125,7 @@ class LineTerms:
                     _GROWS_WITH_K,
                 ),
             }
-        found: dict[str, Term] = held[weighted]
+        found: dict[str, BoundTerm] = held[weighted]
         return found
 
     @property
@@ -252,9 +252,9 @@ class LineTerms:
     def _distance(one: Rest, other: Rest) -> float:
         return float(np.abs(one.theta - other.theta).max())
 
-    def _term(self, name: str, ratios: Any, grows: float = _GROWS) -> Term:
+    def _term(self, name: str, ratios: Any, grows: float = _GROWS) -> BoundTerm:
         try:
             found = ratios()
         except SgverifyError as error:
-            return Term(name, (), None, f"not computed: {error}")
-        return Term(name, found, found[-1] <= max(_NOTHING, grows * max(found[:-1])))
+            return BoundTerm(name, (), None, f"not computed: {error}")
+        return BoundTerm(name, found, found[-1] <= max(_NOTHING, grows * max(found[:-1])))

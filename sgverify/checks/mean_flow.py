@@ -7,7 +7,7 @@ from fractions import Fraction
 from sgverify.checks.question import Question
 from sgverify.checks.subject import PROOF_DIMENSION
 from sgverify.evidence import Evidence
-from sgverify.exact.mean_flow import Comparison, compare, corrected, induction_defect, printed, text_of
+from sgverify.exact.mean_flow import FormulaComparison, compare, corrected, induction_defect, printed, text_of
 from sgverify.rates import Judgement
 
 FORMULAS = {"first-and-last": printed, "every-minibatch": corrected}
@@ -40,7 +40,7 @@ def check_mean_flow(question: Question) -> Evidence:
     )
 
 
-def _judgement(compared: Comparison, gap: bool) -> Judgement:
+def _judgement(compared: FormulaComparison, gap: bool) -> Judgement:
     truth, apart = compared.truth, compared.apart
     if not apart and gap:
         return Judgement(

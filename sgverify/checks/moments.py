@@ -45,7 +45,7 @@ from sgverify.samplers.carrier import Chains
 from sgverify.samplers.transcript import transcribe
 from sgverify.schemes.binding import bind
 from sgverify.schemes.noise import NORMAL
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 
 STAGE = "moments"
 
@@ -325,7 +325,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             yield identity
 
 
-class _Gradient(FullGradient):
+class _Gradient(FullGradientIngredient):
     """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
 
     def __call__(self, theta: Any) -> Any:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.draw_nodes import UNIT, StepAtNodes
-from sgverify.checks.draw_rules import DrawRules, Rule
+from sgverify.checks.draw_rules import DrawRules, QuadratureRule
 from sgverify.exact.series.probe import PolynomialPotential
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes.torch_step import TorchStep
@@ -63,12 +63,12 @@ class NodeRunner:
             thorough=self._step.together,
         )
 
-    def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[Rule, Rule]:
+    def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
         """The two rules at a step size: the chances of outcomes may depend on it."""
         return rules.pair(degree, self._step.laws(h))
 
     def moments(
-        self, rule: Rule, h: float, indices: Sequence[tuple[int, ...]]
+        self, rule: QuadratureRule, h: float, indices: Sequence[tuple[int, ...]]
     ) -> tuple[np.ndarray, np.ndarray]:
         """E (X_1 - x)^a for every a, and what rounding may be off.
 

@@ -20,7 +20,7 @@ import numpy as np
 from sgverify.checks.node_runner import NodeRunner
 from sgverify.checks.quadrature_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
-from sgverify.exact.entrywise import Matrix, Vector, coordinate_keys, coordinates_of
+from sgverify.exact.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.exact.vanishing_steps import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError
@@ -181,8 +181,8 @@ def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
     state = step.dynamics.state
     columns = []
     for name, i in product(state, range(dim)):
-        unit = Vector([Fraction(int(k == i)) for k in range(dim)])
-        zero = Vector([Fraction(0)] * dim)
+        unit = EntrywiseVector([Fraction(int(k == i)) for k in range(dim)])
+        zero = EntrywiseVector([Fraction(0)] * dim)
         gradient = unit if name == "theta" else zero
         drift, _ = step.dynamics.coefficients(
             tuple(unit if other == name != "theta" else zero for other in state),
@@ -210,9 +210,10 @@ def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim
         flat = [sum((-c * s for c, s in zip(row, gradients, strict=True) if c), zero) for row in drift_rows]
         parts = range(0, len(flat), dim)
         return (
-            tuple(Vector(flat[k : k + dim]) for k in parts),
+            tuple(EntrywiseVector(flat[k : k + dim]) for k in parts),
             tuple(
-                Matrix([[zero + c for c in row[k : k + dim]] for row in square[k : k + dim]]) for k in parts
+                EntrywiseMatrix([[zero + c for c in row[k : k + dim]] for row in square[k : k + dim]])
+                for k in parts
             ),
         )
 

@@ -17,7 +17,7 @@ from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, s
 from sgverify.checks.sampled_plan import first_step
 from sgverify.checks.sampled_rung import (
     WORK,
-    Chains,
+    SampledAverages,
     cost_text,
     decided,
     expansion_fails,
@@ -120,7 +120,7 @@ def sampled_error(question: Question) -> Evidence:
 
 def _settle(
     subject: Subject, quantity: str, kind: str, alpha: Fraction, order: int, what: str
-) -> tuple[_Run, Chains, Decision]:
+) -> tuple[_Run, SampledAverages, Decision]:
     """Look at growing samples until one decides; take a smaller scale where the expansion does not hold yet."""
     open_scale = subject.configuration.schedule.scale is None
     look = 0
@@ -197,7 +197,7 @@ def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
     return lengths
 
 
-def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
+def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAverages]:
     """The chains after each look from the `first` on; shared by claims that ask the same, and by bias and mean square error."""
     stage = ("lengths", run.kind, run.alpha, run.scale, run.lengths)
     known = _known(subject, *stage, run.looks, first)
@@ -220,12 +220,12 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[Chains]:
 
 
 @remembered
-def _known(subject: Subject, *stage: Any) -> dict[int, Chains]:
+def _known(subject: Subject, *stage: Any) -> dict[int, SampledAverages]:
     """The chains of each look that was taken, which the next look joins to its own."""
     return {}
 
 
-def _errors(subject: Subject, run: _Run, found: Chains) -> list[tuple[int, Any, Any]]:
+def _errors(subject: Subject, run: _Run, found: SampledAverages) -> list[tuple[int, Any, Any]]:
     """(length, errors of the single chains, how they diverged or None), from the shortest to the longest."""
     truth = truth_of(subject)[0]
     if run.kind == "power":
@@ -233,7 +233,7 @@ def _errors(subject: Subject, run: _Run, found: Chains) -> list[tuple[int, Any, 
     return [(n, found.values[i, 0] - truth, found.diverged[i]) for i, n in enumerate(run.lengths)]
 
 
-def _sample(subject: Subject, run: _Run, found: Chains) -> tuple[Sample, list[int]]:
+def _sample(subject: Subject, run: _Run, found: SampledAverages) -> tuple[Sample, list[int]]:
     kept = [(length, errors) for length, errors, diverged in _errors(subject, run, found) if diverged is None]
     if len(kept) < 2:
         return Sample.of([], standard_errors=[]), []
@@ -293,7 +293,7 @@ def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
     return replace(decision, verdict="inconclusive", reason=reason)
 
 
-def _points(subject: Subject, run: _Run, found: Chains, quantity: str) -> list[Point]:
+def _points(subject: Subject, run: _Run, found: SampledAverages, quantity: str) -> list[Point]:
     points = []
     for length, errors, diverged in _errors(subject, run, found):
         step = run.scale * float(length) ** -float(run.alpha)

@@ -60,7 +60,7 @@ UNCROSSED = 40.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """What is run: steps from the largest down, physical times, chains after each look, and who diverged before.
 
     `chosen`: the steps were not given, and may be moved. `shifts` counts how often they were. `shares`: how many times
@@ -102,7 +102,7 @@ class Plan:
 
 
 @remembered
-def plan_sweep(subject: Subject) -> Plan:
+def plan_sweep(subject: Subject) -> SweepPlan:
     """Choose steps, times and looks, by a pilot run.
 
     `sweep.steps` are taken as they are. Else the first step is the configured one, or the default one halved until no
@@ -150,11 +150,11 @@ def plan_sweep(subject: Subject) -> Plan:
     chosen = not given and c.schedule.step is None
     burn_in = c.burn_in * steps[0] if c.burn_in else FORGOTTEN * pilot.time
     shares = () if coupled or c.steps != Configuration().steps else shares_of(subject, steps)
-    plan = Plan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
+    plan = SweepPlan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
     return _with_budget(c, plan)
 
 
-def shifted(subject: Subject, plan: Plan) -> Plan | None:
+def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
     """The same sweep at half the steps, where the plan may be moved so."""
     if not plan.chosen or plan.shifts == SHIFTS:
         return None
@@ -202,7 +202,7 @@ def _small_enough(tried: list[Pilot]) -> bool:
     return abs(last.bias) > CONVERGING * abs(tried[-2].bias) + 4 * last.error
 
 
-def _with_budget(c: Configuration, plan: Plan) -> Plan:
+def _with_budget(c: Configuration, plan: SweepPlan) -> SweepPlan:
     """The plan with its averaging time and its looks."""
     default = Configuration()
     per_time = sum(1 / step for step in plan.steps) + (MOST_EXTRA / plan.steps[0] if plan.coupled else 0.0)

@@ -15,7 +15,7 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import UserError
 from sgverify.evidence.identity import canonical_numbers
 from sgverify.rates import Decision
-from sgverify.rates.level import CALL, Share
+from sgverify.rates.level import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
 
 DISAGREEMENT = 1e-3
@@ -32,18 +32,18 @@ WIDEST = 4096
 
 
 @dataclass(frozen=True)
-class Chains:
+class SampledAverages:
     """What was sampled of each row: averages of one observable, shape (rows, K, chains), and how rows diverged."""
 
     values: np.ndarray
     diverged: tuple[Divergence | None, ...]
     chains: int
 
-    def joined(self, other: Chains) -> Chains:
+    def joined(self, other: SampledAverages) -> SampledAverages:
         """These chains followed by others of the same rows; a row that diverged in one of them has diverged."""
         diverged = tuple(a or b for a, b in zip(self.diverged, other.diverged, strict=True))
         values = np.concatenate([self.values, other.values], axis=-1)
-        return Chains(values, diverged, self.chains + other.chains)
+        return SampledAverages(values, diverged, self.chains + other.chains)
 
 
 def run_seed(subject: Subject, *stage: Any) -> int:
@@ -68,14 +68,14 @@ def run_chains(
     observables: Sequence[Callable[..., Any]] = (),
     progress: tuple[float, float] = (0.0, 1.0),
     **changes: Any,
-) -> list[Chains]:
+) -> list[SampledAverages]:
     """Averages of the observables (the test function, where none is given) along chains first, ..., first + count - 1.
 
     One entry for each observable. With `coupled` the rows are steps of one Brownian path. `progress` is the part of
     the work, from 0 to 1, that these chains are. Raises `KeyboardInterrupt` where the run was ended early.
     """
     chosen = list(observables) or [subject.observable]
-    found: list[Chains] | None = None
+    found: list[SampledAverages] | None = None
     start, end = progress
     for done in range(0, count, WIDEST):
         size = min(WIDEST, count - done)
@@ -98,7 +98,7 @@ def run_chains(
             subject.scheme, subject.target, rows, observables=chosen, settings=settings, progress=share
         )
         check_complete(averages)
-        made = [Chains(values, averages.diverged, size) for values in averages.values]
+        made = [SampledAverages(values, averages.diverged, size) for values in averages.values]
         found = made if found is None else [a.joined(b) for a, b in zip(found, made, strict=True)]
     assert found is not None
     return found
@@ -133,12 +133,12 @@ def check_complete(averages: Averages) -> None:
         raise KeyboardInterrupt
 
 
-def share_of(subject: Subject) -> Share:
+def share_of(subject: Subject) -> LevelShare:
     """The chance of a false verdict, `conforms` or `violates`, that one piece of sampled evidence gets of its call's `level`.
 
     All forbidden orders share it, and all looks at the growing sample (Bonferroni).
     """
-    return Share(subject.configuration.level or CALL)
+    return LevelShare(subject.configuration.level or CALL)
 
 
 def truth_of(subject: Subject) -> tuple[float, float]:

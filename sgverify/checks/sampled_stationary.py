@@ -7,7 +7,7 @@ from typing import Any
 
 from sgverify.checks.euler_control import control_of, with_control
 from sgverify.checks.question import Question
-from sgverify.checks.sampled_plan import NoSweep, Plan, plan_sweep, shifted
+from sgverify.checks.sampled_plan import NoSweep, SweepPlan, plan_sweep, shifted
 from sgverify.checks.sampled_rung import decided, expansion_fails, share_of, truth_of
 from sgverify.checks.sampled_sweep import Sweep, looks_at
 from sgverify.checks.subject import Subject
@@ -42,9 +42,9 @@ def sampled_stationary_bias(question: Question) -> Evidence:
     )
 
 
-def _settle(subject: Subject, plan: Plan, order: int) -> tuple[Sweep, Decision]:
+def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decision]:
     """Look at growing samples until one decides; move to smaller steps where the expansion does not hold yet."""
-    moved: Plan | None = plan
+    moved: SweepPlan | None = plan
     look = 0
     while moved is not None:
         plan, moved = moved, None

@@ -12,8 +12,8 @@ import numpy as np
 
 from sgverify.checks.remembered import remembered
 from sgverify.checks.sampled_extra import extra_chains
-from sgverify.checks.sampled_plan import Plan
-from sgverify.checks.sampled_rung import DISAGREEMENT, Chains, run_chains, run_seed, truth_of
+from sgverify.checks.sampled_plan import SweepPlan
+from sgverify.checks.sampled_rung import DISAGREEMENT, SampledAverages, run_chains, run_seed, truth_of
 from sgverify.checks.subject import Subject
 from sgverify.rates import Sample
 from sgverify.samplers import Divergence, Row
@@ -26,7 +26,7 @@ class Sweep:
     `level`, shape (chains,), holds those of further chains at the largest step alone; empty where there are none.
     """
 
-    plan: Plan
+    plan: SweepPlan
     steps: tuple[float, ...]
     halves: np.ndarray
     level: np.ndarray
@@ -73,7 +73,7 @@ class Sweep:
         return ""
 
 
-def looks_at(subject: Subject, plan: Plan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
+def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
     """The sweep after each look from the `first` on; the caller stops asking when it has its answer.
 
     Shared by claims that ask the same.
@@ -85,7 +85,7 @@ def looks_at(subject: Subject, plan: Plan, *stage: Any, first: int = 0) -> Itera
         if look < first:
             continue
         if look not in known:
-            made: list[Chains] = []
+            made: list[SampledAverages] = []
             for number, part in enumerate(("sweep", "level")[: 1 + plan.coupled]):
                 if number and look == first:
                     extra = extra_chains(subject, plan.steps, _errors(made[0], rows))
@@ -107,7 +107,9 @@ def looks_at(subject: Subject, plan: Plan, *stage: Any, first: int = 0) -> Itera
         yield _sweep(subject, plan, rows, known[look], look)
 
 
-def _sweep(subject: Subject, plan: Plan, rows: list[Row], found: list[Chains], look: int) -> Sweep:
+def _sweep(
+    subject: Subject, plan: SweepPlan, rows: list[Row], found: list[SampledAverages], look: int
+) -> Sweep:
     truth, diverged = truth_of(subject)[0], dict(plan.diverged)
     kept = []
     for i, step in enumerate(plan.steps):
@@ -122,18 +124,18 @@ def _sweep(subject: Subject, plan: Plan, rows: list[Row], found: list[Chains], l
 
 
 @remembered
-def _known(subject: Subject, *stage: Any) -> dict[int, list[Chains]]:
+def _known(subject: Subject, *stage: Any) -> dict[int, list[SampledAverages]]:
     """The chains of each look that was taken, which the next look joins to its own."""
     return {}
 
 
-def _errors(found: Chains, rows: list[Row]) -> np.ndarray:
+def _errors(found: SampledAverages, rows: list[Row]) -> np.ndarray:
     """Averages over both halves, shape (rows, chains); NaN where a row diverged."""
     diverged = np.array([how is not None for how in found.diverged])
     return np.where(diverged[:, None], np.nan, _halves(found, rows).mean(1))
 
 
-def _halves(found: Chains, rows: list[Row]) -> np.ndarray:
+def _halves(found: SampledAverages, rows: list[Row]) -> np.ndarray:
     """Averages over the two halves after the burn-in, from running averages. Shape (rows, 2, chains)."""
     lengths = np.array([row.lengths for row in rows], dtype=np.float64)
     sums = found.values * lengths[:, :, None]

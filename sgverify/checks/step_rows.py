@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from sgverify.checks.draw_nodes import NARROW_UNIT, UNIT, StepAtNodes
-from sgverify.checks.draw_rules import DrawRules, Rule
+from sgverify.checks.draw_rules import DrawRules, QuadratureRule
 from sgverify.checks.gaussian_setting import GaussianSetting
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
@@ -165,7 +165,7 @@ class OverDraws:
             if not rules.irregular:
                 break
         self.draws, self.irregular = step.draws, len(rules.irregular)
-        self._rules: tuple[Rule, Rule] = rules.pair(degree * powers + 1)
+        self._rules: tuple[QuadratureRule, QuadratureRule] = rules.pair(degree * powers + 1)
         self._after = tuple(step.after(rule.nodes, h) for rule in self._rules)
 
     def expectation(self, function: Function) -> Expected:

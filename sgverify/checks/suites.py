@@ -85,7 +85,7 @@ LADDERS = ("exchange.ladder=[1, 4]", "exchange.ladder=[1, 20]")
 
 
 @dataclass(frozen=True)
-class Case:
+class SuiteCase:
     """One scheme under one configuration, with the checks that are run and how many chains are sampled."""
 
     scheme: str
@@ -105,7 +105,7 @@ class Case:
         return with_sampled_points(subject, evidence, self.chains) if self.chains else evidence
 
 
-def chen2015(effort: str) -> list[Case]:
+def chen2015(effort: str) -> list[SuiteCase]:
     """The Gaussian model of chen2015 section 5 (N = 1000, minibatch 10, theta^2), every claim that it can settle."""
     chains = {"quick": 0, "default": 128, "full": 1024}[effort]
     sampled = ("agreement",) if chains else ()
@@ -116,9 +116,9 @@ def chen2015(effort: str) -> list[Case]:
             proved = _proved(kind, find_scheme(scheme).word is not None)
             shown = chains if scheme in SAMPLED else 0
             cases += [
-                Case(scheme, (gradient,), (*proved, *OF_THE_LAW, *sampled), shown),
-                Case(scheme, (gradient, "schedule.kind=horizon"), ("bias", "mse"), shown),
-                Case(
+                SuiteCase(scheme, (gradient,), (*proved, *OF_THE_LAW, *sampled), shown),
+                SuiteCase(scheme, (gradient, "schedule.kind=horizon"), ("bias", "mse"), shown),
+                SuiteCase(
                     scheme,
                     (gradient, "schedule.kind=power", DECREASING[effort]),
                     ("bias", "mse", "consistency"),
@@ -126,29 +126,30 @@ def chen2015(effort: str) -> list[Case]:
             ]
     kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
     cases += [
-        Case(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",)) for scheme in kinetic
+        SuiteCase(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",))
+        for scheme in kinetic
     ]
     cases += [
-        Case(scheme, ("gradient.kind=full",), PROVED_OF_WORDS if find_scheme(scheme).word else PROVED)
+        SuiteCase(scheme, ("gradient.kind=full",), PROVED_OF_WORDS if find_scheme(scheme).word else PROVED)
         for scheme in (*THERMOSTATS, *RIEMANNIAN)
     ]
     if effort == "full":
         # No exact rung reaches the law of a thermostat, and theorem 4 is asked of samples: half a minute each.
-        cases += [Case(scheme, ("gradient.kind=full",), ("stationary-bias",)) for scheme in THERMOSTATS]
+        cases += [SuiteCase(scheme, ("gradient.kind=full",), ("stationary-bias",)) for scheme in THERMOSTATS]
     cases += [
-        Case(scheme, (f"gradient.kind={kind}", BIASED), ("gradient-bias", "bias"))
+        SuiteCase(scheme, (f"gradient.kind={kind}", BIASED), ("gradient-bias", "bias"))
         for kind in ("full", "iid")
         for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
     ]
     for kind in ("without-replacement", "reshuffle"):
         cases += [
-            Case(scheme, (f"gradient.kind={kind}",), ("stationary-bias",))
+            SuiteCase(scheme, (f"gradient.kind={kind}",), ("stationary-bias",))
             for scheme in ("sgld-euler", "sghmc-aboba", "sghmc-baoab")
         ]
     return cases
 
 
-def awsgld(effort: str) -> list[Case]:
+def awsgld(effort: str) -> list[SuiteCase]:
     """AWSGLD and CSGLD at several zeta, with few and many regions: the claims of awsgld that computation can settle.
 
     The targets are ours: the paper's energies stand in parts of it that are not at hand. Nothing is sampled for it.
@@ -158,11 +159,11 @@ def awsgld(effort: str) -> list[Case]:
         ("target.name=double-well", "temperature=2", "partition.bins=10"),
         ("target.name=gaussian", "target.dim=2", "partition.bins=30"),
     )
-    assumed = Case("awsgld", targets[1], ("lipschitz-gradient", "noise-growth"))
+    assumed = SuiteCase("awsgld", targets[1], ("lipschitz-gradient", "noise-growth"))
     return [
         assumed,
         *(
-            Case(scheme, (*target, f"partition.zeta={zeta}"), checks)
+            SuiteCase(scheme, (*target, f"partition.zeta={zeta}"), checks)
             for scheme, checks in (("awsgld", OF_WEIGHTS), ("csgld", ("fixed-point",)))
             for target in targets
             for zeta in zetas
@@ -170,20 +171,20 @@ def awsgld(effort: str) -> list[Case]:
     ]
 
 
-def vr_resgld(effort: str) -> list[Case]:
+def vr_resgld(effort: str) -> list[SuiteCase]:
     """The claims of Deng et al. 2021: energies on the Gaussian model, where their noise is linear, swaps on a double well."""
     composites = ("resgld", "vr-resgld", "avr-resgld", "vr-resghmc")
-    cases = [Case(name, ("gradient.kind=iid",), OF_EXCHANGE) for name in composites]
-    cases.append(Case("vr-resgld", ("gradient.kind=iid",), OF_TARGETS))
+    cases = [SuiteCase(name, ("gradient.kind=iid",), OF_EXCHANGE) for name in composites]
+    cases.append(SuiteCase("vr-resgld", ("gradient.kind=iid",), OF_TARGETS))
     cases += [
-        Case(
+        SuiteCase(
             "vr-resgld", ("target.name=double-well", f"temperature={temperature}", ladder), ("exchange-rate",)
         )
         for temperature in (1, 0.2)
         for ladder in (LADDERS[:1] if effort == "quick" else LADDERS)
     ]
     cases += [
-        Case(
+        SuiteCase(
             "vr-resgld",
             ("gradient.kind=iid", f"exchange.refresh={period}", "start=1000"),
             ("energy-variance",),
@@ -199,16 +200,16 @@ def _proved(kind: str, word: bool) -> tuple[str, ...]:
     return PROVED_OF_MINIBATCHES if word else ()
 
 
-SUITES: dict[str, Callable[[str], list[Case]]] = {
+SUITES: dict[str, Callable[[str], list[SuiteCase]]] = {
     "awsgld": awsgld,
     "chen2015": chen2015,
     "vr-resgld": vr_resgld,
 }
 
 
-def find_suite(name: str) -> Callable[[str], list[Case]]:
+def find_suite(name: str) -> Callable[[str], list[SuiteCase]]:
     """The suite of a paper; raises `find_named` with the nearest one."""
     return find_named("suite", name, SUITES)
 
 
-__all__ = ["EFFORTS", "SUITES", "Case", "awsgld", "chen2015", "find_suite"]
+__all__ = ["EFFORTS", "SUITES", "SuiteCase", "awsgld", "chen2015", "find_suite"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.line_terms import LineTerms, Term, certified, with_terms
+from sgverify.checks.line_terms import BoundTerm, LineTerms, certified, with_terms
 from sgverify.checks.question import Question
 from sgverify.checks.weighing import Weighing
 from sgverify.errors import SgverifyError
@@ -98,16 +98,16 @@ def _judgement(ratios: np.ndarray, off: float, limit: float) -> Judgement:
     return Judgement("inconclusive", False, f"E|theta_k - theta*|^2/omega_k has not settled: {told}")
 
 
-def _spread(terms: LineTerms) -> Term:
+def _spread(terms: LineTerms) -> BoundTerm:
     """The limit of E|theta_k - limit|^2/omega_k for all regions on the line: finite where the weights' rest is stable."""
     name = f"lim E|theta_k - limit|^2/omega_k for {terms.adaptation.partition.bins} regions"
     found = terms.spread
     if isinstance(found, str):
-        return Term(name, (), None, f"not computed: {found}")
-    return Term(name, found[:1], found[1] < 0)
+        return BoundTerm(name, (), None, f"not computed: {found}")
+    return BoundTerm(name, found[:1], found[1] < 0)
 
 
-def _by_regions(zeta: Fraction) -> Term:
+def _by_regions(zeta: Fraction) -> BoundTerm:
     """m times the distance of theta* from where the weights rest under the law of the multiplier, from m to 4 m."""
     name, found = "m |theta(m) - theta*|, m = 4, 16, 64", []
     for bins in (4, 16, 64):
@@ -116,5 +116,5 @@ def _by_regions(zeta: Fraction) -> Term:
         try:
             found.append(bins * float(np.abs(law.rest(star, zeta) - star).max()))
         except SgverifyError as error:
-            return Term(name, (), None, f"not computed: {error}")
-    return Term(name, tuple(found), found[-1] <= _GROWS * max(found[:-1]))
+            return BoundTerm(name, (), None, f"not computed: {error}")
+    return BoundTerm(name, tuple(found), found[-1] <= _GROWS * max(found[:-1]))

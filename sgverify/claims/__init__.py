@@ -1,14 +1,14 @@
 """Theorem cards: what is claimed, by whom, under which hypotheses, and how fast. Data, with a loader."""
 
 from sgverify.claims.claim import Claim, Prediction, PredictionRule, Source
-from sgverify.claims.expression import Expression
+from sgverify.claims.expression import ExponentExpression
 from sgverify.claims.loading import claim_for, claims, claims_for, find_claim, read_card
 from sgverify.claims.predicate import FACTS, Predicate
 
 __all__ = [
     "FACTS",
     "Claim",
-    "Expression",
+    "ExponentExpression",
     "Predicate",
     "Prediction",
     "PredictionRule",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from sgverify.claims.expression import Expression
+from sgverify.claims.expression import ExponentExpression
 from sgverify.claims.predicate import FACTS, Predicate, exact_decimal, shown
 
 Kind = Literal["upper", "sharp"]
@@ -37,10 +37,10 @@ class PredictionRule:
     """
 
     quantity: str
-    exponent: Expression
+    exponent: ExponentExpression
     kind: Kind = "upper"
-    alpha: Expression | None = None
-    log_alpha: Expression | None = None
+    alpha: ExponentExpression | None = None
+    log_alpha: ExponentExpression | None = None
     strict: bool = False
     when: tuple[Predicate, ...] = ()
     sharp_when: tuple[Predicate, ...] = ()

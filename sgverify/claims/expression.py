@@ -23,7 +23,7 @@ _FUNCTIONS: dict[str, Callable[..., Fraction]] = {"min": min, "max": max}
 
 
 @dataclass(frozen=True)
-class Expression:
+class ExponentExpression:
     """An exponent as a card prints it, such as `-min(1 - alpha, K*alpha)`.
 
     Whole numbers, `K` (the local order given the minibatch), `alpha` (the schedule's exponent), + - * /, `min` and

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, get_args
 
 from sgverify.claims.claim import Claim, Kind, PredictionRule, Schedule, Source
-from sgverify.claims.expression import Expression
+from sgverify.claims.expression import ExponentExpression
 from sgverify.claims.predicate import Predicate
 from sgverify.errors import DefinitionError, find_named
 
@@ -141,8 +141,8 @@ def _place(card: tuple[int, Claim]) -> tuple[str, int, bool, str]:
 
 def _rule(table: Any, where: str) -> PredictionRule:
     _check_keys(table, _RULE_REQUIRED, _RULE_OPTIONAL, where)
-    optional = {key: Expression(table[key]) for key in ("alpha", "log_alpha") if key in table}
-    exponent = Expression(table["exponent"])
+    optional = {key: ExponentExpression(table[key]) for key in ("alpha", "log_alpha") if key in table}
+    exponent = ExponentExpression(table["exponent"])
     alpha = optional.get("alpha")
     if "alpha" in exponent.names and alpha is None:
         raise DefinitionError(

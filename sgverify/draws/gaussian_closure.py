@@ -21,7 +21,7 @@ from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.cubature import normal_cubature
 from sgverify.schemes import exact
@@ -237,7 +237,7 @@ class GaussianClosure:
         # A memory may be a copy of a draw: the covariance is then singular, and that of theta is not.
         return np.asarray(linalg.solve_discrete_lyapunov(move, covariance)[:dim, :dim])
 
-    def _read(self, step: float) -> Step:
+    def _read(self, step: float) -> AffineStep:
         c = self.subject.configuration
         given = {**self.subject.model_parameters, "h": exact(step)}
         wanted = {"h", *self.subject.scheme.parameters}

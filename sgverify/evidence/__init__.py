@@ -27,7 +27,7 @@ from sgverify.evidence.model import Evidence, Found, Point, Predicted
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.regression import (
     DEFAULT_FILE,
-    Regression,
+    RecordedFailure,
     add_regression,
     read_regressions,
     reference_beside,
@@ -76,7 +76,7 @@ __all__ = [
     "Point",
     "Predicted",
     "Provenance",
-    "Regression",
+    "RecordedFailure",
     "Series",
     "Studies",
     "Study",

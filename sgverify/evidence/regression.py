@@ -27,7 +27,7 @@ DEFAULT_FILE = "sgverify-regressions.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Regression:
+class RecordedFailure:
     """One row: the scheme, the claim and check that it violated, and the keys that differ from the defaults.
 
     A scheme in a file is named by its path from the folder of the regression file, so that the row means the same
@@ -58,13 +58,13 @@ class Regression:
 
 REGRESSION = Published(
     "sgverify/regression/1",
-    Regression,
+    RecordedFailure,
     "a regression",
     "Mend or delete the line; a merge keeps the lines of both sides.",
 )
 
 
-def read_regressions(path: str | Path) -> list[Regression]:
+def read_regressions(path: str | Path) -> list[RecordedFailure]:
     """The rows of a file, in its order; none where there is no such file.
 
     Raises `UserError` that names file and line for a line that is no row.
@@ -82,7 +82,7 @@ def read_regressions(path: str | Path) -> list[Regression]:
     return [_row(line, f"{path}:{number}", number) for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def add_regression(path: str | Path, row: Regression) -> bool:
+def add_regression(path: str | Path, row: RecordedFailure) -> bool:
     """Put a row into the file in its place; False where the file has it already, and is left as it is.
 
     The file is replaced in one step, and one writer at a time reads and replaces it.
@@ -119,7 +119,7 @@ def reference_from(reference: str, folder: Path) -> str:
     return f"{Path(os.path.relpath(os.path.join(os.path.abspath(folder), place))).as_posix()}:{attribute}"
 
 
-def _row(line: str, where: str, number: int) -> Regression:
+def _row(line: str, where: str, number: int) -> RecordedFailure:
     try:
         document = json.loads(line)
     except ValueError:
@@ -129,7 +129,7 @@ def _row(line: str, where: str, number: int) -> Regression:
         ) from None
     REGRESSION.check(document, where)
     names = ("scheme", "claim", "check", "configuration", "reason")
-    return Regression(**{name: document[name] for name in names}, line=number)
+    return RecordedFailure(**{name: document[name] for name in names}, line=number)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 __all__ = [
     "DEFAULT_FILE",
     "REGRESSION",
-    "Regression",
+    "RecordedFailure",
     "add_regression",
     "read_regressions",
     "reference_beside",

@@ -19,9 +19,9 @@ from typing import Any
 from flint import arb
 
 from sgverify.exact.ball import Certified, refine
-from sgverify.exact.chain import Problem, ProblemAt, split
+from sgverify.exact.chain import ChainProblem, ProblemAt, split
 from sgverify.exact.ergodic import Centred
-from sgverify.exact.mse import Fluctuation, Law
+from sgverify.exact.mse import Fluctuation, StateCumulants
 
 
 def long_run_variance(problem_at: ProblemAt, **options: Any) -> Certified:
@@ -48,17 +48,17 @@ def autocorrelation_time(problem_at: ProblemAt, **options: Any) -> Certified:
     return refine(evaluate, **options)
 
 
-def _long_run(problem: Problem) -> arb:
+def _long_run(problem: ChainProblem) -> arb:
     parts = (part for part in split(problem) if not part.constant)
     return sum((Fluctuation(Centred(part), 1).increment for part in parts), arb(0))
 
 
-def _stationary(problem: Problem) -> arb:
+def _stationary(problem: ChainProblem) -> arb:
     return sum((_variance(Centred(part)) for part in split(problem) if not part.constant), arb(0))
 
 
 def _variance(centred: Centred) -> arb:
     law, phi = centred.law, centred.problem.observable
-    steady = Law(law.mean * 0, law.covariance, centred.third, centred.fourth)
+    steady = StateCumulants(law.mean * 0, law.covariance, centred.third, centred.fourth)
     gradient = phi.linear + 2 * (phi.quadratic * law.mean)
     return steady.covariance_of((gradient, phi.quadratic), (gradient, phi.quadratic))

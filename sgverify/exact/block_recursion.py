@@ -37,7 +37,7 @@ class Path:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockMaps:
     """The matrices M_l as maps: (n, n, s, B)."""
 
     maps: Array

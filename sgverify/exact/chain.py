@@ -35,7 +35,7 @@ class AffineChain:
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class QuadraticForm:
     """phi(x) = constant + linear . x + x^T quadratic x; linear: n x 1, quadratic: n x n and symmetric.
 
     Entries are balls (arb, arb_mat) or, for exact expansions, fractions (fmpq, fmpq_mat).
@@ -47,11 +47,11 @@ class Quadratic:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ChainProblem:
     """A chain, a test function and the average that it should have, all at one working precision."""
 
     chain: AffineChain
-    observable: Quadratic
+    observable: QuadraticForm
     target: arb
 
     @property
@@ -61,7 +61,7 @@ class Problem:
         return all(entry == 0 for entry in phi.linear.entries() + phi.quadratic.entries())
 
 
-ProblemAt = Callable[[int], Problem]
+ProblemAt = Callable[[int], ChainProblem]
 
 
 def checked_length(length: int) -> int:
@@ -71,12 +71,12 @@ def checked_length(length: int) -> int:
     return length
 
 
-def split(problem: Problem) -> list[Problem]:
+def split(problem: ChainProblem) -> list[ChainProblem]:
     """The independent parts of a problem, with test functions and targets that sum to the whole."""
     return [part for _, part in partition(problem)]
 
 
-def partition(problem: Problem) -> list[tuple[list[int], Problem]]:
+def partition(problem: ChainProblem) -> list[tuple[list[int], ChainProblem]]:
     """The independent parts of a problem and the coordinates of each.
 
     Two coordinates belong together when the map, the noise, the start or the quadratic form couples them, so
@@ -93,9 +93,9 @@ def partition(problem: Problem) -> list[tuple[list[int], Problem]]:
     return [
         (
             group,
-            Problem(
+            ChainProblem(
                 _sub_chain(chain, group),
-                Quadratic(constant, restricted(phi.linear, group), restricted(phi.quadratic, group)),
+                QuadraticForm(constant, restricted(phi.linear, group), restricted(phi.quadratic, group)),
                 target,
             ),
         )

@@ -11,7 +11,7 @@ from sgverify.schemes.constants import constants_like, linear_image, repeated, r
 from sgverify.schemes.mathematics import first_entry, log
 
 
-class Vector(Arithmetic):
+class EntrywiseVector(Arithmetic):
     """A vector; sums and products with scalars are taken entry by entry."""
 
     __slots__ = ("entries",)
@@ -20,18 +20,22 @@ class Vector(Arithmetic):
         self.entries = entries
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        others = other.entries if isinstance(other, Vector) else [other] * len(self.entries)
+        others = other.entries if isinstance(other, EntrywiseVector) else [other] * len(self.entries)
         results = [operation(a, b) for a, b in zip(self.entries, others, strict=True)]
-        return NotImplemented if any(result is NotImplemented for result in results) else Vector(results)
+        return (
+            NotImplemented
+            if any(result is NotImplemented for result in results)
+            else EntrywiseVector(results)
+        )
 
-    def __pow__(self, exponent: int) -> Vector:
-        return Vector([entry**exponent for entry in self.entries])
+    def __pow__(self, exponent: int) -> EntrywiseVector:
+        return EntrywiseVector([entry**exponent for entry in self.entries])
 
-    def __neg__(self) -> Vector:
-        return Vector([-entry for entry in self.entries])
+    def __neg__(self) -> EntrywiseVector:
+        return EntrywiseVector([-entry for entry in self.entries])
 
 
-class Matrix(Arithmetic):
+class EntrywiseMatrix(Arithmetic):
     """A matrix, added to matrices and multiplied by scalars: the diffusion of a Riemannian dynamics."""
 
     __slots__ = ("rows",)
@@ -40,18 +44,20 @@ class Matrix(Arithmetic):
         self.rows = rows
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        others = other.rows if isinstance(other, Matrix) else [[other] * len(row) for row in self.rows]
+        others = (
+            other.rows if isinstance(other, EntrywiseMatrix) else [[other] * len(row) for row in self.rows]
+        )
         pairs = zip(self.rows, others, strict=True)
-        return Matrix([[operation(a, b) for a, b in zip(*pair, strict=True)] for pair in pairs])
+        return EntrywiseMatrix([[operation(a, b) for a, b in zip(*pair, strict=True)] for pair in pairs])
 
-    def __neg__(self) -> Matrix:
-        return Matrix([[-entry for entry in row] for row in self.rows])
+    def __neg__(self) -> EntrywiseMatrix:
+        return EntrywiseMatrix([[-entry for entry in row] for row in self.rows])
 
 
 def state_of(shapes: Mapping[str, str], dim: int, entry: Callable[[str, int], Any]) -> tuple[Any, ...]:
     """A state of these variables, whose coordinates are entry(name, i); a scalar is entry(name, 0)."""
     return tuple(
-        Vector([entry(name, i) for i in range(dim)]) if shape == "vector" else entry(name, 0)
+        EntrywiseVector([entry(name, i) for i in range(dim)]) if shape == "vector" else entry(name, 0)
         for name, shape in shapes.items()
     )
 
@@ -65,7 +71,11 @@ def coordinates_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -
     """All coordinates of a state, in order; a number in the place of a vector is each of its coordinates."""
     flat: list[Any] = []
     for value, shape in zip(values, shapes.values(), strict=True):
-        flat += value.entries if isinstance(value, Vector) else [value] * (dim if shape == "vector" else 1)
+        flat += (
+            value.entries
+            if isinstance(value, EntrywiseVector)
+            else [value] * (dim if shape == "vector" else 1)
+        )
     return flat
 
 
@@ -74,7 +84,7 @@ def squares_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -> di
     entries: dict[tuple[int, int], Any] = {}
     first = 0
     for value, (name, shape) in zip(values, shapes.items(), strict=True):
-        if isinstance(value, Matrix):
+        if isinstance(value, EntrywiseMatrix):
             for i, row in enumerate(value.rows):
                 entries |= {(first + i, first + j): entry for j, entry in enumerate(row)}
         else:
@@ -84,9 +94,9 @@ def squares_of(values: Iterable[Any], shapes: Mapping[str, str], dim: int) -> di
     return entries
 
 
-def times(rows: list[list[Any]], vector: Vector) -> Vector:
+def times(rows: list[list[Any]], vector: EntrywiseVector) -> EntrywiseVector:
     """The product of a matrix, given by its rows, and a vector."""
-    return Vector([dot(Vector(row), vector) for row in rows])
+    return EntrywiseVector([dot(EntrywiseVector(row), vector) for row in rows])
 
 
 def transpose(rows: list[list[Any]]) -> list[list[Any]]:
@@ -97,38 +107,38 @@ def transpose(rows: list[list[Any]]) -> list[list[Any]]:
 class RootMetric:
     """The metric ingredient of an interpreter that knows the rows of the root B of G^-1 = B B^T at a place."""
 
-    def rows(self, theta: Vector) -> list[list[Any]]:
+    def rows(self, theta: EntrywiseVector) -> list[list[Any]]:
         """B."""
         raise NotImplementedError
 
-    def root(self, theta: Vector, vector: Vector) -> Vector:
+    def root(self, theta: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """B v."""
         return times(self.rows(theta), vector)
 
-    def transposed(self, theta: Vector, vector: Vector) -> Vector:
+    def transposed(self, theta: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """B^T v."""
         return times(transpose(self.rows(theta)), vector)
 
-    def inverse(self, theta: Vector, vector: Vector) -> Vector:
+    def inverse(self, theta: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """G^-1 v = B B^T v."""
         return self.root(theta, self.transposed(theta, vector))
 
-    def diffusion(self, theta: Vector) -> Matrix:
+    def diffusion(self, theta: EntrywiseVector) -> EntrywiseMatrix:
         """G^-1."""
-        rows = [Vector(row) for row in self.rows(theta)]
-        return Matrix([[dot(a, b) for b in rows] for a in rows])
+        rows = [EntrywiseVector(row) for row in self.rows(theta)]
+        return EntrywiseMatrix([[dot(a, b) for b in rows] for a in rows])
 
 
 for _function in (exp, expm1, sqrt, log):
 
-    def _apply(value: Vector, function: Callable[[Any], Any] = _function) -> Vector:
-        return Vector([function(entry) for entry in value.entries])
+    def _apply(value: EntrywiseVector, function: Callable[[Any], Any] = _function) -> EntrywiseVector:
+        return EntrywiseVector([function(entry) for entry in value.entries])
 
-    _function.register(Vector, _apply)
+    _function.register(EntrywiseVector, _apply)
 
 
 @dot.register
-def _(left: Vector, right: Any) -> Any:
+def _(left: EntrywiseVector, right: Any) -> Any:
     total: Any = 0
     for a, b in zip(left.entries, right.entries, strict=True):
         total = total + a * b
@@ -137,14 +147,16 @@ def _(left: Vector, right: Any) -> Any:
 
 
 @constants_like.register
-def _(like: Vector, numbers: tuple[Any, ...]) -> Vector:
+def _(like: EntrywiseVector, numbers: tuple[Any, ...]) -> EntrywiseVector:
     # Exact numbers as they are: they meet the entries of any reading.
-    return Vector(list(repeated(numbers, len(like.entries))))
+    return EntrywiseVector(list(repeated(numbers, len(like.entries))))
 
 
 @linear_image.register
-def _(vector: Vector, rows: tuple[Any, ...]) -> Vector:
-    return Vector([_combined(row, vector.entries) for row in repeated_rows(rows, len(vector.entries))])
+def _(vector: EntrywiseVector, rows: tuple[Any, ...]) -> EntrywiseVector:
+    return EntrywiseVector(
+        [_combined(row, vector.entries) for row in repeated_rows(rows, len(vector.entries))]
+    )
 
 
 def _combined(row: tuple[Any, ...], entries: list[Any]) -> Any:
@@ -156,5 +168,5 @@ def _combined(row: tuple[Any, ...], entries: list[Any]) -> Any:
 
 
 @first_entry.register
-def _(draw: Vector) -> Any:
+def _(draw: EntrywiseVector) -> Any:
     return draw.entries[0]

@@ -28,7 +28,7 @@ from flint import arb, fmpq
 
 from sgverify.errors import ConfigurationError
 from sgverify.exact.ball import Certified, identity, inner, refine
-from sgverify.exact.chain import Problem, checked_length, partition, restricted
+from sgverify.exact.chain import ChainProblem, checked_length, partition, restricted
 from sgverify.exact.ergodic import Centred, StationaryLaw
 from sgverify.exact.lyapunov import Contraction
 from sgverify.exact.lyapunov_series import lyapunov_series
@@ -225,7 +225,7 @@ class EpochLaw(Centred):
         return position * self.stationary_bias() + inner(self.problem.observable.quadratic, moved)
 
 
-EpochProblemAt = Callable[[int], tuple[Problem, Epoch]]
+EpochProblemAt = Callable[[int], tuple[ChainProblem, Epoch]]
 """At a working precision: the chain's own noise and its higher cumulants are not looked at."""
 
 
@@ -261,7 +261,7 @@ def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) 
     return refine(evaluate, **options)
 
 
-def _parts(problem: Problem, epoch: Epoch) -> list[EpochLaw]:
+def _parts(problem: ChainProblem, epoch: Epoch) -> list[EpochLaw]:
     # Means of phi see only the blocks of O that the quadratic form joins, so O need not join any itself.
     return [EpochLaw(part, epoch.restricted(group)) for group, part in partition(problem)]
 

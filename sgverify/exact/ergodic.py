@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, arb_mat
 
 from sgverify.exact.ball import Certified, identity, inner, refine
-from sgverify.exact.chain import AffineChain, Problem, ProblemAt, Quadratic, checked_length, split
+from sgverify.exact.chain import AffineChain, ChainProblem, ProblemAt, QuadraticForm, checked_length, split
 from sgverify.exact.lyapunov import Contraction
 
 
@@ -27,7 +27,7 @@ class StationaryLaw:
     covariance: arb_mat
     contraction: Contraction
 
-    def average(self, phi: Quadratic) -> arb:
+    def average(self, phi: QuadraticForm) -> arb:
         """The stationary average of phi: constant + b . m + m^T A m + tr(A Sigma)."""
         bent = phi.quadratic * self.mean
         return phi.constant + inner(phi.linear + bent, self.mean) + inner(phi.quadratic, self.covariance)
@@ -43,7 +43,7 @@ class Poisson:
     next_quadratic: arb_mat
 
     @classmethod
-    def solve(cls, chain: AffineChain, law: StationaryLaw, phi: Quadratic) -> Poisson:
+    def solve(cls, chain: AffineChain, law: StationaryLaw, phi: QuadraticForm) -> Poisson:
         """The discrete Poisson equation of phi in the coordinates centred at the stationary mean."""
         gradient = phi.linear + 2 * (phi.quadratic * law.mean)
         linear = (identity(chain.size) - chain.map).transpose().solve(gradient)
@@ -55,7 +55,7 @@ class Poisson:
 class Centred:
     """What one problem needs at one precision, whatever the length."""
 
-    problem: Problem
+    problem: ChainProblem
 
     @cached_property
     def law(self) -> StationaryLaw:
@@ -126,11 +126,11 @@ def ergodic_bias(problem_at: ProblemAt, length: int, **options: Any) -> Certifie
     return refine(lambda bits: _ergodic_bias(problem_at(bits), steps), **options)
 
 
-def _stationary_bias(problem: Problem) -> arb:
+def _stationary_bias(problem: ChainProblem) -> arb:
     return sum((Centred(part).stationary_bias() for part in split(problem)), arb(0))
 
 
-def _ergodic_bias(problem: Problem, length: int) -> arb:
+def _ergodic_bias(problem: ChainProblem, length: int) -> arb:
     total = arb(0)
     for part in split(problem):
         centred = Centred(part)

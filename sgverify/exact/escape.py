@@ -24,7 +24,7 @@ from sgverify.exact.long_double import (
 )
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -187,7 +187,7 @@ def step_of_many(
     return move, begin
 
 
-class _LinearGradient(FullGradient):
+class _LinearGradient(FullGradientIngredient):
     """The gradient of a quadratic potential, whatever the data that it is of."""
 
     def __init__(self, target: Target) -> None:

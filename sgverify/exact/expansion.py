@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact.chain import Quadratic
+from sgverify.exact.chain import QuadraticForm
 from sgverify.exact.continuous import Matrix, require_decay, transposed
 from sgverify.exact.lyapunov_series import lyapunov_series
 
@@ -68,7 +68,7 @@ class AffineSeries:
         """The same at the working precision."""
         return AffineSeries(*([arb_mat(m) for m in part] for part in (self.map, self.shift, self.covariance)))
 
-    def steady(self, observable: Quadratic, law: Sequence[Matrix] | None = None) -> SteadyExpansion:
+    def steady(self, observable: QuadraticForm, law: Sequence[Matrix] | None = None) -> SteadyExpansion:
         """The invariant law and the Poisson equation of phi; `law` where the noise is not independent over steps."""
         return SteadyExpansion.of(self, observable, law)
 
@@ -94,19 +94,21 @@ class SteadyExpansion:
     """
 
     series: Any
-    observable: Quadratic
+    observable: QuadraticForm
     law: Sequence[Matrix] | None = None
 
     def __post_init__(self) -> None:
         require_decay(self.series.map[0])
 
     @classmethod
-    def of(cls, series: Any, observable: Quadratic, law: Sequence[Matrix] | None = None) -> Self:
+    def of(cls, series: Any, observable: QuadraticForm, law: Sequence[Matrix] | None = None) -> Self:
         """In fractions where everything is rational, in balls otherwise."""
         parts = [observable.linear, observable.quadratic, *(law or ())]
         if series.rational and all(isinstance(part, fmpq_mat) for part in parts):
             return cls(series, observable, law)
-        phi = Quadratic(arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic))
+        phi = QuadraticForm(
+            arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic)
+        )
         return cls(series.in_balls(), phi, None if law is None else [arb_mat(m) for m in law])
 
     def begun(
@@ -117,7 +119,9 @@ class SteadyExpansion:
         if isinstance(mean, arb_mat) or isinstance(covariance, arb_mat):
             phi = self.observable
             steady = type(self).of(
-                self.series, Quadratic(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic)), self.law
+                self.series,
+                QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic)),
+                self.law,
             )
         return steady, [mean], [] if covariance is None else [covariance]
 

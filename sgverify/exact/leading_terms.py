@@ -18,13 +18,13 @@ import numpy as np
 from flint import arb, ctx
 
 from sgverify.errors import NotAffineError, NotExpandableError
-from sgverify.exact.affine.field import BALLS, FLOATS, Field, Scalar
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, ScalarKind
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Carrier, bind, parameters_of
 from sgverify.schemes.constants import counted
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
@@ -58,7 +58,7 @@ HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Setting:
+class LinearSetting:
     """A Gaussian target of this curvature in every coordinate, at a temperature and a friction."""
 
     curvature: float
@@ -84,7 +84,7 @@ class Departure:
     part: str
     variable: str
     share: float
-    setting: Setting
+    setting: LinearSetting
     speaks: float
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class Departure:
         )
 
 
-def departure(scheme: Scheme, setting: Setting, step: float, dim: int = 2) -> Departure | None:
+def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2) -> Departure | None:
     """The largest departure at `step`; None where the definition is not run in floats (a metric, or what is no number).
 
     In dimension `dim`, or in that of the longest constant that tells coordinates apart.
@@ -125,7 +125,7 @@ def departure(scheme: Scheme, setting: Setting, step: float, dim: int = 2) -> De
         return None
 
 
-def _speaks(scheme: Scheme, setting: Setting, step: float, dim: int) -> float:
+def _speaks(scheme: Scheme, setting: LinearSetting, step: float, dim: int) -> float:
     for _ in range(HALVINGS):
         if max((share for share, _, _ in _departures(scheme, setting, step, dim)), default=0.0) <= NEAR:
             return step
@@ -133,7 +133,9 @@ def _speaks(scheme: Scheme, setting: Setting, step: float, dim: int) -> float:
     return 0.0
 
 
-def _departures(scheme: Scheme, setting: Setting, step: float, dim: int) -> Iterator[tuple[float, str, str]]:
+def _departures(
+    scheme: Scheme, setting: LinearSetting, step: float, dim: int
+) -> Iterator[tuple[float, str, str]]:
     """(share, part, variable) of each variable's drift and noise."""
     run = _Run(scheme, setting, dim, FLOATS)
     at_h = list(_rates(run, step, SIZES))
@@ -182,7 +184,7 @@ class _Run:
     In balls at one of them, that of the sizes ONE and smaller ones.
     """
 
-    def __init__(self, scheme: Scheme, setting: Setting, dim: int, field: Field) -> None:
+    def __init__(self, scheme: Scheme, setting: LinearSetting, dim: int, field: ScalarKind) -> None:
         self._scheme = scheme
         self._field = field
         self._setting = setting
@@ -209,7 +211,7 @@ class _Run:
     def _value(self, x: np.ndarray, shape: str) -> Any:
         if shape == "scalar":
             return self._scalar(x)
-        return Vector([self._scalar(x / (1 + i)) for i in range(self._dim)])
+        return EntrywiseVector([self._scalar(x / (1 + i)) for i in range(self._dim)])
 
     def _scalar(self, x: Any) -> Scalar:
         return Scalar(self._field, x if self._field is FLOATS else arb(float(np.ravel(x)[0])))
@@ -218,11 +220,11 @@ class _Run:
         """X_1 - X_0 of all coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, dim * grid)."""
         drawn = 0
 
-        def draw(law: NoiseLaw) -> Vector:
+        def draw(law: NoiseLaw) -> EntrywiseVector:
             nonlocal drawn
             value = float(np.clip(size, -law.largest, law.largest)) * sign**drawn
             drawn += 1
-            return Vector([self._scalar(np.float64(value)) for _ in range(self._dim)])
+            return EntrywiseVector([self._scalar(np.float64(value)) for _ in range(self._dim)])
 
         s = self._setting
         carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
@@ -241,27 +243,27 @@ class _Run:
         return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
 
 
-class _Gradient(FullGradient):
+class _Gradient(FullGradientIngredient):
     """The gradient of curvature |theta|^2 / 2, half of which is the prior's."""
 
     def __init__(self, curvature: float) -> None:
         self._curvature = curvature
 
-    def __call__(self, place: Vector) -> Any:
+    def __call__(self, place: EntrywiseVector) -> Any:
         return place * self._curvature
 
-    def prior(self, place: Vector) -> Any:
+    def prior(self, place: EntrywiseVector) -> Any:
         return place * (self._curvature / 2)
 
     # In balls a difference would be wider.
     likelihood = prior
 
-    def hessian(self, place: Vector, vector: Any) -> Any:
+    def hessian(self, place: EntrywiseVector, vector: Any) -> Any:
         return vector * self._curvature + place * 0
 
 
 def _entries(value: Any) -> list[Any]:
-    entries = value.entries if isinstance(value, Vector) else [value]
+    entries = value.entries if isinstance(value, EntrywiseVector) else [value]
     return [entry.value if isinstance(entry, Scalar) else float(entry) for entry in entries]
 
 

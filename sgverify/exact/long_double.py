@@ -16,7 +16,7 @@ from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric
 from sgverify.targets.root_matrix import MatrixMetric
@@ -65,7 +65,7 @@ class Coarse(LongDouble):
         super().__init__(_rounded(value) if np.ndim(value) else value)
 
 
-class LongDoubleGradient(MinibatchGradient):
+class LongDoubleGradient(GradientIngredient):
     """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
 
     By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
@@ -204,7 +204,7 @@ def step_in_long_double(
     draws: Sequence[np.ndarray],
     *,
     h: float,
-    gradient: MinibatchGradient,
+    gradient: GradientIngredient,
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric | MatrixMetric,
@@ -236,7 +236,7 @@ def start_in_long_double(
     state: Sequence[np.ndarray],
     *,
     h: float,
-    gradient: MinibatchGradient,
+    gradient: GradientIngredient,
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric | MatrixMetric,

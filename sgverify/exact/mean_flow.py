@@ -21,7 +21,7 @@ from typing import Any
 
 from sgverify.exact.entrywise import coordinates_of
 from sgverify.exact.lie_polynomial import logarithm_of_flows
-from sgverify.exact.series.carrier import Reading
+from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import Operator, compose, difference, generator_of, ring_of
 from sgverify.exact.series.ring import Ring
 from sgverify.schemes import Dynamics
@@ -66,7 +66,7 @@ def subtract(left: Commutators, right: Commutators) -> Commutators:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FormulaComparison:
     """A formula for S_m against the logarithm, for 2 to 6 minibatches: `apart` is what the formula has too much."""
 
     truth: dict[int, Commutators]
@@ -74,7 +74,7 @@ class Comparison:
     commuting: bool
 
 
-def compare(formula: Callable[[int], Commutators], dynamics: Dynamics, dim: int) -> Comparison:
+def compare(formula: Callable[[int], Commutators], dynamics: Dynamics, dim: int) -> FormulaComparison:
     """S_m of the formula minus that of the logarithm in the formula's order of steps, with the noises of the dynamics."""
     commuting = noises_commute(dynamics, dim)
     truth = {
@@ -82,7 +82,7 @@ def compare(formula: Callable[[int], Commutators], dynamics: Dynamics, dim: int)
         for m in range(2, MOST_BATCHES + 1)
     }
     apart = {m: subtract(formula(m), found) for m, found in truth.items()}
-    return Comparison(truth, {m: left for m, left in apart.items() if left}, commuting)
+    return FormulaComparison(truth, {m: left for m, left in apart.items() if left}, commuting)
 
 
 def text_of(commutators: Commutators) -> str:
@@ -133,7 +133,7 @@ def noises_commute(dynamics: Dynamics, dim: int) -> bool:
 
 def _noises(dynamics: Dynamics, ring: Ring, count: int) -> list[Operator]:
     """L_l - L of as many minibatches."""
-    reading = Reading(ring)
+    reading = SeriesInterpreter(ring)
     bound, state = reading.bind(dynamics), reading.state()
     full, *drifts = (bound.coefficients(state, grad=reading.gradient())[0] for _ in range(1 + count))
     return [_first_order([f - g for f, g in zip(drift, full, strict=True)], ring) for drift in drifts]

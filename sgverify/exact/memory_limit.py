@@ -20,7 +20,7 @@ from sgverify.exact.long_double import LongDouble, LongDoubleGradient, extended
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import bind, in_order
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Target
 
 NODES = 4097
@@ -194,7 +194,7 @@ class _Reading:
         return mean / h, (square - mean**2) / (2 * h)
 
 
-class _Gradient(FullGradient):
+class _Gradient(FullGradientIngredient):
     def __init__(self, function: Callable[[LongDouble], LongDouble], full: LongDoubleGradient) -> None:
         self._function, self._full = function, full
 

@@ -45,7 +45,7 @@ def mean_square_errors(problem_at: ProblemAt, lengths: Sequence[int], **options:
 
 
 @dataclass(frozen=True)
-class Law:
+class StateCumulants:
     """Mean, covariance and higher cumulants of a centred state; None for a law without that part."""
 
     mean: arb_mat
@@ -102,7 +102,7 @@ class Fluctuation:
         chi = (poisson.next_linear, poisson.next_quadratic)
         back = power.transpose()
         later = (back * chi[0], back * chi[1] * power)
-        start = Law(self.centred.offset, self.chain.start_covariance)
+        start = StateCumulants(self.centred.offset, self.chain.start_covariance)
         ends = start.covariance_of(chi, chi) - 2 * start.covariance_of(chi, later)
         ends += self._law_at_end().covariance_of(chi, chi)
         return self._martingale() + ends - 2 * self._cross(later[1])
@@ -158,14 +158,14 @@ class Fluctuation:
             total += 2 * inner(start, over(skew, chi_form))
         return total
 
-    def _law_at_end(self) -> Law:
+    def _law_at_end(self) -> StateCumulants:
         chain, law, power = self.chain, self.centred.law, self.power
         gap = law.covariance if chain.start_covariance is None else law.covariance - chain.start_covariance
 
         def stationary(limit: arb_mat | None, order: int) -> arb_mat | None:
             return None if limit is None else limit - applied(limit, [power] * order)
 
-        return Law(
+        return StateCumulants(
             mean=power * self.centred.offset,
             covariance=law.covariance - power * gap * power.transpose(),
             third=stationary(self.centred.third, 3),

@@ -18,7 +18,7 @@ from flint import arb_mat, fmpq_mat
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.matrices import nonzero
-from sgverify.exact.chain import Quadratic
+from sgverify.exact.chain import QuadraticForm
 from sgverify.exact.continuous import Matrix, require_decay
 from sgverify.exact.expansion import SteadyExpansion, steady_means
 from sgverify.exact.lyapunov import floats
@@ -67,7 +67,7 @@ class TwoScaleSeries:
         )
         return TwoScaleSeries(m, c, q, self.slow, mean, spread)
 
-    def steady(self, observable: Quadratic) -> TwoScaleExpansion:
+    def steady(self, observable: QuadraticForm) -> TwoScaleExpansion:
         """The invariant law and the Poisson equation of phi."""
         return TwoScaleExpansion.of(self, observable)
 
@@ -93,7 +93,7 @@ class TwoScaleExpansion(SteadyExpansion):
     ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
         """See `SteadyExpansion`: the series knows the start itself."""
         phi = self.observable
-        form = Quadratic(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
+        form = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
         steady = TwoScaleExpansion.of(self.series, form)
         return steady, steady.series.start_mean, steady.series.start_covariance
 

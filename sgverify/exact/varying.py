@@ -30,7 +30,7 @@ from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array, block_shape, blocked
 from sgverify.exact.chain import components
 from sgverify.exact.step_variance import Skew
-from sgverify.exact.varying_run import Run
+from sgverify.exact.varying_run import StackedRun
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def varying_mean_square_error(
     return _certified(bias * bias + variance, error)
 
 
-def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Iterator[Run]:
+def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Iterator[StackedRun]:
     """The independent parts that phi looks at, with the arrays laid out in blocks."""
     sizes = _checked_steps(steps)
     shape = block_shape(len(sizes))
@@ -118,7 +118,7 @@ def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | Non
     for group in seen or groups[:1]:
         block = np.ix_(group, group)
         whole = len(group) == len(maps)
-        run = Run(
+        run = StackedRun(
             maps=maps if whole else maps[block],
             shifts=shifts if whole else shifts[group],
             covariances=noise if whole else noise[block],

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sgverify.exact.block_recursion import Array, Blocks, Path, contracted
+from sgverify.exact.block_recursion import Array, BlockMaps, Path, contracted
 from sgverify.exact.step_variance import Skew, StepVariances
 
 _UNIT = 2.0**-53
@@ -21,7 +21,7 @@ _SLACK = 1.01
 
 
 @dataclass(frozen=True)
-class Run:
+class StackedRun:
     """A chain with maps (n, n, s, B), shifts (n, s, B), covariances (n, n, s, B) and weights (s, B), zero
     where padded.
 
@@ -119,8 +119,8 @@ class Run:
         return self._backward[0]
 
     @cached_property
-    def _blocks(self) -> Blocks:
-        return Blocks(self.maps)
+    def _blocks(self) -> BlockMaps:
+        return BlockMaps(self.maps)
 
     @cached_property
     def _weight(self) -> float:

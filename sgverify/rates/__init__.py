@@ -3,12 +3,12 @@
 from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
 from sgverify.rates.fit import Fit, fit_terms
 from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.level import Share, chance_of_any
+from sgverify.rates.level import LevelShare, chance_of_any
 from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
 from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
 from sgverify.rates.regression import Regression, regress, regress_exact
 from sgverify.rates.sample import Sample
-from sgverify.rates.trial import Ratio, Term, fieller
+from sgverify.rates.trial import ErrorTerm, Ratio, fieller
 from sgverify.rates.verdict import (
     Judgement,
     Rate,
@@ -23,15 +23,15 @@ from sgverify.rates.verdict import (
 
 __all__ = [
     "Decision",
+    "ErrorTerm",
     "Fit",
     "Judgement",
+    "LevelShare",
     "Nulls",
     "Rate",
     "Ratio",
     "Regression",
     "Sample",
-    "Share",
-    "Term",
     "bounded_nulls",
     "chance_of_any",
     "correlation_null",

@@ -19,7 +19,7 @@ from sgverify.errors import UserError
 from sgverify.rates.fit import chance_of_zero
 from sgverify.rates.regression import Regression, regress
 from sgverify.rates.sample import Floats, Sample
-from sgverify.rates.trial import Term, Trial, explain, try_term
+from sgverify.rates.trial import ErrorTerm, ForbiddenTermFit, explain, try_term
 
 MARGIN = 0.15
 """The share of the error that a forbidden order may carry and be overlooked. Terms that no fit holds leak into the
@@ -96,7 +96,7 @@ def decide_order(
     check_abscissae("steps", h, sample)
     largest_first = np.argsort(-h)
     h = h[largest_first]
-    terms = [Term(f"h^{power}", h**power) for power in range(order + 3)]
+    terms = [ErrorTerm(f"h^{power}", h**power) for power in range(order + 3)]
     return decide_terms(
         h,
         sample.take(largest_first.tolist()),
@@ -123,9 +123,9 @@ def decide_terms(
     abscissae: Floats,
     sample: Sample,
     *,
-    forbidden: Sequence[Term],
-    leading: Sequence[Term],
-    guard: Term,
+    forbidden: Sequence[ErrorTerm],
+    leading: Sequence[ErrorTerm],
+    guard: ErrorTerm,
     level: float,
     margin: float = MARGIN,
     what: str = "the bias",
@@ -160,7 +160,7 @@ def decide_terms(
     kept = len(sample.values) - dropped
     more = None
 
-    def at(trial: Trial) -> str:
+    def at(trial: ForbiddenTermFit) -> str:
         return f"at {name}={abscissae[trial.dropped]:.3g}"
 
     if verdict == "violates":
@@ -231,7 +231,7 @@ def decide_in_looks(
     )
 
 
-def _judge(trials: Sequence[Trial], margin: float) -> tuple[str, list[Trial]]:
+def _judge(trials: Sequence[ForbiddenTermFit], margin: float) -> tuple[str, list[ForbiddenTermFit]]:
     """The verdict, and the trials that it rests on, the one to name first."""
     against = [trial for trial in trials if trial.verdict(margin) == "violates"]
     if against:

@@ -17,7 +17,7 @@ from sgverify.errors import UserError
 from sgverify.rates.decision import MARGIN, Decision, check_abscissae, decide_terms
 from sgverify.rates.regression import regress
 from sgverify.rates.sample import Floats, Sample
-from sgverify.rates.trial import Term
+from sgverify.rates.trial import ErrorTerm
 
 TELLABLE = Fraction(1, 4)
 """Exponents nearer than this part of alpha count as one: no affordable lengths tell them apart."""
@@ -161,27 +161,27 @@ def _decide(
     )
 
 
-def _horizon_terms(L: Floats, alpha: Fraction, orders: int) -> list[tuple[Fraction, Term]]:
+def _horizon_terms(L: Floats, alpha: Fraction, orders: int) -> list[tuple[Fraction, ErrorTerm]]:
     """(e, L^-e) for every e = alpha j and 1 - alpha + alpha i, the slowest first."""
     exponents = sorted({j * alpha for j in range(orders)} | {1 - alpha + i * alpha for i in range(4)})
     told: list[Fraction] = []
     for e in exponents:
         if not told or e - told[-1] >= TELLABLE * alpha:
             told.append(e)
-    return [(e, Term(_law(e), L ** -float(e))) for e in told]
+    return [(e, ErrorTerm(_law(e), L ** -float(e))) for e in told]
 
 
-def _power_terms(L: Floats, alpha: Fraction, orders: int) -> list[tuple[Fraction, Term]]:
+def _power_terms(L: Floats, alpha: Fraction, orders: int) -> list[tuple[Fraction, ErrorTerm]]:
     """(alpha j, sum l^(-alpha (j+1)) / sum l^-alpha) and the transient (1 - alpha, 1 / sum l^-alpha), the slowest first."""
     l = np.arange(1, int(L.max()) + 1, dtype=np.float64)
     ends = L.astype(int) - 1
     total = np.cumsum(l ** -float(alpha))[ends]
-    terms = [(1 - alpha, Term("1/S_L", 1 / total))]
+    terms = [(1 - alpha, ErrorTerm("1/S_L", 1 / total))]
     for j in range(orders):
         e = j * alpha
         column = np.cumsum(l ** -float(alpha + e))[ends] / total
         law = _law(e) if e < 1 - alpha else f"sum h^{j + 1}/S_L"
-        terms.append((e, Term(law, column)))
+        terms.append((e, ErrorTerm(law, column)))
     return sorted(terms, key=lambda item: item[0])
 
 

@@ -22,7 +22,7 @@ SPARED = 0.01
 
 
 @dataclass(frozen=True)
-class Share:
+class LevelShare:
     """What one verdict gets of the level of its call: by Bonferroni's inequality the parts add up to no more than it."""
 
     call: float

@@ -20,7 +20,7 @@ POWER = 1.28
 
 
 @dataclass(frozen=True)
-class Term:
+class ErrorTerm:
     """One term of the error: how it is printed, and its values at the points (J,) up to a factor."""
 
     label: str
@@ -28,7 +28,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TermShare:
     """What one fit says at the first point: the part of the error that the term carries, the error, and the share.
 
     `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations.
@@ -41,18 +41,18 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ForbiddenTermFit:
     """The fit and the guard fit of one forbidden term, on all points but the first `dropped`.
 
     `fits` is False where no number of dropped points makes the terms fit; the rest then speaks of the last attempt.
     """
 
-    term: Term
+    term: ErrorTerm
     dropped: int
     fits: bool
     p_value: float
-    main: Reading
-    guard: Reading
+    main: TermShare
+    guard: TermShare
 
     @property
     def share(self) -> Ratio:
@@ -122,7 +122,9 @@ class Ratio:
         return f"below {low:.1%} or above {high:.1%}"
 
 
-def try_term(sample: Sample, term: Term, leading: Sequence[Term], guard: Term, tail: float) -> Trial:
+def try_term(
+    sample: Sample, term: ErrorTerm, leading: Sequence[ErrorTerm], guard: ErrorTerm, tail: float
+) -> ForbiddenTermFit:
     """Fit the term with the leading ones, dropping points of largest error until the fit holds; then the guard fit.
 
     Before a point is dropped the last leading term gives way to the guard term: a symmetric scheme has no odd orders,
@@ -145,21 +147,23 @@ def try_term(sample: Sample, term: Term, leading: Sequence[Term], guard: Term, t
     main = read(fit, tail)
     scale = max(abs(main.error[0]), main.error[1])
     guarding = fit_terms(kept, columns, shrink=[*[None] * (fewest - 1), scale])
-    return Trial(term, dropped, fit.p_value >= LACK_OF_FIT, fit.p_value, main, read(guarding, tail))
+    return ForbiddenTermFit(
+        term, dropped, fit.p_value >= LACK_OF_FIT, fit.p_value, main, read(guarding, tail)
+    )
 
 
-def read(fit: Fit, tail: float) -> Reading:
+def read(fit: Fit, tail: float) -> TermShare:
     """The error at the first point, where all columns are 1, and what the first term carries of it."""
     error = float(fit.estimates.sum())
     variances = (float(fit.covariance[0, 0]), float(fit.covariance[0].sum()), float(fit.covariance.sum()))
     width = fit.quantile(tail)
     carried = float(fit.estimates[0])
     share = fieller(carried, error, *variances, width)
-    return Reading((carried, math.sqrt(variances[0])), (error, math.sqrt(variances[2])), share, width)
+    return TermShare((carried, math.sqrt(variances[0])), (error, math.sqrt(variances[2])), share, width)
 
 
 def explain(
-    trials: Sequence[Trial], margin: float, what: str, at: str, control: float | None
+    trials: Sequence[ForbiddenTermFit], margin: float, what: str, at: str, control: float | None
 ) -> tuple[str, str, float | None]:
     """Why the trials decide nothing, or that a control settles it: verdict, reason and the factor of chains wanted."""
     for trial in trials:
@@ -226,7 +230,7 @@ def fieller(top: float, bottom: float, tops: float, both: float, bottoms: float,
     return Ratio(estimate, pieces)
 
 
-def _wanted(trial: Trial, margin: float) -> float:
+def _wanted(trial: ForbiddenTermFit, margin: float) -> float:
     """How many times more chains would bring the share's interval inside the margin, were the share 0.
 
     The variance falls like 1 / chains. Where the error is below its own noise, that noise stands for it, so that the

@@ -20,7 +20,7 @@ from sgverify.samplers.blocks import FAR, by_coordinate
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.gradient_kinds import make_estimator
-from sgverify.samplers.noise import Brownian, Mixed, Native, Noise, check_path, spans, stream_keys
+from sgverify.samplers.noise import Brownian, Mixed, Native, NoiseSource, check_path, spans, stream_keys
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.schedules import Row
 from sgverify.samplers.settings import Settings
@@ -133,7 +133,7 @@ class Assembly:
             evaluations=max(1, asked.gradients),
         )
 
-    def _noise(self, alive: tuple[int, ...]) -> Noise:
+    def _noise(self, alive: tuple[int, ...]) -> NoiseSource:
         if self._native is not None:
             return self._native
         streams, laws = self._streams(alive), self.scheme.laws
@@ -156,7 +156,7 @@ class Assembly:
     def _drawn(self) -> dict[str, Any]:
         return {"dim": self.target.dim, "dtype": self.dtype}
 
-    def _draws(self, noise: Noise, done: int, count: int) -> Iterator[Tensor]:
+    def _draws(self, noise: NoiseSource, done: int, count: int) -> Iterator[Tensor]:
         """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
         return noise.take(done, count) if self.scheme.draws else iter(())
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from sgverify.samplers.around import StepHooks
 from sgverify.samplers.blocks import Block, Divergence, Position, by_coordinate
 from sgverify.samplers.checkpoint import Checkpoint
-from sgverify.samplers.observation import Asked, Observation
+from sgverify.samplers.observation import Observation, ObservedFunctions
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.schedules import burn_ins
 from sgverify.samplers.tape import Tape
@@ -32,7 +32,7 @@ class RunningSums(Summing):
         self.diverged: list[Divergence | None] = [None] * len(rows)
         self._thinning = ensemble.settings.thinning
         self._burn_in = burn_ins(rows, ensemble.settings.burn_in, ensemble.settings.thinning)
-        self._asked = Asked(tuple(observables), ensemble.scheme.state)
+        self._asked = ObservedFunctions(tuple(observables), ensemble.scheme.state)
         self._observe = Observation(self._asked)
         self._open = tuple(range(len(rows)))
         # What a composite weighs states by is summed as well, after the test functions; last comes the log of the unit.

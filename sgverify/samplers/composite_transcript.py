@@ -33,7 +33,7 @@ class GradientCall:
 
 
 @dataclass(eq=False)
-class Step:
+class CompositeStep:
     """One step: its draws and gradients in turn, and the state that it left before the composite acted and after."""
 
     number: int
@@ -43,7 +43,7 @@ class Step:
     after: list[np.ndarray] = field(default_factory=list)
 
 
-S = TypeVar("S", bound=Step)
+S = TypeVar("S", bound=CompositeStep)
 
 
 class Writing(RunObserver, Generic[S]):
@@ -147,4 +147,4 @@ class _Followed(StepHooks):
         return self._hooks.carried
 
 
-__all__ = ["GradientCall", "Step", "Writing", "array", "write"]
+__all__ = ["CompositeStep", "GradientCall", "Writing", "array", "write"]

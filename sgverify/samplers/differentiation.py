@@ -1,7 +1,7 @@
 """Gradients and energies of a target on torch, from the one definition of its potential.
 
 Autograd differentiates `prior` and `likelihood`; no closed form is written down. Where autograd itself shows
-that the gradient is affine in theta, `Affine` puts one product in the place of a pass over the data. Energies are
+that the gradient is affine in theta, `LinearisedGradient` puts one product in the place of a pass over the data. Energies are
 float64 whatever the dtype of the state: swaps and weights live on small differences of large sums.
 """
 
@@ -55,7 +55,7 @@ class Potential:
                 torch.tensor(part, dtype=torch.float64).to(dtype).to(device) for part in target.weighted
             )
         affine = read_affine(target) if hoist else None
-        self.affine: Affine | None = None if affine is None else affine.to(dtype, device)
+        self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
         self._exact = None if affine is None else affine.to(torch.float64, device)
         # A quadratic's gradient is often 0 at its mean.
         self._shifted = affine is not None and bool(affine.offset.any())
@@ -196,7 +196,7 @@ class Potential:
 
 
 @dataclass(frozen=True)
-class Affine:
+class LinearisedGradient:
     """grad U(theta) = H (theta - centre) + offset, and what a datum adds to it.
 
     `transposed` is H^T, shape (d, d), or the diagonal of H, shape (d,), where H has nothing else; centre and
@@ -219,16 +219,16 @@ class Affine:
         """H v. Shape (*batch, d) -> (*batch, d)."""
         return vector * self.transposed if self.transposed.ndim == 1 else product(vector, self.transposed)
 
-    def to(self, dtype: torch.dtype, device: torch.device | str) -> Affine:
+    def to(self, dtype: torch.dtype, device: torch.device | str) -> LinearisedGradient:
         """The same in a dtype and on a device; the deviations and heights stay in float64, in which they are summed."""
         transposed, centre, offset = (
             x.to(dtype).to(device) for x in (self.transposed, self.centre, self.offset)
         )
         deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
-        return Affine(transposed, centre, offset, deviations, self.height.to(device), heights)
+        return LinearisedGradient(transposed, centre, offset, deviations, self.height.to(device), heights)
 
 
-def read_affine(target: Target) -> Affine | None:
+def read_affine(target: Target) -> LinearisedGradient | None:
     """The gradient of `target` as an affine map, or None where autograd does not show that it is one.
 
     It is shown when the Hessian that autograd derives has no theta left in its graph. A potential cannot
@@ -261,4 +261,4 @@ def read_affine(target: Target) -> Affine | None:
     diagonal = hessian.diagonal()
     alone = torch.equal(hessian, torch.diag(diagonal))
     transposed = diagonal.clone() if alone else hessian.T.contiguous()
-    return Affine(transposed, centre, offset, deviations, height, heights)
+    return LinearisedGradient(transposed, centre, offset, deviations, height, heights)

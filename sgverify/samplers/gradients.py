@@ -22,7 +22,7 @@ from sgverify.samplers.differentiation import Potential
 from sgverify.samplers.minibatches import Minibatches
 from sgverify.samplers.philox import Stream
 from sgverify.samplers.variates import normals
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,9 @@ class Estimator:
         """The data of a minibatch of the block, shape (n, S, C); None where all are used."""
         return None
 
-    def of_step(self, step: int) -> Gradient:
+    def of_step(self, step: int) -> SampledGradient:
         """The ingredient `grad` of one step of the block."""
-        return Gradient(self, step)
+        return SampledGradient(self, step)
 
 
 class MinibatchEstimator(Estimator):
@@ -255,7 +255,7 @@ class AdditiveEstimator(Estimator):
         return self.potential.full(theta) + self._drawn[step * self._per_step + evaluation].to(theta.dtype)
 
 
-class Gradient(MinibatchGradient):
+class SampledGradient(GradientIngredient):
     """The ingredient `grad` of one step of the block: the estimator on values (S, C, d)."""
 
     def __init__(self, estimator: Estimator, step: int) -> None:
@@ -263,16 +263,16 @@ class Gradient(MinibatchGradient):
         self._estimator, self._step = estimator, step
 
     def evaluate(self, place: Chains, minibatch: int) -> Chains:
-        """See `MinibatchGradient.evaluate`."""
+        """See `GradientIngredient.evaluate`."""
         evaluation = self.asked.evaluations - 1
         return Chains(self._estimator.evaluate(place.tensor, self._step, minibatch, evaluation))
 
     def prior(self, place: Chains) -> Chains:
-        """See `MinibatchGradient.prior`."""
+        """See `GradientIngredient.prior`."""
         return Chains(self._estimator.prior(place.tensor))
 
     def hessian(self, place: Chains, vector: Chains) -> Chains:
-        """See `MinibatchGradient.hessian`."""
+        """See `GradientIngredient.hessian`."""
         at, along = torch.broadcast_tensors(place.tensor, vector.tensor)
         return Chains(self._estimator.hessian(at, along, self._step, self.minibatch()))
 

@@ -33,7 +33,7 @@ KEPT = 8
 _PIECE = 1 << 18
 
 
-class Noise(Protocol):
+class NoiseSource(Protocol):
     """A source of the rows' noise, asked for in order."""
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
@@ -49,7 +49,7 @@ class Streamed:
         self._variates, self._draws, self._dim = Variates(stream, dtype, law), draws, dim
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `Noise`."""
+        """See `NoiseSource`."""
         return iter(self.stacked(first, count).unbind())
 
     def stacked(self, first: int, count: int) -> Tensor:
@@ -80,7 +80,7 @@ class Mixed:
         }
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `Noise`."""
+        """See `NoiseSource`."""
         taken = {law: source.take(first, count) for law, source in self._sources.items()}
         if len(taken) == 1:
             return next(iter(taken.values()))
@@ -134,7 +134,7 @@ class Native:
         self._turn = 0
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `Noise`. Drawn when it is used, to tensors that are used again KEPT steps later: all stays in the cache."""
+        """See `NoiseSource`. Drawn when it is used, to tensors that are used again KEPT steps later: all stays in the cache."""
         shape = (len(self._generators), *self._shape)
         if not self._rooms or self._rooms[0].shape != shape:
             self._rooms = [torch.empty(shape, **self._how) for _ in range(KEPT * len(self._laws))]
@@ -171,7 +171,7 @@ class Brownian:
         self._draws, self._wide = draws, draws * dim * stream.width
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `Noise`."""
+        """See `NoiseSource`."""
         made = {span: self._row(span, first, count) for span in set(self._spans)}
         return iter(torch.cat([made[span] for span in self._spans], dim=1).to(self._dtype).unbind())
 

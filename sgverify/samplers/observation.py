@@ -36,7 +36,7 @@ class Widened(Chains):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ObservedFunctions:
     """Test functions, and the names of the variables of a state.
 
     One with an attribute `variables` is called with the variables of these names, any other with theta and, where
@@ -72,7 +72,7 @@ def _widened(tensor: Tensor) -> Tensor:
 class Observation:
     """The test functions on states of one shape: run on the first, recorded on the second, then played."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ObservedFunctions) -> None:
         self._asked = asked
         self._seen = 0
         self.tape: Tape | None = None

@@ -31,7 +31,7 @@ class NotRecordable(Exception):
 
 
 @dataclass(frozen=True)
-class Line:
+class Operation:
     """One operation: its result's name, what is called with what, and the result."""
 
     name: str
@@ -57,7 +57,7 @@ class Tape:
     constants: tuple[Constant, ...]
     fixed: tuple[Tensor, ...]
     key: str
-    lines: tuple[Line, ...]
+    lines: tuple[Operation, ...]
     outputs: tuple[str, ...]
     space: dict[str, Any]
 
@@ -134,7 +134,7 @@ class _Recorder(TorchFunctionMode):
         self.names.update({id(tensor): f"x{number}" for number, tensor in enumerate(inputs)})
         self.owners: list[Constant] = []
         self.space: dict[str, Any] = {}
-        self.lines: list[Line] = []
+        self.lines: list[Operation] = []
         self._clock = clock
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -148,7 +148,7 @@ class _Recorder(TorchFunctionMode):
         given = [self.write(part) for part in args]
         given += [f"{name}={self.write(part)}" for name, part in kwargs.items()]
         # The line keeps the result, so that no later tensor takes its id.
-        line = Line(f"t{len(self.lines)}", func, self._bind(func), given, result)
+        line = Operation(f"t{len(self.lines)}", func, self._bind(func), given, result)
         self.lines.append(line)
         self.names[id(result)] = line.name
         return result
@@ -175,7 +175,7 @@ class _Recorder(TorchFunctionMode):
 
 
 def _into(
-    recorded: Sequence[Line], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
+    recorded: Sequence[Operation], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
 ) -> list[str]:
     """The same operations, each writing where it may: a new state where it belongs, the rest to a few tensors."""
     last = {name: place for place, line in enumerate(recorded) for name in line.given}

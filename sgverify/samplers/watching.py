@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import State
-from sgverify.samplers.observation import Asked
+from sgverify.samplers.observation import ObservedFunctions
 from sgverify.samplers.tape import Tape
 
 
@@ -45,7 +45,7 @@ class Sums:
     multiplied and whether they are `counted` at all, both (K, S).
     """
 
-    asked: Asked
+    asked: ObservedFunctions
     total: Tensor
     weights: np.ndarray
     counted: np.ndarray

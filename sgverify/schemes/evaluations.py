@@ -8,7 +8,7 @@ from sgverify.schemes.abstract import AbstractMetric
 from sgverify.schemes.abstract_value import NUMBER, VECTOR, Abstract
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.scheme import Scheme
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 
 
 def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
@@ -41,7 +41,7 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
     return len(asked) - carried
 
 
-class _Gradient(MinibatchGradient):
+class _Gradient(GradientIngredient):
     """Notes where which gradient is asked for; `minibatches`: whether `fresh` is another one, or all data are used."""
 
     def __init__(self, noted: set[tuple[Any, ...]], minibatches: bool) -> None:

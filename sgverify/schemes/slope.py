@@ -8,14 +8,14 @@ from typing import Any, Self
 
 
 @dataclass
-class Asked:
+class EvaluationCount:
     """How many minibatches and evaluations have been asked for so far, the present ones among them."""
 
     minibatches: int = 0
     evaluations: int = 0
 
 
-class MinibatchGradient:
+class GradientIngredient:
     """grad U on a minibatch wherever it is asked, and on another minibatch after `fresh`.
 
     Minibatches are numbered when they are first used, so that one that is named and never used is none; with
@@ -25,7 +25,7 @@ class MinibatchGradient:
     each_evaluation = False
 
     def __init__(self) -> None:
-        self.asked = Asked()
+        self.asked = EvaluationCount()
         self._minibatch: int | None = None
 
     def __call__(self, place: Any) -> Any:
@@ -64,7 +64,7 @@ class MinibatchGradient:
         return other
 
 
-class FullGradient(MinibatchGradient):
+class FullGradientIngredient(GradientIngredient):
     """The gradient where every minibatch is all data; an interpreter says what it is at a place (`__call__`)."""
 
     def __call__(self, place: Any) -> Any:

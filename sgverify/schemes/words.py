@@ -23,7 +23,7 @@ from sgverify.schemes.noise import Noise
 from sgverify.schemes.order import ClaimedOrders, Order
 from sgverify.schemes.rounded import Rounded
 from sgverify.schemes.scheme import Scheme, make_scheme
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 
 Share = Fraction | Algebraic
 
@@ -189,7 +189,7 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     return True
 
 
-class _Itself(FullGradient):
+class _Itself(FullGradientIngredient):
     """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
 
     def __call__(self, place: Any) -> Any:

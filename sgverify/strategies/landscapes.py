@@ -13,7 +13,7 @@ from sgverify.strategies.columns import asymmetric, columns
 from sgverify.strategies.precisions import precisions
 from sgverify.strategies.scalars import decimals
 from sgverify.targets import TARGETS, TargetKind
-from sgverify.targets.kind import MATRIX, NUMBER, POSITIVE, POSITIVE_VECTOR, SIMPLEX, VECTOR, Shape
+from sgverify.targets.kind import MATRIX, NUMBER, POSITIVE, POSITIVE_VECTOR, SIMPLEX, VECTOR, ConstantShape
 
 MOST_COUNT = 6
 """Counts go up to here: e^theta then stays within a few units of 1, and so does the curvature."""
@@ -96,7 +96,7 @@ def _rows(made: list[list[float]]) -> list[Any]:
     return made[0] if len(made) == 1 else [list(row) for row in zip(*made, strict=True)]
 
 
-BY_SHAPE: Mapping[Shape, Callable[[int], SearchStrategy[Any]]] = {
+BY_SHAPE: Mapping[ConstantShape, Callable[[int], SearchStrategy[Any]]] = {
     NUMBER: lambda dim: _tilts(),
     POSITIVE: _within(0.5, 4.0),
     VECTOR: lambda dim: _vector(_tilts(), dim),

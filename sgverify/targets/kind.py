@@ -25,22 +25,22 @@ from sgverify.values import Finite, Numbers
 
 
 @dataclass(frozen=True)
-class Shape:
+class ConstantShape:
     """What a constant may be: the type of its value in a configuration, and how it is read, `read(key, value, dim)`."""
 
     type: Any
     read: Callable[[str, Any, int], Any]
 
 
-NUMBER = Shape(Finite, read_scalar)
-POSITIVE = Shape(Finite, read_positive)
-VECTOR = Shape(Finite | list[Finite], read_vector)
-POSITIVE_VECTOR = Shape(Finite | list[Finite], read_positive_vector)
-POSITIVES = Shape(Finite | list[Finite], read_positives)
-POSITIVE_LIST = Shape(list[Finite], read_positives)
-SIMPLEX = Shape(Finite | list[Finite], read_simplex)
-POINTS = Shape(list[Finite] | list[list[Finite]], read_points)
-MATRIX = Shape(Numbers, read_precision)
+NUMBER = ConstantShape(Finite, read_scalar)
+POSITIVE = ConstantShape(Finite, read_positive)
+VECTOR = ConstantShape(Finite | list[Finite], read_vector)
+POSITIVE_VECTOR = ConstantShape(Finite | list[Finite], read_positive_vector)
+POSITIVES = ConstantShape(Finite | list[Finite], read_positives)
+POSITIVE_LIST = ConstantShape(list[Finite], read_positives)
+SIMPLEX = ConstantShape(Finite | list[Finite], read_simplex)
+POINTS = ConstantShape(list[Finite] | list[list[Finite]], read_points)
+MATRIX = ConstantShape(Numbers, read_precision)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DataLayout:
     labels: int = 0
     degree: int | None = 1
     check: Callable[[np.ndarray], None] | None = field(default=None, repr=False)
-    truth: Mapping[str, tuple[Shape, Any]] = field(default_factory=dict)
+    truth: Mapping[str, tuple[ConstantShape, Any]] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
     condensable: bool = False
 
@@ -86,7 +86,7 @@ class TargetKind:
     name: str
     summary: str
     source: str
-    constants: Mapping[str, tuple[Shape, Any]]
+    constants: Mapping[str, tuple[ConstantShape, Any]]
     potential: Callable[..., tuple[Potential, PairPotential | None]] = field(repr=False)
     data: DataLayout | None = None
     components: Callable[..., list[tuple[Fraction, Potential]]] | None = field(default=None, repr=False)

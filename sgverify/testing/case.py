@@ -16,11 +16,11 @@ from sgverify.configuration import GradientTable, TargetTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
 from sgverify.schemes.binding import Carrier, bind, parameters_of
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target
-from sgverify.testing.reference import DOUBLE, Number, Numbers, as_ball
+from sgverify.testing.reference import DOUBLE, Numbers, TrackedBall, as_ball
 
 GRID = 64
 """States and draws are multiples of 1/64: float32, float64 and exact numbers all hold them."""
@@ -69,11 +69,11 @@ class Case:
             return [Fraction(value) for value in self.shifts[evaluation]]
         return self.minibatch_noise(minibatch)
 
-    def expected(self, unit: float = DOUBLE) -> dict[str, list[Number]]:
+    def expected(self, unit: float = DOUBLE) -> dict[str, list[TrackedBall]]:
         """The definition itself on balls, each with the error that arithmetic of roundoff `unit` may make."""
         run = _Run(self, unit)
         state = tuple(run.variable(name) for name in self.scheme.state)
-        carrier = Carrier(number=lambda value: Number.rounded(value, unit))
+        carrier = Carrier(number=lambda value: TrackedBall.rounded(value, unit))
         bound = bind(self.scheme, carrier, self.parameters, dim=self.target.dim)
         values = bound.step(state, h=self.step, grad=_Gradient(run), draw=run.draw)
         return {
@@ -88,14 +88,14 @@ class _Run:
         self._draws = iter(case.draws)
 
     def variable(self, name: str) -> Any:
-        entries = [Number.held(Fraction(value), self.unit) for value in self.case.state[name]]
+        entries = [TrackedBall.held(Fraction(value), self.unit) for value in self.case.state[name]]
         return Numbers(entries) if self.case.scheme.shapes[name] == "vector" else entries[0]
 
     def draw(self, law: NoiseLaw) -> Numbers:
-        return Numbers([Number.held(Fraction(value), self.unit) for value in next(self._draws)])
+        return Numbers([TrackedBall.held(Fraction(value), self.unit) for value in next(self._draws)])
 
 
-class _Gradient(MinibatchGradient):
+class _Gradient(GradientIngredient):
     """P (theta - mu) + g in balls, with a bound for every way to evaluate it in floating point."""
 
     def __init__(self, run: _Run) -> None:
@@ -112,7 +112,7 @@ class _Gradient(MinibatchGradient):
             for entry, at, centre in zip(row, place.entries, target.mean, strict=True):
                 value += as_ball(entry) * (at.value - as_ball(centre))
                 inherited += abs(as_ball(entry)) * at.error
-            result.append(Number(value, inherited + self._rounding(i, place, noise[i]), run.unit))
+            result.append(TrackedBall(value, inherited + self._rounding(i, place, noise[i]), run.unit))
         return Numbers(result)
 
     def _rounding(self, i: int, position: Numbers, noise: Fraction) -> arb:

@@ -24,7 +24,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.schemes import Scheme
 from sgverify.strategies import schemes
 from sgverify.testing.case import Case, cases
-from sgverify.testing.reference import DOUBLE, Number
+from sgverify.testing.reference import DOUBLE, TrackedBall
 
 BITS = 256
 
@@ -78,7 +78,7 @@ class CarrierConformance:
                         )
 
 
-def _gap(value: Any, number: Number) -> str:
+def _gap(value: Any, number: TrackedBall) -> str:
     """What is wrong with a coordinate; empty where nothing is."""
     if isinstance(value, arb):
         return "" if value.overlaps(number.value) else f"is {value}, the definition gives {number.value}"

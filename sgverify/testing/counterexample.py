@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sgverify.configuration import Configuration, toml_of
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, Provenance, Regression, write_atomically, write_evidence
+from sgverify.evidence import Evidence, Provenance, RecordedFailure, write_atomically, write_evidence
 from sgverify.report.rate_plot import has_rate, write_rate
 from sgverify.schemes import find_scheme
 from sgverify.testing.regressions import Regressions
@@ -29,7 +29,7 @@ class Counterexample:
     files: tuple[str, ...]
     stored: Path | None = None
     plot: Path | None = None
-    row: Regression | None = None
+    row: RecordedFailure | None = None
     kept: str = ""
 
     @property
@@ -83,7 +83,7 @@ def keep_counterexample(
     )
 
 
-def _kept(regressions: Regressions, row: Regression, scheme: str) -> str:
+def _kept(regressions: Regressions, row: RecordedFailure, scheme: str) -> str:
     """What became of a row, in words."""
     if not _loadable(scheme):
         return f"no row: {scheme!r} stands at the top of no module, so no command line loads it; give it a name there"

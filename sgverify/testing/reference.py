@@ -1,6 +1,6 @@
 """The plain reading: a definition runs on balls, as it is written, and each ball knows what rounding may do.
 
-It is what every other reading is held against. A `Number` encloses the exact result in a ball, and beside it
+It is what every other reading is held against. A `TrackedBall` encloses the exact result in a ball, and beside it
 carries a running bound of the error that an evaluation in floating point, operation for operation, may have
 (Wilkinson's running error analysis; Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.3).
 """
@@ -33,7 +33,7 @@ LIBRARY = 2.0
 Exact = int | float | Fraction | Irrational
 
 
-class Number:
+class TrackedBall:
     """An exact number in a ball, with a bound of what its floating-point twin is off."""
 
     __slots__ = ("error", "unit", "value")
@@ -44,27 +44,27 @@ class Number:
         self.unit = unit
 
     @classmethod
-    def rounded(cls, value: Exact | arb, unit: float) -> Number:
+    def rounded(cls, value: Exact | arb, unit: float) -> TrackedBall:
         """A number that floating point holds to one rounding."""
         ball = value if isinstance(value, arb) else as_ball(value)
         return cls(ball, _size(ball) * arb(unit), unit)
 
     @classmethod
-    def held(cls, value: Exact, unit: float) -> Number:
+    def held(cls, value: Exact, unit: float) -> TrackedBall:
         """A number that floating point holds exactly."""
         return cls(as_ball(value), arb(0), unit)
 
-    def _lift(self, other: Any) -> Number | None:
-        if isinstance(other, Number):
+    def _lift(self, other: Any) -> TrackedBall | None:
+        if isinstance(other, TrackedBall):
             return other
         if isinstance(other, int) and not isinstance(other, bool):
-            return Number.held(other, self.unit)
-        return Number.rounded(other, self.unit) if isinstance(other, Exact) else None
+            return TrackedBall.held(other, self.unit)
+        return TrackedBall.rounded(other, self.unit) if isinstance(other, Exact) else None
 
-    def _made(self, value: arb, error: arb, ulps: float = 1.0) -> Number:
+    def _made(self, value: arb, error: arb, ulps: float = 1.0) -> TrackedBall:
         """The result of one operation: what its operands were off, and one rounding of what was computed."""
         rounding = (_size(value) + error) * arb(ulps * self.unit) + arb(SMALLEST.get(self.unit, 0.0))
-        return Number(value, error + rounding, self.unit)
+        return TrackedBall(value, error + rounding, self.unit)
 
     def __add__(self, other: Any) -> Any:
         right = self._lift(other)
@@ -76,10 +76,10 @@ class Number:
 
     __radd__ = __add__
 
-    def __neg__(self) -> Number:
-        return Number(-self.value, self.error, self.unit)
+    def __neg__(self) -> TrackedBall:
+        return TrackedBall(-self.value, self.error, self.unit)
 
-    def __pos__(self) -> Number:
+    def __pos__(self) -> TrackedBall:
         return self
 
     def __sub__(self, other: Any) -> Any:
@@ -113,7 +113,7 @@ class Number:
         return NotImplemented if left is None else left / self
 
     def __pow__(self, exponent: int) -> Any:
-        result: Any = Number.held(1, self.unit)
+        result: Any = TrackedBall.held(1, self.unit)
         for _ in range(abs(exponent)):
             result = result * self
         return result if exponent >= 0 else 1 / result
@@ -124,7 +124,7 @@ class Numbers(Arithmetic):
 
     __slots__ = ("entries",)
 
-    def __init__(self, entries: Sequence[Number]) -> None:
+    def __init__(self, entries: Sequence[TrackedBall]) -> None:
         self.entries = list(entries)
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
@@ -172,20 +172,20 @@ def _(left: Numbers, right: Any) -> Any:
 
 
 @exp.register
-def _(value: Number) -> Number:
+def _(value: TrackedBall) -> TrackedBall:
     # |e^x' - e^x| <= e^|x' - x| e^x |x' - x|.
     result = value.value.exp()
     return value._made(result, result * value.error.exp() * value.error, LIBRARY)
 
 
 @expm1.register
-def _(value: Number) -> Number:
+def _(value: TrackedBall) -> TrackedBall:
     result = value.value.expm1()
     return value._made(result, value.value.exp() * value.error.exp() * value.error, LIBRARY)
 
 
 @sqrt.register
-def _(value: Number) -> Number:
+def _(value: TrackedBall) -> TrackedBall:
     # |sqrt x' - sqrt x| = |x' - x| / (sqrt x' + sqrt x) <= |x' - x| / sqrt x.
     result = value.value.sqrt()
     error = value.error / result if value.error != 0 else arb(0)
@@ -203,7 +203,7 @@ for _function in (exp, expm1, sqrt):
 @constants_like.register
 def _(like: Numbers, numbers: tuple[Any, ...]) -> Numbers:
     unit = like.entries[0].unit
-    return Numbers([Number.rounded(number, unit) for number in repeated(numbers, len(like.entries))])
+    return Numbers([TrackedBall.rounded(number, unit) for number in repeated(numbers, len(like.entries))])
 
 
 @linear_image.register
@@ -213,8 +213,8 @@ def _(vector: Numbers, rows: tuple[Any, ...]) -> Numbers:
 
 
 @first_entry.register
-def _(draw: Numbers) -> Number:
+def _(draw: Numbers) -> TrackedBall:
     return draw.entries[0]
 
 
-__all__ = ["DOUBLE", "Number", "Numbers", "as_ball"]
+__all__ = ["DOUBLE", "Numbers", "TrackedBall", "as_ball"]

@@ -14,7 +14,7 @@ from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import UserError
 from sgverify.evidence import (
     Evidence,
-    Regression,
+    RecordedFailure,
     add_regression,
     read_regressions,
     reference_beside,
@@ -33,18 +33,18 @@ class Regressions:
     path: Path
     writes: bool = True
 
-    def rows(self) -> list[tuple[Regression, Configuration]]:
+    def rows(self) -> list[tuple[RecordedFailure, Configuration]]:
         """All rows with their configurations; raises `UserError` with file and line for one that cannot be read."""
         return [(row, self._configuration(row)) for row in read_regressions(self.path)]
 
-    def rows_of(self, references: Collection[str], check: str) -> list[tuple[Regression, Configuration]]:
+    def rows_of(self, references: Collection[str], check: str) -> list[tuple[RecordedFailure, Configuration]]:
         """The rows of one scheme, under any of its names, and one check, whichever claim they were found with."""
         own = {reference_beside(reference, self.path.parent) for reference in references}
         return [pair for pair in self.rows() if pair[0].scheme in own and pair[0].check == check]
 
-    def row_of(self, evidence: Evidence, configuration: Configuration) -> Regression:
+    def row_of(self, evidence: Evidence, configuration: Configuration) -> RecordedFailure:
         """The row that remembers a violation."""
-        return Regression(
+        return RecordedFailure(
             scheme=reference_beside(evidence.scheme, self.path.parent),
             claim=evidence.claim,
             check=evidence.check,
@@ -52,11 +52,11 @@ class Regressions:
             reason=evidence.reason,
         )
 
-    def add(self, row: Regression) -> bool:
+    def add(self, row: RecordedFailure) -> bool:
         """Put a row into the file; False where it is there already, or where nothing is written."""
         return self.writes and add_regression(self.path, row)
 
-    def judge(self, row: Regression, configuration: Configuration) -> Evidence:
+    def judge(self, row: RecordedFailure, configuration: Configuration) -> Evidence:
         """What is found now under a row, whose violation it was: the evidence that violates, else that of the claim.
 
         Raises `UserError` with file and line where the scheme cannot be loaded or refuses the configuration.
@@ -69,17 +69,17 @@ class Regressions:
             raise UserError(f"{self.place(row)}: {error}") from None
         return next((item for item in found if item.verdict == "violates" and not item.refuted), found[-1])
 
-    def place(self, row: Regression) -> str:
+    def place(self, row: RecordedFailure) -> str:
         """FILE:LINE of a row."""
         return f"{self.path}:{row.line}"
 
-    def told_fixed(self, row: Regression, verdict: str) -> str:
+    def told_fixed(self, row: RecordedFailure, verdict: str) -> str:
         """What is said of a row under which nothing violates any more; only its owner takes it out."""
         return (
             f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {verdict}"
         )
 
-    def _configuration(self, row: Regression) -> Configuration:
+    def _configuration(self, row: RecordedFailure) -> Configuration:
         try:
             claim = find_claim(row.claim)
             find_check(row.check)
@@ -92,7 +92,7 @@ class Regressions:
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
 
-    def _find(self, row: Regression) -> None:
+    def _find(self, row: RecordedFailure) -> None:
         """Refuse a row whose scheme is no longer where the row says: it would be passed over, and nobody would know."""
         place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
         if not place.endswith(".py"):

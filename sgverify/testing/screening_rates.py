@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.rates.calibration import ERRORS, Plan, Verdict
+from sgverify.rates.calibration import ERRORS, TablePlan, Verdict
 from sgverify.testing.screening import CONFIRM, FACTOR, SCREEN, screen_and_confirm
 
 BUDGET = 256
@@ -49,9 +49,9 @@ class ScreenSetting:
         }
 
 
-def screening_plan() -> Plan:
+def screening_plan() -> TablePlan:
     """The table of `sgverify calibrate` for the rule by which sampled properties fail."""
-    return Plan(
+    return TablePlan(
         "screening",
         "Screen and confirm: sampled properties",
         f"z > {SCREEN} at {BUDGET} chains, then z > {CONFIRM} on a fresh sample {FACTOR} times as large; conforms: the property "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgverify.checks import Subject
-from sgverify.checks.averaging import Rule, average, check_averaging
+from sgverify.checks.averaging import AveragingRule, average, check_averaging
 from sgverify.checks.mutants.planting import planted
 from sgverify.checks.mutants.registry import mutants
 from sgverify.checks.question import Question
@@ -84,7 +84,7 @@ def test_the_exact_average_is_that_of_numpy_and_its_bound_holds_for_a_sum_in_any
     generator = np.random.default_rng(2)
     values = generator.standard_normal(50) * 10.0 ** generator.integers(-6, 6, 50)
     weights = generator.random(50)
-    rule = Rule(lambda l: l > 7 and l % 2 == 0, lambda l: Fraction(float(weights[l - 1])))
+    rule = AveragingRule(lambda l: l > 7 and l % 2 == 0, lambda l: Fraction(float(weights[l - 1])))
     pairs = [(Fraction(x), abs(Fraction(x))) for x in values.tolist()]
     exact, bound = average(pairs, rule, 50, 0)
     kept = [l - 1 for l in range(1, 51) if l > 7 and l % 2 == 0]

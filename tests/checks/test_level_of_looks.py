@@ -9,7 +9,7 @@ from sgverify.checks import euler_control as controls
 from sgverify.checks import make_subject, sampled_forgetting, sampled_lengths, sampled_stationary
 from sgverify.checks import sampled_plan as plans
 from sgverify.checks import sampled_sweep as sweeps
-from sgverify.checks.sampled_rung import Chains, share_of
+from sgverify.checks.sampled_rung import SampledAverages, share_of
 from sgverify.configuration import load_configuration
 from sgverify.rates import Decision, Sample
 
@@ -34,7 +34,7 @@ def moved_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def noise_alone(subject, rows, *, count, **_):
     """Chains that were not run: what they say is not looked at."""
     values = np.random.default_rng(0).standard_normal((len(rows), len(rows[0].lengths), count))
-    return [Chains(values, (None,) * len(rows), count)]
+    return [SampledAverages(values, (None,) * len(rows), count)]
 
 
 def undecided(fails: bool) -> Decision:

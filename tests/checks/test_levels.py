@@ -6,7 +6,7 @@ import pytest
 
 from sgverify import verify
 from sgverify.evidence import Evidence
-from sgverify.rates import Share
+from sgverify.rates import LevelShare
 
 STRICT = 1e-9
 IID = {"target": {"name": "gaussian-mean", "size": 7}, "gradient": {"kind": "iid", "batch": 2}}
@@ -23,7 +23,7 @@ def asked(check: str, level: float | None) -> Evidence:
 def test_a_stricter_level_is_in_the_certificate_and_in_the_bounds(check: str) -> None:
     usual, strict = (asked(check, level).certificate for level in (None, STRICT))
     assert usual["level"] == pytest.approx(1e-6)
-    assert strict["level"] == Share(STRICT).point_null
+    assert strict["level"] == LevelShare(STRICT).point_null
     if check == "moments":
         low, high = usual["start"]["T=1"]["bounds"]
         lower, higher = strict["start"]["T=1"]["bounds"]
@@ -39,5 +39,5 @@ def test_a_stricter_level_is_in_the_certificate_and_in_the_bounds(check: str) ->
 
 def test_the_counts_of_indices_take_the_level_and_more_draws_where_it_is_small() -> None:
     usual, strict = (asked("gradient-mean", level).certificate["indices"] for level in (None, 1e-20))
-    assert usual["level"] == pytest.approx(1e-6) and strict["level"] == Share(1e-20).point_null
+    assert usual["level"] == pytest.approx(1e-6) and strict["level"] == LevelShare(1e-20).point_null
     assert strict["missed_by_chance"] <= strict["level"] and strict["draws"] > usual["draws"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgverify.checks import noisy_gaps as module
-from sgverify.checks.exchange_rate import Line
+from sgverify.checks.exchange_rate import ReplicaPair
 from sgverify.checks.mutants.source_text import edited_source
 from sgverify.checks.questions import make_subject
 from sgverify.configuration import load_configuration
@@ -20,9 +20,13 @@ def judged(monkeypatch: pytest.MonkeyPatch, *edits: tuple[str, str]) -> Judgemen
     settings = {"target": {"name": "double-well"}, "exchange": {"ladder": [1.0, 10.0]}}
     subject = make_subject("vr-resgld", load_configuration(settings))
     if not edits:
-        return module.noisy_gaps(subject, Line.of(subject)).judged(Judgement("conforms", False, "as it is"))
-    with edited_source("sgverify.checks.exchange_rate:Line.replicas", edits):
-        return module.noisy_gaps(subject, Line.of(subject)).judged(Judgement("conforms", False, "as it is"))
+        return module.noisy_gaps(subject, ReplicaPair.of(subject)).judged(
+            Judgement("conforms", False, "as it is")
+        )
+    with edited_source("sgverify.checks.exchange_rate:ReplicaPair.replicas", edits):
+        return module.noisy_gaps(subject, ReplicaPair.of(subject)).judged(
+            Judgement("conforms", False, "as it is")
+        )
 
 
 @pytest.mark.parametrize(

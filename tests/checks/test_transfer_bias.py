@@ -12,7 +12,7 @@ from sgverify.checks import rate, verify
 from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
-from sgverify.exact.transfer import LeadingBias, Term
+from sgverify.exact.transfer import BiasTerm, LeadingBias
 from sgverify.exact.transfer.line import LineAnswers
 from sgverify.exact.transfer.result import GridBias
 from sgverify.schemes import Alphabet, Scheme, exp, kinetic
@@ -77,7 +77,9 @@ def test_a_bias_that_vanishes_for_a_reason_that_no_algebra_sees_conforms_without
 def test_what_is_not_told_from_zero_below_the_prediction_settles_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    doubtful = LeadingBias((Term(Fraction(0), 1e-15, 1e-14), Term(Fraction(1), -0.682043395691047, 1e-14)))
+    doubtful = LeadingBias(
+        (BiasTerm(Fraction(0), 1e-15, 1e-14), BiasTerm(Fraction(1), -0.682043395691047, 1e-14))
+    )
     monkeypatch.setattr(LineAnswers, "expansion", doubtful)
     evidence = asked("sgld-euler", "double-well", sweep={"steps": [0.001]})
     assert evidence.verdict == "inconclusive"
@@ -197,7 +199,9 @@ def no_grid(_: LineAnswers, step: float) -> GridBias:
 def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_law(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True), Term(Fraction(1), -0.68, 1e-14)))
+    known = LeadingBias(
+        (BiasTerm(Fraction(0), 0.0, 0.0, proved_zero=True), BiasTerm(Fraction(1), -0.68, 1e-14))
+    )
     monkeypatch.setattr(LineAnswers, "expansion", known)
     monkeypatch.setattr(LineAnswers, "stationary_bias", no_grid)
     evidence = asked("sgld-euler", "double-well")
@@ -206,7 +210,7 @@ def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_l
 
 
 def test_coefficients_that_were_not_computed_are_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = LeadingBias((Term(Fraction(0), 0.0, 0.0, proved_zero=True),))
+    short = LeadingBias((BiasTerm(Fraction(0), 0.0, 0.0, proved_zero=True),))
     monkeypatch.setattr(LineAnswers, "expansion", short)
     monkeypatch.setattr(LineAnswers, "stationary_bias", no_grid)
     evidence = asked(heun, "mixture")

@@ -147,7 +147,7 @@ def test_the_dirichlet_form_is_proved_and_a_wrong_factor_is_not():
     [("np.minimum(0.0, log_rate)", "log_rate"), ("np.minimum(0.0, log_rate)", "np.minimum(0.0, -log_rate)")],
 )
 def test_swaps_that_do_not_balance_violate_theorem_1(was, now):
-    with edited_source("sgverify.checks.exchange_rate:Line.replicas", ((was, now),)):
+    with edited_source("sgverify.checks.exchange_rate:ReplicaPair.replicas", ((was, now),)):
         item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
     assert item.verdict == "violates" and "balance" in item.reason
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgverify.claims import Expression
+from sgverify.claims import ExponentExpression
 from sgverify.errors import DefinitionError
 
 ratios = st.fractions(-5, 5, max_denominator=20)
@@ -15,20 +15,20 @@ ratios = st.fractions(-5, 5, max_denominator=20)
 @given(ratios, ratios.filter(bool))
 def test_the_value_is_exact_arithmetic(k, alpha):
     names = {"K": k, "alpha": alpha}
-    assert Expression("-min(1 - alpha, K*alpha)").value(names) == -min(1 - alpha, k * alpha)
-    assert Expression("max(K, alpha, 2)/alpha + 3").value(names) == max(k, alpha, 2) / alpha + 3
-    assert isinstance(Expression("K").value(names), Fraction)
+    assert ExponentExpression("-min(1 - alpha, K*alpha)").value(names) == -min(1 - alpha, k * alpha)
+    assert ExponentExpression("max(K, alpha, 2)/alpha + 3").value(names) == max(k, alpha, 2) / alpha + 3
+    assert isinstance(ExponentExpression("K").value(names), Fraction)
 
 
 def test_quotients_stay_exact():
-    assert Expression("1/(2*K + 1)").value({"K": Fraction(1)}) == Fraction(1, 3)
+    assert ExponentExpression("1/(2*K + 1)").value({"K": Fraction(1)}) == Fraction(1, 3)
 
 
 def test_only_the_names_that_are_used_are_needed():
-    assert Expression("min(K, 1)").names == {"K"}
-    assert Expression("2").value({}) == 2
+    assert ExponentExpression("min(K, 1)").names == {"K"}
+    assert ExponentExpression("2").value({}) == 2
     with pytest.raises(ValueError, match="alpha"):
-        Expression("K*alpha").value({"K": Fraction(1)})
+        ExponentExpression("K*alpha").value({"K": Fraction(1)})
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_only_the_names_that_are_used_are_needed():
 )
 def test_anything_else_is_refused_and_never_run(text):
     with pytest.raises(DefinitionError):
-        Expression(text)
+        ExponentExpression(text)

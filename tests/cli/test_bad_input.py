@@ -408,7 +408,9 @@ def test_an_unwritable_report_folder_is_met_before_the_work(
     call: Call, tmp_path: Path, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "regular").write_text("a file")
-    monkeypatch.setattr("sgverify.checks.suites.Case.run", lambda self: pytest.fail("worked for nothing"))
+    monkeypatch.setattr(
+        "sgverify.checks.suites.SuiteCase.run", lambda self: pytest.fail("worked for nothing")
+    )
     refused(call, "report", "--out", folder, says=(f"out={folder!r}", "file", "--out DIR"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sgverify.evidence import CALIBRATION
-from sgverify.rates.calibration import Plan, plans
+from sgverify.rates.calibration import TablePlan, plans
 from tests.cli.conftest import Call
 
 FILES = {"calibration.json", "calibration.md", "calibration.svg"}
@@ -19,16 +19,16 @@ FILES = {"calibration.json", "calibration.md", "calibration.svg"}
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One cell of every table."""
 
-    def fewer(orders: Any, *, quick: bool = False) -> list[Plan]:
+    def fewer(orders: Any, *, quick: bool = False) -> list[TablePlan]:
         return [
-            Plan(plan.name, plan.title, plan.note, plan.settings[5:6] or plan.settings[-1:], plan.level)
+            TablePlan(plan.name, plan.title, plan.note, plan.settings[5:6] or plan.settings[-1:], plan.level)
             for plan in plans(orders, quick=quick)
         ]
 
     monkeypatch.setattr("sgverify.rates.calibration.plans", fewer)
     # Where it is defined loads torch.
     alone = "sgverify.testing.screening_rates.screening_plan"
-    monkeypatch.setattr(alone, lambda: Plan("screening", "Screening", "None.", plans()[-1].settings[:1]))
+    monkeypatch.setattr(alone, lambda: TablePlan("screening", "Screening", "None.", plans()[-1].settings[:1]))
 
 
 def numbers(document: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sgverify.checks.errata import generators
-from sgverify.checks.suites import SUITES, Case
+from sgverify.checks.suites import SUITES, SuiteCase
 from sgverify.evidence import Study, read_studies, validate
 from tests.cli.conftest import Call
 
@@ -17,10 +17,10 @@ FILES = {"report.json", "index.html", "report.md", "junit.xml", "studies.json", 
 STUDY = "chen2015/figure-0"
 
 GOOD = (
-    Case("sghmc-aboba", ("gradient.kind=iid",), ("stationary-bias",)),
-    Case("sghmc-aboba", ("steps=100",), ("local-order",)),
+    SuiteCase("sghmc-aboba", ("gradient.kind=iid",), ("stationary-bias",)),
+    SuiteCase("sghmc-aboba", ("steps=100",), ("local-order",)),
 )
-BAD = (*GOOD, Case("mine.py:wrong", (), ("local-order",)))
+BAD = (*GOOD, SuiteCase("mine.py:wrong", (), ("local-order",)))
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A suite of three cases, one study and two formulas in place of the paper's; returns the efforts that were asked for."""
     efforts: list[str] = []
 
-    def suite(effort: str) -> list[Case]:
+    def suite(effort: str) -> list[SuiteCase]:
         efforts.append(effort)
         return list(BAD)
 
@@ -96,14 +96,14 @@ def test_quick_and_full(call: Call, tmp_path: Path, small: list[str]) -> None:
 def test_what_is_done_is_written_after_an_interrupt(
     call: Call, tmp_path: Path, small: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = Case.run
+    plain = SuiteCase.run
 
-    def stopped(case: Case) -> list:
+    def stopped(case: SuiteCase) -> list:
         if case.scheme == "mine.py:wrong":
             raise KeyboardInterrupt
         return plain(case)
 
-    monkeypatch.setattr(Case, "run", stopped)
+    monkeypatch.setattr(SuiteCase, "run", stopped)
     answer = call("report")
     assert answer.code == 130
     assert "interrupted" in answer.err

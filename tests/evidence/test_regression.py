@@ -12,14 +12,14 @@ import pytest
 
 from sgverify.errors import UserError
 from sgverify.evidence import (
-    Regression,
+    RecordedFailure,
     add_regression,
     read_regressions,
     reference_beside,
     reference_from,
 )
 
-ROW = Regression(
+ROW = RecordedFailure(
     scheme="mine.py:heun",
     claim="chen2015/theorem-4",
     check="stationary-bias",
@@ -28,7 +28,7 @@ ROW = Regression(
 )
 
 
-def numbered(number: int) -> Regression:
+def numbered(number: int) -> RecordedFailure:
     return replace(ROW, configuration={"friction": float(number)})
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from flint import arb_mat
 
 from sgverify.exact.ball import column, matrix, number
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 
 Polynomial = dict[tuple[int, ...], Fraction]
 
@@ -73,7 +73,7 @@ class PlainChain:
             [number(self.cumulant(*s)) for s in itertools.product(range(n), repeat=order)],
         )
 
-    def problem_at(self, bits: int) -> Problem:
+    def problem_at(self, bits: int) -> ChainProblem:
         n = self.size
         chain = AffineChain(
             map=matrix(self.map),
@@ -84,8 +84,8 @@ class PlainChain:
             third=self.tensor(3),
             fourth=self.tensor(4),
         )
-        phi = Quadratic(number(self.constant), column(self.linear), matrix(self.quadratic))
-        return Problem(chain, phi, number(self.target))
+        phi = QuadraticForm(number(self.constant), column(self.linear), matrix(self.quadratic))
+        return ChainProblem(chain, phi, number(self.target))
 
     def phi(self) -> Polynomial:
         n = self.size

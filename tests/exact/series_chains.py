@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.ball import number
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.expansion import AffineSeries, Expansion, expand_bias, expand_decay
 
 
@@ -20,7 +20,7 @@ class SeriesChain:
     maps: list[fmpq_mat]
     shifts: list[fmpq_mat]
     covariances: list[fmpq_mat]
-    observable: Quadratic
+    observable: QuadraticForm
     target: fmpq
     start: fmpq_mat
     start_covariance: fmpq_mat
@@ -31,7 +31,7 @@ class SeriesChain:
 
         return AffineSeries(padded(self.maps), padded(self.shifts), padded(self.covariances))
 
-    def problem(self, step: fmpq, target: object | None = None) -> Problem:
+    def problem(self, step: fmpq, target: object | None = None) -> ChainProblem:
         """The chain at one step size, in balls at the working precision."""
         n = self.start.nrows()
         unit = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
@@ -40,16 +40,16 @@ class SeriesChain:
             arb_mat(unit + m), arb_mat(c), arb_mat(q), arb_mat(self.start), arb_mat(self.start_covariance)
         )
         phi = self.observable
-        observable = Quadratic(number(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
-        return Problem(chain, observable, number(self.target if target is None else target))
+        observable = QuadraticForm(number(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic))
+        return ChainProblem(chain, observable, number(self.target if target is None else target))
 
 
-def expand(series: Any, observable: Quadratic, target: Any) -> Expansion:
+def expand(series: Any, observable: QuadraticForm, target: Any) -> Expansion:
     """b_0, b_1, ... of a step in powers of h."""
     return expand_bias(series.steady(observable), target)
 
 
-def expand_transient(series: Any, observable: Quadratic, *start: Any) -> Expansion:
+def expand_transient(series: Any, observable: QuadraticForm, *start: Any) -> Expansion:
     """tau_0, tau_1, ..."""
     return expand_decay(series.steady(observable), *start)
 
@@ -76,7 +76,7 @@ def random_series_chain(size: int, seed: int, *, coupled: bool = True) -> Series
         maps=[some(size, size) - unit * (size + 1), some(size, size)],
         shifts=[some(size, 1), some(size, 1)],
         covariances=[positive() + unit, positive()],
-        observable=Quadratic(fmpq(3, 7), some(size, 1), form + form.transpose()),
+        observable=QuadraticForm(fmpq(3, 7), some(size, 1), form + form.transpose()),
         target=fmpq(1, 5),
         start=some(size, 1),
         start_covariance=positive(),

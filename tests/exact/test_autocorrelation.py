@@ -16,7 +16,7 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.autocorrelation import autocorrelation_time, long_run_variance, stationary_variance
 from sgverify.exact.ball import PrecisionLostError, column, matrix, number
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.ergodic import ergodic_bias
 from sgverify.exact.expansion import asymptotic_variance
 from sgverify.exact.mse import mean_square_error
@@ -27,10 +27,12 @@ from tests.exact.affine_chains import random_chain
 def scalar(a: Fraction, phi: tuple[int, int], mean: Fraction = Fraction(0)) -> Any:
     """X' = a X + (1 - a) mean + N(0, 1) with phi = b x + c x^2."""
 
-    def at(bits: int) -> Problem:
+    def at(bits: int) -> ChainProblem:
         one = matrix([[1]])
         chain = AffineChain(matrix([[a]]), column([(1 - a) * mean]), one, column([5]))
-        return Problem(chain, Quadratic(arb(0), column([phi[0]]), matrix([[phi[1]]])), number(Fraction(0)))
+        return ChainProblem(
+            chain, QuadraticForm(arb(0), column([phi[0]]), matrix([[phi[1]]])), number(Fraction(0))
+        )
 
     return at
 
@@ -92,14 +94,14 @@ def test_both_are_sums_over_the_lags_of_a_recursion(size: int, seed: int) -> Non
 
 
 def test_independent_parts_add_up() -> None:
-    def at(bits: int) -> Problem:
+    def at(bits: int) -> ChainProblem:
         chain = AffineChain(
             matrix([[Fraction(1, 2), 0], [0, Fraction(-1, 3)]]),
             arb_mat(2, 1),
             matrix([[1, 0], [0, 2]]),
             arb_mat(2, 1),
         )
-        return Problem(chain, Quadratic(arb(0), column([1, 1]), arb_mat(2, 2)), arb(0))
+        return ChainProblem(chain, QuadraticForm(arb(0), column([1, 1]), arb_mat(2, 2)), arb(0))
 
     # Variances 4/3 and 9/4, times 3 and 1/2 for their autocorrelation times.
     assert stationary_variance(at).value == pytest.approx(4 / 3 + 9 / 4, rel=1e-14)

@@ -11,8 +11,8 @@ from sgverify.errors import ConfigurationError
 from sgverify.exact.ball import column, matrix
 from sgverify.exact.chain import (
     AffineChain,
-    Problem,
-    Quadratic,
+    ChainProblem,
+    QuadraticForm,
     checked_length,
     components,
     restricted,
@@ -20,10 +20,10 @@ from sgverify.exact.chain import (
 )
 
 
-def diagonal(size: int) -> Problem:
+def diagonal(size: int) -> ChainProblem:
     unit = matrix([[int(i == j) for j in range(size)] for i in range(size)])
     chain = AffineChain(unit / 2, column(range(size)), unit, column([1] * size))
-    return Problem(chain, Quadratic(arb(7), column(range(size)), 0 * unit), arb(3))
+    return ChainProblem(chain, QuadraticForm(arb(7), column(range(size)), 0 * unit), arb(3))
 
 
 def test_uncoupled_coordinates_come_apart_and_the_constant_goes_once() -> None:

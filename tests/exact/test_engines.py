@@ -21,7 +21,7 @@ from sgverify.exact.answers import ExactAnswers, MomentAnswers, QuadraticAnswers
 from sgverify.exact.ball import Certified, number
 from sgverify.exact.epochs import Epoch
 from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.blocks import Blocks
+from sgverify.exact.recursion.blocks import PermutationBlocks
 from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin, noise
 from tests.enumeration import Outcome, enumerate_runs
 from tests.exact.multiplicative.models import bent, draw, fresh_heun, table
@@ -400,7 +400,7 @@ def test_a_power_of_a_draw_is_any_integer() -> None:
 
 
 def square_of(model: Any, length: int) -> Certified:
-    return Average(Blocks(model)).error(fixed_step(H), length, 2)
+    return Average(PermutationBlocks(model)).error(fixed_step(H), length, 2)
 
 
 def test_wrong_joint_moments_of_blocks_are_told_apart() -> None:

@@ -12,7 +12,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.exact.ball import column, matrix
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias
 from sgverify.exact.expansion import SteadyExpansion, expand_bias, expand_decay
@@ -20,13 +20,13 @@ from sgverify.exact.matrix_series import MatrixSeries
 from tests.exact.series_chains import SeriesChain, expand, random_series_chain
 
 
-def slow(bits: int, length: int = 7) -> tuple[Problem, Epoch]:
+def slow(bits: int, length: int = 7) -> tuple[ChainProblem, Epoch]:
     h = arb(1) / 1000
     blocks = matrix([[3]]), matrix([[Fraction(-3, length - 1)]])
     map_, drawn = matrix([[1 - h]]), matrix([[2 * h]])
     epoch = Epoch.of(map_, drawn, [matrix([[h]])], blocks, length, backward=False)
     chain = AffineChain(map_, column([0]), epoch.free + epoch.across, column([2]))
-    return Problem(chain, Quadratic(arb(0), column([0]), matrix([[1]])), arb(1)), epoch
+    return ChainProblem(chain, QuadraticForm(arb(0), column([0]), matrix([[1]])), arb(1)), epoch
 
 
 @pytest.mark.parametrize("length", [10**3, 10**6 + 3, 10**12 + 5])
@@ -45,11 +45,11 @@ def test_long_sums_are_sums_over_positions(length: int) -> None:
 
 
 def test_independent_blocks_are_the_ordinary_chain() -> None:
-    def epochs(bits: int) -> tuple[Problem, Epoch]:
+    def epochs(bits: int) -> tuple[ChainProblem, Epoch]:
         problem, epoch = slow(bits)
         return problem, replace(epoch, free=epoch.free + epoch.across, across=epoch.across * 0)
 
-    def plain(bits: int) -> Problem:
+    def plain(bits: int) -> ChainProblem:
         return slow(bits)[0]
 
     assert epoch_stationary_bias(epochs).ball.overlaps(stationary_bias(plain).ball)
@@ -58,14 +58,14 @@ def test_independent_blocks_are_the_ordinary_chain() -> None:
 
 
 def test_uncoupled_coordinates_are_split_with_their_shared_noise() -> None:
-    def pair(bits: int) -> tuple[Problem, Epoch]:
+    def pair(bits: int) -> tuple[ChainProblem, Epoch]:
         one = slow(bits)[1]
         map_ = matrix([[one.map[0, 0], 0], [0, Fraction(1, 2)]])
         free = matrix([[one.free[0, 0], 0], [0, Fraction(10, 9)]])
         chain = AffineChain(map_, column([0, 1]), free, column([2, 0]))
-        phi = Quadratic(arb(0), column([0, 0]), matrix([[1, 0], [0, 0]]))
+        phi = QuadraticForm(arb(0), column([0, 0]), matrix([[1, 0], [0, 0]]))
         across = matrix([[one.across[0, 0], 0], [0, Fraction(-1, 9)]])
-        return Problem(chain, phi, arb(1)), Epoch(map_, free, across, 7)
+        return ChainProblem(chain, phi, arb(1)), Epoch(map_, free, across, 7)
 
     for length in (5, 10**7):
         assert epoch_ergodic_bias(pair, length).ball.overlaps(epoch_ergodic_bias(slow, length).ball)
@@ -73,16 +73,16 @@ def test_uncoupled_coordinates_are_split_with_their_shared_noise() -> None:
 
 
 def test_a_covariance_that_only_two_steps_share() -> None:
-    def apart(bits: int) -> tuple[Problem, Epoch]:
+    def apart(bits: int) -> tuple[ChainProblem, Epoch]:
         map_, across = matrix([[0.5, 0], [0, 0.25]]), matrix([[0, 0.5], [0.5, 0]])
         chain = AffineChain(map_, column([0, 0]), matrix([[1, 0], [0, 1]]), column([0, 0]))
-        phi = Quadratic(arb(0), column([0, 0]), matrix([[0, 1], [1, 0]]))
-        return Problem(chain, phi, arb(0)), Epoch(map_, matrix([[1, 0], [0, 1]]) - across, across, 2)
+        phi = QuadraticForm(arb(0), column([0, 0]), matrix([[0, 1], [1, 0]]))
+        return ChainProblem(chain, phi, arb(0)), Epoch(map_, matrix([[1, 0], [0, 1]]) - across, across, 2)
 
-    def blind(bits: int) -> tuple[Problem, Epoch]:
+    def blind(bits: int) -> tuple[ChainProblem, Epoch]:
         problem, epoch = apart(bits)
-        phi = Quadratic(arb(0), column([0, 0]), matrix([[1, 0], [0, 1]]))
-        return Problem(problem.chain, phi, arb(0)), epoch
+        phi = QuadraticForm(arb(0), column([0, 0]), matrix([[1, 0], [0, 1]]))
+        return ChainProblem(problem.chain, phi, arb(0)), epoch
 
     # From 0, x_2 = M w_1 + w_2 has the covariance M O + O M^T off the diagonal: (1/2 + 1/4) / 2, twice in
     # phi, over L.
@@ -99,10 +99,10 @@ def test_bad_epochs_and_unstable_steps_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="steps=3: .*even number"):
         replace(epoch, steps=3, mirrored=epoch.across)
 
-    def unstable(bits: int) -> tuple[Problem, Epoch]:
+    def unstable(bits: int) -> tuple[ChainProblem, Epoch]:
         map_ = matrix([[-1.5]])
         chain = AffineChain(map_, column([0]), matrix([[1]]), column([0]))
-        return Problem(chain, problem.observable, arb(1)), Epoch(map_, matrix([[1]]), matrix([[0]]), 3)
+        return ChainProblem(chain, problem.observable, arb(1)), Epoch(map_, matrix([[1]]), matrix([[0]]), 3)
 
     for compute in (epoch_stationary_bias, lambda p: epoch_ergodic_bias(p, 5)):
         with pytest.raises(InstabilityError, match="spectral radius=1.5"):

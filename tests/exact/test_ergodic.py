@@ -13,7 +13,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.errors import InstabilityError
 from sgverify.exact.ball import Certified, column, matrix, number
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias, stationary_law
 from sgverify.exact.lyapunov import floats
 from tests.exact.affine_chains import PlainChain, random_chain
@@ -46,10 +46,10 @@ def test_stationary_law_agrees_with_scipy() -> None:
     assert found.value == pytest.approx(plain - float(problem.target.mid()), rel=1e-10)
 
 
-def ornstein_uhlenbeck(bits: int, step: Fraction = Fraction(1, 10**4)) -> Problem:
+def ornstein_uhlenbeck(bits: int, step: Fraction = Fraction(1, 10**4)) -> ChainProblem:
     """theta' = (1 - h) theta + sqrt(2h) z from 2: E theta_l^2 = s + (1-h)^(2l) (4 - s), s = 1 / (1 - h/2)."""
     chain = AffineChain(matrix([[1 - step]]), column([0]), matrix([[2 * step]]), column([2]))
-    return Problem(chain, Quadratic(arb(0), column([0]), matrix([[1]])), arb(1))
+    return ChainProblem(chain, QuadraticForm(arb(0), column([0]), matrix([[1]])), arb(1))
 
 
 @pytest.mark.parametrize("length", [1, 10**3, 10**12])
@@ -67,12 +67,12 @@ def test_any_length_meets_the_closed_form(length: int) -> None:
 
 
 def test_an_identically_zero_bias_is_reported_as_zero() -> None:
-    def exact_flow(bits: int) -> Problem:
+    def exact_flow(bits: int) -> ChainProblem:
         decay = arb(-0.01).exp()
         chain = AffineChain(
             matrix([[decay]]), column([0]), matrix([[1 - decay * decay]]), column([0]), matrix([[1]])
         )
-        return Problem(chain, Quadratic(arb(0), column([0]), matrix([[1]])), arb(1))
+        return ChainProblem(chain, QuadraticForm(arb(0), column([0]), matrix([[1]])), arb(1))
 
     for found in (stationary_bias(exact_flow), ergodic_bias(exact_flow, 1000)):
         assert found.vanishes and found.value == 0.0 and found.error_bound < 1e-40
@@ -85,19 +85,19 @@ def test_parts_add_up_to_the_whole() -> None:
     turn = [[1, 1, 0], [0, 1, 1], [0, 0, 1]]
     back = [[1, -1, 1], [0, 1, -1], [0, 0, 1]]
 
-    def plain(bits: int) -> Problem:
+    def plain(bits: int) -> ChainProblem:
         noise = matrix([[1, 0, 0], [0, 2, 0], [0, 0, 3]])
         chain = AffineChain(matrix(rows), column([1, 2, 3]), noise, column([1, 0, 2]))
-        return Problem(chain, Quadratic(arb(1), column([1, 2, 3]), matrix(form)), arb(2))
+        return ChainProblem(chain, QuadraticForm(arb(1), column([1, 2, 3]), matrix(form)), arb(2))
 
-    def turned(bits: int) -> Problem:
+    def turned(bits: int) -> ChainProblem:
         problem, t, s = plain(bits), matrix(turn), matrix(back)
         chain, phi = problem.chain, problem.observable
-        return Problem(
+        return ChainProblem(
             AffineChain(
                 t * chain.map * s, t * chain.shift, t * chain.covariance * t.transpose(), t * chain.start_mean
             ),
-            Quadratic(phi.constant, s.transpose() * phi.linear, s.transpose() * phi.quadratic * s),
+            QuadraticForm(phi.constant, s.transpose() * phi.linear, s.transpose() * phi.quadratic * s),
             problem.target,
         )
 
@@ -109,11 +109,11 @@ def test_parts_add_up_to_the_whole() -> None:
 
 
 def test_an_unstable_part_is_refused_even_where_the_test_function_is_blind_to_it() -> None:
-    def problem_at(bits: int) -> Problem:
+    def problem_at(bits: int) -> ChainProblem:
         chain = AffineChain(
             matrix([[0.5, 0], [0, 1.5]]), column([0, 0]), matrix([[1, 0], [0, 1]]), column([0, 0])
         )
-        return Problem(chain, Quadratic(arb(0), column([1, 0]), matrix([[0, 0], [0, 0]])), arb(0))
+        return ChainProblem(chain, QuadraticForm(arb(0), column([1, 0]), matrix([[0, 0], [0, 0]])), arb(0))
 
     for compute in (stationary_bias, lambda p: ergodic_bias(p, 10)):
         with pytest.raises(InstabilityError, match="spectral radius=1.5"):

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.chain import Quadratic
+from sgverify.exact.chain import QuadraticForm
 from sgverify.exact.continuous import EXACT_SIZE
 from sgverify.exact.ergodic import Centred
 from sgverify.exact.expansion import AffineSeries, Expansion, asymptotic_variance
@@ -75,9 +75,9 @@ def langevin(orders: int) -> AffineSeries:
     return AffineSeries([fmpq_mat([[-3]]), *rest], [zero, *rest], [fmpq_mat([[2]]), *rest])
 
 
-def square(size: int = 1) -> Quadratic:
+def square(size: int = 1) -> QuadraticForm:
     form = fmpq_mat(size, size, [int(i == j == 0) for i in range(size) for j in range(size)])
-    return Quadratic(fmpq(0), fmpq_mat(size, 1), form)
+    return QuadraticForm(fmpq(0), fmpq_mat(size, 1), form)
 
 
 def test_a_closed_form_to_every_order() -> None:
@@ -91,7 +91,7 @@ def test_a_closed_form_to_every_order() -> None:
 
 
 def test_an_expansion_that_vanishes_says_so() -> None:
-    expansion = expand(langevin(4), Quadratic(fmpq(0), fmpq_mat([[1]]), fmpq_mat([[0]])), fmpq(0))
+    expansion = expand(langevin(4), QuadraticForm(fmpq(0), fmpq_mat([[1]]), fmpq_mat([[0]])), fmpq(0))
     assert not any(expansion.coefficients) and len(expansion.coefficients) == 4
     wrong = expand(langevin(4), square(), fmpq(1, 4))
     assert wrong.coefficients[0] == fmpq(1, 12)
@@ -101,7 +101,7 @@ def in_balls(chain: SeriesChain) -> SeriesChain:
     phi = chain.observable
     return SeriesChain(
         *([arb_mat(m) for m in part] for part in (chain.maps, chain.shifts, chain.covariances)),
-        Quadratic(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic)),
+        QuadraticForm(arb(phi.constant), arb_mat(phi.linear), arb_mat(phi.quadratic)),
         arb(chain.target),
         arb_mat(chain.start),
         arb_mat(chain.start_covariance),

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from sgverify.exact.leading_terms import FAR, Setting, departure
+from sgverify.exact.leading_terms import FAR, LinearSetting, departure
 from sgverify.schemes import Scheme, dot, exp, expm1, find_scheme, kinetic, langevin, sqrt
 from sgverify.schemes.constants import constants
 from sgverify.schemes.scheme import make_scheme
 
-UNIT = Setting(1.0, 1.0, 1.0)
-STIFF = Setting(1001.0, 1.0, 2.0)
+UNIT = LinearSetting(1.0, 1.0, 1.0)
+STIFF = LinearSetting(1001.0, 1.0, 2.0)
 
 
 def langevin_with(drift: Callable[..., Any], noise: Callable[..., Any] = lambda z, h: z) -> Scheme:
@@ -95,8 +95,8 @@ RIGHT = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab", "sg
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("setting", [UNIT, STIFF, Setting(0.01, 0.5, 2.0)])
-def test_methods_are_near_their_leading_terms(name: str, setting: Setting) -> None:
+@pytest.mark.parametrize("setting", [UNIT, STIFF, LinearSetting(0.01, 0.5, 2.0)])
+def test_methods_are_near_their_leading_terms(name: str, setting: LinearSetting) -> None:
     found = departure(find_scheme(name), setting, setting.small)
     assert found is not None and found.share < FAR / 2
 

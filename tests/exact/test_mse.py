@@ -11,17 +11,17 @@ from flint import arb
 
 from sgverify.errors import InstabilityError
 from sgverify.exact.ball import column, matrix, number
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.mse import mean_square_error
 from tests.exact.test_ergodic import holds
 
 
-def white(bits: int) -> Problem:
+def white(bits: int) -> ChainProblem:
     """Independent skewed draws, xi = 2 or -1 with odds 1:2."""
     chain = AffineChain(
         matrix([[0]]), column([0]), matrix([[2]]), column([5]), third=matrix([[2]]), fourth=matrix([[-6]])
     )
-    return Problem(chain, Quadratic(arb(0), column([1]), matrix([[1]])), arb(2))
+    return ChainProblem(chain, QuadraticForm(arb(0), column([1]), matrix([[1]])), arb(2))
 
 
 @pytest.mark.parametrize("length", [1, 2, 10**12])
@@ -30,9 +30,9 @@ def test_white_noise(length: int) -> None:
     assert holds(mean_square_error(white, length), Fraction(8, length))
 
 
-def autoregression(step: Fraction, bits: int) -> Problem:
+def autoregression(step: Fraction, bits: int) -> ChainProblem:
     chain = AffineChain(matrix([[1 - step]]), column([0]), matrix([[2 * step]]), column([2]))
-    return Problem(chain, Quadratic(arb(0), column([1]), matrix([[0]])), arb(0))
+    return ChainProblem(chain, QuadraticForm(arb(0), column([1]), matrix([[0]])), arb(0))
 
 
 @pytest.mark.parametrize("length", [1, 10, 10**5, 10**12])
@@ -52,7 +52,7 @@ def test_a_linear_test_function_meets_its_closed_form(length: int) -> None:
     assert found.relative_error <= 1e-12
 
 
-def kinetic(step: Fraction, bits: int) -> Problem:
+def kinetic(step: Fraction, bits: int) -> ChainProblem:
     h = number(step)
     kick = matrix([[h], [1]])
     skew = kick * kick.transpose()
@@ -72,7 +72,7 @@ def kinetic(step: Fraction, bits: int) -> Problem:
     )
     map_ = matrix([[1 - h * h, h * (1 - 2 * h)], [-h, 1 - 2 * h]])
     chain = AffineChain(map_, column([0, 0]), skew * (4 * h + h * h), column([2, 0]), None, third, fourth)
-    return Problem(chain, Quadratic(arb(0), column([0, 0]), matrix([[1, 0], [0, 0]])), arb(1))
+    return ChainProblem(chain, QuadraticForm(arb(0), column([0, 0]), matrix([[1, 0], [0, 0]])), arb(1))
 
 
 def test_a_sweep_of_nine_lengths_is_fast_and_accurate() -> None:

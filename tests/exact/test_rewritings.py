@@ -27,7 +27,7 @@ from sgverify.exact.long_double import LongDouble
 from sgverify.exact.series.branches import on_every_branch
 from sgverify.exact.series.evaluation import sign_of, value_at
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.exact.stationarity.field import Element, Field
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet
@@ -89,14 +89,14 @@ def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
         here = Ring(
             1, {"x": "vector", "y": "vector"}, ("T",), depth=0, draws=0, minibatches=1, cap=1, signs=signs
         )
-        values = {k: Series(here, {0: here.coordinate(k, 0)}, EXACT) for k in STATES}
-        values["T"] = Series(here, {0: here.generator("root", "T") ** 2}, EXACT)
+        values = {k: TruncatedSeries(here, {0: here.coordinate(k, 0)}, EXACT) for k in STATES}
+        values["T"] = TruncatedSeries(here, {0: here.generator("root", "T") ** 2}, EXACT)
         return here, evaluate(tree, values)
 
     for signs, (here, value) in on_every_branch(read):
         at = {here.position(k, 0): point[k] for k in STATES} | {here.position("root", "T"): T}
         if all(sign_of(f, here, at.__getitem__) in (0, signs[key]) for key, f in here.supposed.items()):
-            if not isinstance(value, Series):
+            if not isinstance(value, TruncatedSeries):
                 return ball_of(value)
             found = value_at(value.coefficient(0), here, at.__getitem__)
             return arb(float(found.mid), float(found.delta))
@@ -105,11 +105,13 @@ def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
 
 def in_a_closure(tree: Tree, point: Point, T: Fraction) -> arb | None:
     """h stands for T, and x and y are the state."""
-    ring = closure.Ring(list(STATES), 0)
-    values = {k: closure.Number(ring, ring.generators[ring.first_state + i]) for i, k in enumerate(STATES)}
-    values["T"] = closure.Number(ring, ring.generators[0])
+    ring = closure.MomentRing(list(STATES), 0)
+    values = {
+        k: closure.PolynomialValue(ring, ring.generators[ring.first_state + i]) for i, k in enumerate(STATES)
+    }
+    values["T"] = closure.PolynomialValue(ring, ring.generators[0])
     found = evaluate(tree, values)
-    if not isinstance(found, closure.Number):
+    if not isinstance(found, closure.PolynomialValue):
         return ball_of(found)
     known = [*ring.numbers(ball(T)), *[arb(0)] * closure.SLOTS][: ring.first_state]
     known += [ball(point[k]) for k in STATES]

@@ -11,7 +11,7 @@ from flint import arb, arb_mat
 
 from sgverify.errors import ConfigurationError, InstabilityError
 from sgverify.exact.block_recursion import Array, block_shape
-from sgverify.exact.chain import AffineChain, Problem, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.ergodic import ergodic_bias
 from sgverify.exact.mse import mean_square_error
 from sgverify.exact.tensor import push
@@ -125,10 +125,10 @@ def test_the_whole_engine_agrees_on_a_gaussian_chain() -> None:
 
     problem = VaryingProblem(arrays, np.array([2.0]), np.zeros((1, 1)), 0.0, np.zeros(1), np.eye(1), 1.0)
 
-    def fixed(bits: int) -> Problem:
+    def fixed(bits: int) -> ChainProblem:
         h = arb(1) / 8
         chain = AffineChain(arb_mat([[1 - h]]), arb_mat([[0]]), arb_mat([[2 * h]]), arb_mat([[2]]))
-        return Problem(chain, Quadratic(arb(0), arb_mat([[0]]), arb_mat([[1]])), arb(1))
+        return ChainProblem(chain, QuadraticForm(arb(0), arb_mat([[0]]), arb_mat([[1]])), arb(1))
 
     found, truth = varying_mean_square_error(problem, np.full(100, 0.125)), mean_square_error(fixed, 100)
     assert abs(found.value - truth.value) <= found.error_bound

@@ -11,7 +11,7 @@ import pytest
 from flint import arb, arb_mat
 
 from sgverify.exact.ball import inner, number
-from sgverify.exact.block_recursion import Array, Blocks
+from sgverify.exact.block_recursion import Array, BlockMaps
 from sgverify.exact.varying import (
     StepArrays,
     VaryingProblem,
@@ -105,9 +105,9 @@ def test_a_ruined_seam_shows_in_the_bound(monkeypatch: pytest.MonkeyPatch) -> No
     exact = [compute(problem, sizes).value for compute in (varying_bias, varying_mean_square_error)]
     from sgverify.exact import block_recursion
 
-    whole = block_recursion.Blocks.products.func  # type: ignore[attr-defined]
+    whole = block_recursion.BlockMaps.products.func  # type: ignore[attr-defined]
     ruined = property(lambda self: whole(self) * (1 + 1e-6))
-    monkeypatch.setattr(block_recursion.Blocks, "products", ruined)
+    monkeypatch.setattr(block_recursion.BlockMaps, "products", ruined)
     for compute, value in zip((varying_bias, varying_mean_square_error), exact, strict=True):
         found = compute(problem, sizes)
         assert 1e-9 * abs(value) < abs(found.value - value) < found.error_bound
@@ -171,13 +171,13 @@ def test_what_one_direction_breaks_is_in_the_bound_of_the_variance(
 ) -> None:
     sizes = power_steps(0.3, 1 / 3, 400)
     exact = next(iter(independent_runs(kinetic(8), sizes, None))).variance
-    whole = getattr(Blocks, direction)
+    whole = getattr(BlockMaps, direction)
 
-    def ruined(self: Blocks, *given: Array) -> object:
-        other = Blocks(self.maps)
+    def ruined(self: BlockMaps, *given: Array) -> object:
+        other = BlockMaps(self.maps)
         other.__dict__["products"] = self.products * (1 + 1e-6)
         return whole(other, *given)
 
-    monkeypatch.setattr(Blocks, direction, ruined)
+    monkeypatch.setattr(BlockMaps, direction, ruined)
     run = next(iter(independent_runs(kinetic(8), sizes, None)))
     assert 1e-9 * exact < abs(run.variance - exact) < run.variance_error

@@ -7,7 +7,7 @@ import pytest
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
 from sgverify.errors import UserError
-from sgverify.rates import Share, chance_of_any
+from sgverify.rates import LevelShare, chance_of_any
 from sgverify.rates.level import CALL, POINT_NULLS, RATES
 
 
@@ -17,7 +17,7 @@ def pairs(quantities: set[str]) -> int:
 
 
 def test_the_parts_add_up_to_no_more_than_the_level_of_the_call() -> None:
-    share = Share(CALL)
+    share = LevelShare(CALL)
     sampled = {name for name, check in CHECKS.items() if check.sampled}
     # Consistency is asked of samples and never decided by them.
     decided = pairs(sampled - {"consistency"})
@@ -28,7 +28,7 @@ def test_the_parts_add_up_to_no_more_than_the_level_of_the_call() -> None:
 
 def test_the_default_keeps_what_each_verdict_had() -> None:
     """1e-3 for a rate and 1e-6 for a point null, or less."""
-    share = Share(CALL)
+    share = LevelShare(CALL)
     assert share.rate <= 1e-3 and share.point_null == pytest.approx(1e-6)
 
 
@@ -40,7 +40,7 @@ def test_levels_add_up() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: Share(0.5), "level=0.5"),
+        (lambda: LevelShare(0.5), "level=0.5"),
     ],
 )
 def test_mistakes_are_named(call, said: str) -> None:

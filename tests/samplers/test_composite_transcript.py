@@ -11,7 +11,7 @@ import torch
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.around import StepHooks, hooks_of
 from sgverify.samplers.blocks import by_coordinate
-from sgverify.samplers.composite_transcript import Step, Writing, write
+from sgverify.samplers.composite_transcript import CompositeStep, Writing, write
 from sgverify.samplers.gradients import Estimator
 from sgverify.samplers.run import Ensemble
 from sgverify.samplers.transcript import transcribe
@@ -50,10 +50,10 @@ def _registered() -> None:
     hooks_of.register(Halving)(lambda composite, settings: _Halving())
 
 
-def _written(posterior: Target, step: float = 0.05) -> tuple[Writing[Step], bool]:
+def _written(posterior: Target, step: float = 0.05) -> tuple[Writing[CompositeStep], bool]:
     composite = Halving("halving", find_scheme("sgld-euler"))
     ensemble = Ensemble(composite, posterior, fixed([step], [STEPS]), SETTINGS, block=4)
-    writing = Writing(Step)
+    writing = Writing(CompositeStep)
     return writing, write(ensemble, writing, 6)
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.binding import Carrier, bind, in_order
-from sgverify.schemes.slope import FullGradient, MinibatchGradient
+from sgverify.schemes.slope import FullGradientIngredient, GradientIngredient
 
 
-class _Square(FullGradient):
+class _Square(FullGradientIngredient):
     """U = theta^2/2 with the prior theta^2/8."""
 
     def __call__(self, place: Any) -> Any:
@@ -86,7 +86,7 @@ def test_all_data_are_one_minibatch_and_the_likelihood_is_what_the_prior_leaves(
         slope.hessian(1.0, 1.0)
 
 
-class _Numbers(MinibatchGradient):
+class _Numbers(GradientIngredient):
     def evaluate(self, place: Any, minibatch: int) -> Any:
         return minibatch, self.asked.evaluations - 1
 

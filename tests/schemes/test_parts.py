@@ -21,7 +21,7 @@ from sgverify.exact.formula import formula, plant
 from sgverify.exact.long_double import LongDouble, LongDoubleGradient, step_in_long_double
 from sgverify.exact.series.local_order import compare_through, local_order
 from sgverify.exact.transfer.jets import derivatives_of
-from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.motion import StepMap
 from sgverify.exact.transfer.plane_reading import PlaneReading
 from sgverify.samplers import differentiation
 from sgverify.samplers.biased import Clipped
@@ -183,7 +183,7 @@ def test_a_prior_that_is_no_multiple_of_one_is_refused_by_the_affine_reading() -
 
 def test_the_line_takes_the_step_that_is_written() -> None:
     target = build_target(load_configuration({"target": {"name": "double-well"}}).target)
-    motion = Motion(bent, target, {"T": 1.0})
+    motion = StepMap(bent, target, {"T": 1.0})
     found = float(motion.without_noise(np.array([0.7], dtype=np.longdouble), 0.02)[0])
     assert abs(found - in_long_double(bent, 0.7, 0.02, 1.0, target)) < ROUNDING
 

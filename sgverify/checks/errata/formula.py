@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgverify.checks.errata.rows import Row, row_of
+from sgverify.checks.errata.rows import PrintedRow, row_of
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Erratum
 from sgverify.evidence.erratum import WEIGHT, Rung
@@ -36,7 +36,7 @@ class Formula:
 
     id: str
     examine: Callable[[], Examination] = field(repr=False)
-    row: Row
+    row: PrintedRow
 
 
 def formula(id: str, examine: Callable[[], Examination]) -> Formula:

@@ -20,7 +20,7 @@ from sgverify.evidence.erratum import WEIGHT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class PrintedRow:
     """One printed statement; a row that stands has neither `holds` nor a weight."""
 
     where: str
@@ -38,14 +38,14 @@ class Row:
         return {key: getattr(self, key) for key in (*WEIGHT, "elsewhere")}
 
 
-def row_of(id: str) -> Row:
+def row_of(id: str) -> PrintedRow:
     """The row of `paper/name`."""
     paper, _, name = id.partition("/")
     return rows(paper)[name]
 
 
 @cache
-def rows(paper: str) -> dict[str, Row]:
+def rows(paper: str) -> dict[str, PrintedRow]:
     """Every row of a paper, by name."""
     text = (
         resources.files("sgverify.checks.errata")
@@ -57,9 +57,9 @@ def rows(paper: str) -> dict[str, Row]:
     return {name: _row(paper, name, row, roots) for name, row in data["rows"].items()}
 
 
-def _row(paper: str, name: str, row: Mapping[str, Any], roots: Mapping[str, Any]) -> Row:
+def _row(paper: str, name: str, row: Mapping[str, Any], roots: Mapping[str, Any]) -> PrintedRow:
     shared = roots[row["root"]] if "root" in row else {}
     given = {**shared, **row}
     if "severity" in given:
         given["root"] = f"{paper}/{row.get('root', name)}"
-    return Row(**given)
+    return PrintedRow(**given)

@@ -36,7 +36,7 @@ Evaluate = Callable[[str, int], float | None]
 
 
 @dataclass(frozen=True)
-class Draws:
+class DataDraws:
     """The data of data_seed 0, 1, ..., count - 1."""
 
     count: int
@@ -98,7 +98,7 @@ class Draws:
 
 
 @cache
-def _terms(draws: Draws, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
+def _terms(draws: DataDraws, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
     """The terms at each draw, shape (count, k), and k draws: the first one, and those that tell them apart best."""
     terms = np.stack((TERMS if gradient == "full" else ADDED)[quantity](*draws.cumulants), axis=1)
     # Columns of one size: those of pivoted QR are then the draws that are farthest from what the others span. The first
@@ -110,9 +110,9 @@ def _terms(draws: Draws, quantity: str, gradient: str) -> tuple[np.ndarray, np.n
 
 
 @cache
-def draws_of(count: int) -> Draws:
+def draws_of(count: int) -> DataDraws:
     """The first `count` draws, made once."""
-    return Draws(count)
+    return DataDraws(count)
 
 
 def smaller(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
@@ -122,4 +122,4 @@ def smaller(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     )
 
 
-__all__ = ["Draws", "draws_of", "smaller"]
+__all__ = ["DataDraws", "draws_of", "smaller"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.draws import Draws, draws_of
+from sgverify.checks.studies.draws import DataDraws, draws_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Effort:
     drawn: int = 1
 
     @property
-    def draws(self) -> Draws:
+    def draws(self) -> DataDraws:
         """The draws of the data over which statements are judged."""
         return draws_of(self.drawn)
 

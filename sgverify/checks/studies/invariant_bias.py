@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.draws import Draws, smaller
+from sgverify.checks.studies.draws import DataDraws, smaller
 from sgverify.checks.studies.effort import EFFORTS, Effort, draws_note
 from sgverify.checks.studies.experiment import Experiment, experiment
 from sgverify.checks.studies.wording import CLAIM_COLUMNS, GRADIENTS, MODEL_ROWS, Y_LABELS, listed, number
@@ -198,7 +198,7 @@ def _orders(friction: float) -> Table:
     return Table(title, ("scheme", *GRADIENTS.values()), tuple(rows))
 
 
-def _claims(friction: float, draws: Draws) -> Table:
+def _claims(friction: float, draws: DataDraws) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for gradient, words in GRADIENTS.items():
         ours = bias_at(SPLITTING, gradient, friction, settings.LONG)
@@ -237,7 +237,7 @@ def _claims(friction: float, draws: Draws) -> Table:
     return Table("What the text says", CLAIM_COLUMNS, tuple(rows))
 
 
-def _over(draws: Draws, scheme: str, gradient: str, friction: float, step: float) -> np.ndarray:
+def _over(draws: DataDraws, scheme: str, gradient: str, friction: float, step: float) -> np.ndarray:
     """The biases at one step size over draws of the data."""
 
     def bias(estimator: str, seed: int) -> float | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgverify.checks.studies import settings
 from sgverify.checks.studies.crossing import Crossing, crossing
-from sgverify.checks.studies.draws import Draws, smaller
+from sgverify.checks.studies.draws import DataDraws, smaller
 from sgverify.checks.studies.effort import EFFORTS, Effort, draws_note
 from sgverify.checks.studies.experiment import SampledErrors, experiment
 from sgverify.checks.studies.wording import (
@@ -227,7 +227,7 @@ def _printed(kind: Kind, friction: float, effort: Effort) -> Table:
     return Table("Printed and reproduced", ("quantity", "printed", "reproduced", "comment"), tuple(rows))
 
 
-def _claims(kind: Kind, friction: float, draws: Draws) -> Table:
+def _claims(kind: Kind, friction: float, draws: DataDraws) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for quantity, best in settings.OPTIMAL.items():
         for gradient in GRADIENTS:
@@ -239,7 +239,7 @@ def _claims(kind: Kind, friction: float, draws: Draws) -> Table:
 
 
 def _row(
-    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, draws: Draws
+    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, draws: DataDraws
 ) -> tuple[Cell, ...]:
     """Whether the optimal exponent is worse at first (than a smaller one) and better in the end."""
     best = settings.OPTIMAL[quantity]
@@ -268,7 +268,7 @@ def _row(
 
 @cache
 def over_draws(
-    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, length: int, draws: Draws
+    kind: Kind, quantity: str, gradient: str, friction: float, alpha: str, length: int, draws: DataDraws
 ) -> np.ndarray:
     """One error of a curve over draws of the data."""
     return draws.errors(

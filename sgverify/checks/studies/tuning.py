@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from sgverify.checks.studies import settings
-from sgverify.checks.studies.draws import Draws
+from sgverify.checks.studies.draws import DataDraws
 from sgverify.checks.studies.experiment import Experiment, experiment
 
 APART = 5
@@ -113,7 +113,7 @@ class TunedOver:
     gradient: str
     kind: str
     selected: tuple[tuple[float, Fraction], ...]
-    draws: Draws
+    draws: DataDraws
 
     def values(self, quantity: str, length: int) -> np.ndarray:
         """The exact errors at a length, each draw with its own constants; NaN where they diverge."""
@@ -141,7 +141,7 @@ def tuned_over(
     kind: str,
     quantity: str,
     length: int,
-    draws: Draws,
+    draws: DataDraws,
     thinning: int = 1,
 ) -> TunedOver:
     """What `tuned` finds, for each draw of the data.
@@ -171,7 +171,7 @@ def tuned_over(
 
 
 def _over_draws(
-    draws: Draws,
+    draws: DataDraws,
     contender: Contender,
     gradient: str,
     friction: float,

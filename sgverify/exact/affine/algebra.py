@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq_mat
 
-from sgverify.exact.affine.carrier import Base, Polynomial, Step
+from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
 from sgverify.exact.affine.field import BALLS
 from sgverify.exact.affine.matrices import total as plus
 from sgverify.schemes import exact
@@ -23,7 +23,7 @@ def powers_of(precision: Any, identity: Any, count: int) -> list[Any]:
     return powers
 
 
-def longest(step: Step) -> int:
+def longest(step: AffineStep) -> int:
     """The largest number of coefficients of any block: one more than the degree in P."""
     return max(len(polynomial) for row in step.rows.values() for polynomial in row.values())
 
@@ -48,7 +48,7 @@ def block(polynomial: Polynomial | None, powers: Sequence[Any], entry: Entry) ->
 
 
 def stacked(
-    step: Step,
+    step: AffineStep,
     names: Sequence[str],
     columns: Sequence[Base],
     powers: Sequence[Any],

@@ -21,7 +21,7 @@ from sgverify.schemes.declaration import read_signature
 from sgverify.schemes.literals import literal
 from sgverify.schemes.mathematics import first_entry
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -30,7 +30,7 @@ Polynomial = tuple[Any, ...]
 """Coefficients (c_0, c_1, ...) of c_0 + c_1 P + c_2 P^2 + ..."""
 
 
-class Affine:
+class AffineValue:
     """A vector that is affine in the bases: {base: polynomial in P}."""
 
     __slots__ = ("blocks",)
@@ -39,19 +39,19 @@ class Affine:
         self.blocks = blocks
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, Affine):
-            other = Affine({("ones", 0): (_exact(other),)})
+        if not isinstance(other, AffineValue):
+            other = AffineValue({("ones", 0): (_exact(other),)})
         blocks = dict(self.blocks)
         for base, polynomial in other.blocks.items():
             blocks[base] = _add(blocks[base], polynomial) if base in blocks else polynomial
-        return Affine(blocks)
+        return AffineValue(blocks)
 
     __radd__ = __add__
 
-    def __neg__(self) -> Affine:
+    def __neg__(self) -> AffineValue:
         return self._map(lambda c: -c)
 
-    def __pos__(self) -> Affine:
+    def __pos__(self) -> AffineValue:
         return self
 
     def __sub__(self, other: Any) -> Any:
@@ -60,36 +60,36 @@ class Affine:
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
-    def __mul__(self, other: Any) -> Affine:
-        if isinstance(other, Affine):
+    def __mul__(self, other: Any) -> AffineValue:
+        if isinstance(other, AffineValue):
             raise NotAffineError("a product of two state-dependent quantities")
         factor = _exact(other)
         return self._map(lambda c: c * factor)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Affine:
-        if isinstance(other, Affine):
+    def __truediv__(self, other: Any) -> AffineValue:
+        if isinstance(other, AffineValue):
             raise NotAffineError("a quotient by a state-dependent quantity")
         divisor = _exact(other)
         return self._map(lambda c: c / divisor)
 
-    def __rtruediv__(self, other: Any) -> Affine:
+    def __rtruediv__(self, other: Any) -> AffineValue:
         raise NotAffineError("a quotient by a state-dependent quantity")
 
-    def __pow__(self, exponent: int) -> Affine:
+    def __pow__(self, exponent: int) -> AffineValue:
         if exponent == 1:
             return self
         raise NotAffineError("a power of a state-dependent quantity")
 
-    def _map(self, function: Callable[[Any], Any]) -> Affine:
-        return Affine(
+    def _map(self, function: Callable[[Any], Any]) -> AffineValue:
+        return AffineValue(
             {base: tuple(function(c) for c in polynomial) for base, polynomial in self.blocks.items()}
         )
 
-    def times_precision(self) -> Affine:
+    def times_precision(self) -> AffineValue:
         """P times the vector."""
-        return Affine({base: (0, *polynomial) for base, polynomial in self.blocks.items()})
+        return AffineValue({base: (0, *polynomial) for base, polynomial in self.blocks.items()})
 
 
 def _exact(value: Any) -> Any:
@@ -106,17 +106,17 @@ def _add(left: Polynomial, right: Polynomial) -> Polynomial:
 @exp.register
 @expm1.register
 @sqrt.register
-def _(value: Affine) -> Any:
+def _(value: AffineValue) -> Any:
     raise NotAffineError("a nonlinear function of a state-dependent quantity")
 
 
 @dot.register
-def _(left: Affine, right: Any) -> Any:
+def _(left: AffineValue, right: Any) -> Any:
     raise NotAffineError("a scalar product of state-dependent vectors")
 
 
 @constants_like.register
-def _(like: Affine, numbers: tuple[Any, ...]) -> Any:
+def _(like: AffineValue, numbers: tuple[Any, ...]) -> Any:
     # A number in the place of a vector of equal coordinates: it meets vectors and scalars alike.
     if any(number != numbers[0] for number in numbers):
         raise NotAffineError(_TELLS_APART)
@@ -124,7 +124,7 @@ def _(like: Affine, numbers: tuple[Any, ...]) -> Any:
 
 
 @linear_image.register
-def _(vector: Affine, rows: tuple[tuple[Any, ...], ...]) -> Any:
+def _(vector: AffineValue, rows: tuple[tuple[Any, ...], ...]) -> Any:
     size = range(len(rows))
     if any(rows[i][j] != (rows[0][0] if i == j else 0) for i in size for j in size):
         raise NotAffineError(_TELLS_APART)
@@ -132,7 +132,7 @@ def _(vector: Affine, rows: tuple[tuple[Any, ...], ...]) -> Any:
 
 
 @first_entry.register
-def _(draw: Affine) -> Any:
+def _(draw: AffineValue) -> Any:
     raise NotAffineError(
         "one draw for all coordinates, which its affine reading, one for all dimensions, does not hold"
     )
@@ -142,7 +142,7 @@ _TELLS_APART = "constants that tell coordinates apart, and its affine reading be
 
 
 @dataclass(frozen=True)
-class Step:
+class AffineStep:
     """One step read as an affine map: for every state variable, its blocks.
 
     `laws` are those of the draws ('noise', k), `gradients` counts the noises ('gradient', k); all are independent.
@@ -158,28 +158,28 @@ class Step:
         return len(self.laws)
 
 
-class Gradient(MinibatchGradient):
+class AffineGradient(GradientIngredient):
     """The ingredient `grad` of one step: P (v - mu) + g, with g the noise of its minibatch."""
 
     def __init__(self, each_evaluation: bool = False) -> None:
         super().__init__()
         self.each_evaluation = each_evaluation
 
-    def evaluate(self, place: Affine, minibatch: int) -> Affine:
+    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
         """The gradient at `place` with the noise of this number."""
-        centred = place - Affine({("mean", 0): (1,)})
-        return centred.times_precision() + Affine({("gradient", minibatch): (1,)})
+        centred = place - AffineValue({("mean", 0): (1,)})
+        return centred.times_precision() + AffineValue({("gradient", minibatch): (1,)})
 
-    def hessian(self, place: Affine, vector: Any) -> Affine:
+    def hessian(self, place: AffineValue, vector: Any) -> AffineValue:
         """P v: the same everywhere, and noise that is added has no part in it."""
         minibatch = 0 if self.each_evaluation else self.minibatch()
-        return self.bend(vector if isinstance(vector, Affine) else 0 * place + vector, minibatch)
+        return self.bend(vector if isinstance(vector, AffineValue) else 0 * place + vector, minibatch)
 
-    def bend(self, vector: Affine, minibatch: int) -> Affine:
+    def bend(self, vector: AffineValue, minibatch: int) -> AffineValue:
         """The Hessian of the minibatch of this number, times a vector."""
         return vector.times_precision()
 
-    def prior(self, place: Affine) -> Affine:
+    def prior(self, place: AffineValue) -> AffineValue:
         """Refused: what it is the target says (`sgverify.schemes.parts`)."""
         raise NotAffineError(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
@@ -188,11 +188,11 @@ class Gradient(MinibatchGradient):
     likelihood = prior
 
 
-class _FullGradient(Gradient):
+class _FullGradient(AffineGradient):
     """P (v - mu)."""
 
-    def evaluate(self, place: Affine, minibatch: int) -> Affine:
-        return (place - Affine({("mean", 0): (1,)})).times_precision()
+    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
+        return (place - AffineValue({("mean", 0): (1,)})).times_precision()
 
 
 def read_affine(
@@ -200,8 +200,8 @@ def read_affine(
     ingredients: dict[str, Any],
     *,
     each_evaluation: bool = False,
-    gradient: type[Gradient] = Gradient,
-) -> Step:
+    gradient: type[AffineGradient] = AffineGradient,
+) -> AffineStep:
     """Read one step of `scheme` as an affine map; `ingredients` holds h and the parameters as scalars.
 
     `each_evaluation` gives every gradient evaluation noise of its own (the `additive` estimator) instead of
@@ -213,17 +213,17 @@ def read_affine(
         )
     _check_ingredients(scheme)
     grad, laws, rows = gradient(each_evaluation), list[NoiseLaw](), {}
-    state = tuple(Affine({("state", name): (1,)}) for name in scheme.state)
+    state = tuple(AffineValue({("state", name): (1,)}) for name in scheme.state)
     for name, value in zip(
         scheme.state, _followed(scheme, "step", state, ingredients, grad, laws), strict=True
     ):
-        if not isinstance(value, Affine):
+        if not isinstance(value, AffineValue):
             raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
         rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
-    return Step(rows, tuple(laws), grad.asked.minibatches)
+    return AffineStep(rows, tuple(laws), grad.asked.minibatches)
 
 
-def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
+def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> AffineStep:
     """Read the start of the memory as an affine map of (theta, p), full gradients, with draws of its own.
 
     `ingredients` holds the parameters as scalars, and h where it is known. Raises `NotAffineError` where the start is
@@ -233,7 +233,10 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
         raise NotAffineError(
             f"the memory of `{scheme.name}` starts from `h`, and where steps differ there is no one h"
         )
-    state, laws = tuple(Affine({("state", name): (1,)}) for name in scheme.dynamics.state), list[NoiseLaw]()
+    state, laws = (
+        tuple(AffineValue({("state", name): (1,)}) for name in scheme.dynamics.state),
+        list[NoiseLaw](),
+    )
     values = _followed(scheme, "start", state, ingredients, _FullGradient(), laws)
     rows = {
         name: {
@@ -242,15 +245,15 @@ def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> Step:
         }
         for name, value in zip(scheme.state, values, strict=True)
     }
-    return Step(rows, tuple(laws), 0)
+    return AffineStep(rows, tuple(laws), 0)
 
 
 def _followed(
     scheme: Scheme,
     asked: Literal["step", "start"],
-    state: tuple[Affine, ...],
+    state: tuple[AffineValue, ...],
     ingredients: Mapping[str, Any],
-    grad: Gradient,
+    grad: AffineGradient,
     laws: list[NoiseLaw],
 ) -> State:
     """What the definition returns. It is well-formed: a function that is foreign here is one of what this reading leaves out.
@@ -258,9 +261,9 @@ def _followed(
     Constants that are equal in all coordinates are a number here, which has no scalar product: that is the dimension.
     """
 
-    def draw(law: NoiseLaw) -> Affine:
+    def draw(law: NoiseLaw) -> AffineValue:
         laws.append(law)
-        return Affine({("noise", len(laws) - 1): (1,)})
+        return AffineValue({("noise", len(laws) - 1): (1,)})
 
     numbers = {name: number for name, number in ingredients.items() if name != "h"}
     bound = bind(scheme, Carrier(), numbers, dim=None)

@@ -10,7 +10,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.ball import enclosed
 from sgverify.exact.series.polynomials import evaluate
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import Surd, exact
 from sgverify.schemes.algebraic import Algebraic
 from sgverify.schemes.rounded import Rounded
@@ -21,19 +21,19 @@ def number_ring(cap: int) -> Ring:
     return Ring(1, {}, (), depth=0, draws=0, minibatches=1, cap=cap)
 
 
-def constant(ring: Ring, value: Any) -> Series:
+def constant(ring: Ring, value: Any) -> TruncatedSeries:
     """A number as a series."""
-    return Series(ring, {0: ring.constant(value)}, EXACT)
+    return TruncatedSeries(ring, {0: ring.constant(value)}, EXACT)
 
 
-def step_size(ring: Ring) -> Series:
+def step_size(ring: Ring) -> TruncatedSeries:
     """h = s^2."""
-    return Series(ring, {2: ring.one}, EXACT)
+    return TruncatedSeries(ring, {2: ring.one}, EXACT)
 
 
 def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
     """The coefficient of s^power of a scalar, rational where it is, else a ball."""
-    if not isinstance(value, Series):
+    if not isinstance(value, TruncatedSeries):
         return 0 if power else rational(exact(value))
     found = ring.reduce(value.coefficient(power))
     if not found:

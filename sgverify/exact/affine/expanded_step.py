@@ -17,11 +17,11 @@ from flint import arb
 
 from sgverify.errors import NotAffineError
 from sgverify.exact import ball
-from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import Scheme, exact
 
 TERMS = 52
@@ -37,7 +37,7 @@ ROUNDING = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Difference:
+class SeriesDifference:
     """At step size `step` the coefficient of `what` is `value`, and its series says `series`."""
 
     step: float
@@ -83,7 +83,7 @@ class ExpandedStep:
                     matrix[names.index(name), names.index(base[1])] += float(summed[0].mid())
         return bool(np.abs(np.linalg.eigvals(matrix)).max() < 1)
 
-    def difference(self, step: float) -> Difference | None:
+    def difference(self, step: float) -> SeriesDifference | None:
         """The largest difference at this h that the remainder of the series cannot explain; None where there is none."""
         with flint.ctx.workprec(BITS):
             h = ball.number(exact(step))
@@ -100,9 +100,9 @@ class ExpandedStep:
             if not found:
                 return None
             _, name, value, series = max(found, key=lambda item: float(item[0].mid()))
-            return Difference(step, name, float(value.mid()), float(series.mid()))
+            return SeriesDifference(step, name, float(value.mid()), float(series.mid()))
 
-    def _pairs(self, read: Step, s: arb) -> Sequence[tuple[str, arb, arb, arb]]:
+    def _pairs(self, read: AffineStep, s: arb) -> Sequence[tuple[str, arb, arb, arb]]:
         """(name, value, value of the series, bound of its remainder) of each coefficient of which the series is summed."""
         found: list[tuple[str, arb, arb, arb]] = []
         for name, base, power, expanded, whole in self._series:
@@ -116,7 +116,7 @@ class ExpandedStep:
 
     def _coefficients(self, series: Any) -> tuple[list[arb], bool]:
         """The coefficients of s^0, s^1, ... as far as they are known, and whether they are all that there are."""
-        if not isinstance(series, Series):
+        if not isinstance(series, TruncatedSeries):
             return [BALLS.number(exact(series))], True
         whole = series.order >= EXACT
         last = max(series.terms, default=0) + 1 if whole else min(series.order, TERMS)

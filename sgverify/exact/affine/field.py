@@ -20,7 +20,7 @@ from sgverify.schemes.surd import Irrational
 
 
 @dataclass(frozen=True)
-class Field:
+class ScalarKind:
     """How a kind of number is made from an exact one, and its elementary functions."""
 
     number: Callable[[Fraction | Irrational], Any]
@@ -34,7 +34,7 @@ class Scalar(Arithmetic):
 
     __slots__ = ("field", "value")
 
-    def __init__(self, field: Field, value: Any) -> None:
+    def __init__(self, field: ScalarKind, value: Any) -> None:
         self.field = field
         self.value = value
 
@@ -79,10 +79,10 @@ def _float(number: Any) -> float:
     return float(number)
 
 
-BALLS = Field(_ball, arb.exp, arb.expm1, arb.sqrt)
+BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt)
 """Balls at flint's working precision: every rounding is enclosed."""
 
-FLOATS = Field(_float, np.exp, np.expm1, np.sqrt)
+FLOATS = ScalarKind(_float, np.exp, np.expm1, np.sqrt)
 """float64 arrays, one entry per step size."""
 
-__all__ = ["BALLS", "FLOATS", "Field", "Scalar"]
+__all__ = ["BALLS", "FLOATS", "Scalar", "ScalarKind"]

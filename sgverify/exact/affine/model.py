@@ -13,11 +13,11 @@ from flint import arb, arb_mat
 from sgverify.errors import NotAffineError
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Base, Step, read_affine, read_start
+from sgverify.exact.affine.carrier import AffineStep, Base, read_affine, read_start
 from sgverify.exact.affine.drawn_noise import Drawn, added, drawn_tensor
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.gradient_noise import GradientNoise
-from sgverify.exact.chain import AffineChain, Problem, ProblemAt, Quadratic
+from sgverify.exact.chain import AffineChain, ChainProblem, ProblemAt, QuadraticForm
 from sgverify.exact.tensor import push
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.binding import parameters_of
@@ -85,7 +85,7 @@ class Model:
 
     def problem_at(self, step: StepSize) -> ProblemAt:
         """The chain, test function and true average at this step size, at any precision."""
-        return lambda bits: Problem(self.chain(step()), self._quadratic(), ball.number(self.truth))
+        return lambda bits: ChainProblem(self.chain(step()), self._quadratic(), ball.number(self.truth))
 
     def chain(self, step: arb) -> AffineChain:
         """M, c, the noise's cumulants and the start, as balls at the working precision.
@@ -122,7 +122,7 @@ class Model:
             )
         )
 
-    def _matrices(self, read: Step) -> StepParts:
+    def _matrices(self, read: AffineStep) -> StepParts:
         powers = powers_of(ball.matrix(self.target.precision), ball.identity(self.target.dim), longest(read))
         names = list(self.scheme.state)
 
@@ -188,11 +188,11 @@ class Model:
                 fourth = pushed if fourth is None else fourth + pushed
         return third, fourth
 
-    def _quadratic(self) -> Quadratic:
+    def _quadratic(self) -> QuadraticForm:
         c, b, a = self.observable.quadratic_form()
         pad = self.size - len(b)
         rows = [[*row, *([0] * pad)] for row in a] + [[0] * self.size for _ in range(pad)]
-        return Quadratic(ball.number(c), ball.column([*b, *([0] * pad)]), ball.matrix(rows))
+        return QuadraticForm(ball.number(c), ball.column([*b, *([0] * pad)]), ball.matrix(rows))
 
     @cached_property
     def _given(self) -> dict[str, Fraction]:

@@ -16,7 +16,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat
 
-from sgverify.exact.affine.carrier import Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.schemes import Scheme, exact
 
@@ -233,7 +233,7 @@ def _matrices(
 
 def _on_floats(
     scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], h: Any
-) -> tuple[Step, Any]:
+) -> tuple[AffineStep, Any]:
     """The step at all sizes at once, and the distinct eigenvalues as a column."""
     given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
     # A definition that divides by zero is refused elsewhere; here its radius is infinite.
@@ -272,7 +272,7 @@ def _dips(margins: Any) -> list[tuple[int, int]]:
     return [(int(k) + 1, int(margin)) for k, margin in np.argwhere(found.T)]
 
 
-def _balls(read: Step, name: str, other: str) -> list[arb]:
+def _balls(read: AffineStep, name: str, other: str) -> list[arb]:
     polynomial = read.rows[name].get(("state", other), ())
     return [c if isinstance(c, arb) else BALLS.number(exact(c)) for c in polynomial]
 

@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.algebra import longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Base, Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, Base, read_affine
 from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.matrices import (
     alike,
@@ -28,7 +28,7 @@ from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import AffineSeries
 from sgverify.exact.series.polynomials import to_fmpq, to_fraction
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import Series
+from sgverify.exact.series.series import TruncatedSeries
 from sgverify.schemes import exact
 
 
@@ -87,7 +87,7 @@ class StepSeries:
         return number_ring(2 * self.orders + 4)
 
     @cached_property
-    def _step(self) -> Step:
+    def _step(self) -> AffineStep:
         parameters = self.model.parameters
         given: dict[str, Any] = {
             name: constant(self._ring, parameters[name]) for name in self.model.scheme.parameters
@@ -179,7 +179,7 @@ class StepSeries:
                 found[powers] = [a + b for a, b in zip(before, terms[2::2], strict=True)]
         return found
 
-    def _columns(self, base: Base) -> list[list[Series]]:
+    def _columns(self, base: Base) -> list[list[TruncatedSeries]]:
         """The columns of the block of a base, their entries series in s."""
         dim, zero = self.model.target.dim, constant(self._ring, 0)
         rows = [self._step.rows[name].get(base, ()) for name in self._names]
@@ -205,7 +205,7 @@ class StepSeries:
 
     @staticmethod
     def _product(left: Any, right: Any) -> Any:
-        if isinstance(left, Series) or isinstance(right, Series):
+        if isinstance(left, TruncatedSeries) or isinstance(right, TruncatedSeries):
             return left * right
         return exact(left) * exact(right)
 

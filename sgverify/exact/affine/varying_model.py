@@ -7,7 +7,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from sgverify.exact.affine.carrier import Polynomial, Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, Polynomial, read_affine
 from sgverify.exact.affine.field import FLOATS, Scalar
 from sgverify.exact.affine.model import Model
 from sgverify.exact.varying import StepArrays, VaryingProblem
@@ -75,7 +75,7 @@ def _arrays(model: Model, steps: Array) -> StepArrays:
     return StepArrays(maps, shift, covariance, injection)
 
 
-def _read(model: Model, steps: Array) -> Step:
+def _read(model: Model, steps: Array) -> AffineStep:
     given = {
         name: Scalar(FLOATS, np.full_like(steps, float(model.parameters[name])))
         for name in model.scheme.parameters

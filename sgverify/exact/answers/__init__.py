@@ -8,7 +8,7 @@ from sgverify.exact.answers.epochs import EpochAnswers
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import ExactAnswers
-from sgverify.exact.recursion.additive import AdditiveNoise
+from sgverify.exact.recursion.additive import StateIndependentNoise
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.orders import Orders
 from sgverify.exact.recursion.randomness import Expandable
@@ -52,4 +52,6 @@ def _randomness(model: Model) -> Expandable | None:
             else FreshHessians
         )
         return kind(model)
-    return AdditiveNoise(model) if model.observable.degree > 2 and not model.noise.exchangeable else None
+    return (
+        StateIndependentNoise(model) if model.observable.degree > 2 and not model.noise.exchangeable else None
+    )

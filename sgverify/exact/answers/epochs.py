@@ -15,13 +15,13 @@ from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Question, checked_position
 from sgverify.exact.ball import Certified
-from sgverify.exact.chain import Problem, Quadratic
+from sgverify.exact.chain import ChainProblem, QuadraticForm
 from sgverify.exact.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.moments import Moments
 from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.blocks import Blocks
+from sgverify.exact.recursion.blocks import PermutationBlocks
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class EpochAnswers(QuadraticAnswers):
         covariance = epoch.average() if position is None else epoch.covariance_at(position)
         return Moments(EpochLaw(problem, epoch).law.mean, covariance)
 
-    def problem_at(self, step: StepSize) -> Callable[[int], tuple[Problem, Epoch]]:
+    def problem_at(self, step: StepSize) -> Callable[[int], tuple[ChainProblem, Epoch]]:
         """One epoch at this step size, at any precision."""
 
-        def at(bits: int) -> tuple[Problem, Epoch]:
+        def at(bits: int) -> tuple[ChainProblem, Epoch]:
             problem, parts = self.model.problem_at(step)(bits), self.model.parts(step())
             return problem, self._epoch(parts.map, parts.drawn_covariance, parts.injections, arb_mat)
 
@@ -72,7 +72,7 @@ class EpochAnswers(QuadraticAnswers):
         with flint.ctx.workprec(EXPANSION_BITS):
             return self._step_series.affine
 
-    def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
+    def _steady(self, position: int | None, phi: QuadraticForm) -> SteadyExpansion:
         checked, epoch = checked_position(position, self.steps), self._epoch_series
         law = epoch.average() if checked is None else epoch.covariance_at(checked)
         return self.series.steady(phi, law.terms)
@@ -102,8 +102,8 @@ class EpochAnswers(QuadraticAnswers):
         return Epoch.of(map_, drawn, injections, blocks, self.steps, backward=noise.symmetric)
 
     @cached_property
-    def _blocks(self) -> Blocks:
-        return Blocks(self.model)
+    def _blocks(self) -> PermutationBlocks:
+        return PermutationBlocks(self.model)
 
     @cached_property
     def _average(self) -> Average:

@@ -21,7 +21,7 @@ from sgverify.exact.answers.coefficients import Coefficients, to_float
 from sgverify.exact.answers.questions import ExactAnswers, Question
 from sgverify.exact.ball import Certified
 from sgverify.exact.block_recursion import Array
-from sgverify.exact.chain import Quadratic
+from sgverify.exact.chain import QuadraticForm
 from sgverify.exact.ergodic import ergodic_bias, stationary_bias, stationary_law
 from sgverify.exact.expansion import (
     EXPANSION_BITS,
@@ -153,7 +153,7 @@ class QuadraticAnswers(ExactAnswers):
                 expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
             )
 
-    def _steady(self, position: int | None, phi: Quadratic) -> SteadyExpansion:
+    def _steady(self, position: int | None, phi: QuadraticForm) -> SteadyExpansion:
         """The law as a series in h, and the Poisson equation of phi."""
         return self.series.steady(phi)
 
@@ -164,16 +164,16 @@ class QuadraticAnswers(ExactAnswers):
             return to_float(asymptotic_variance(self.series.cut(1).steady(self.exact_observable)))
 
     @property
-    def exact_observable(self) -> Quadratic:
+    def exact_observable(self) -> QuadraticForm:
         """The test function over the chain's coordinates, in fractions."""
         c, b, a = self.model.observable.quadratic_form()
         pad = self.model.size - len(b)
         linear = fmpq_mat(self.model.size, 1, [to_fmpq(v) for v in [*b, *([Fraction(0)] * pad)]])
         rows: list[Sequence[Any]] = [[to_fmpq(v) for v in (*row, *([Fraction(0)] * pad))] for row in a]
         rows += [[fmpq(0)] * self.model.size for _ in range(pad)]
-        return Quadratic(to_fmpq(c), linear, fmpq_mat(rows))
+        return QuadraticForm(to_fmpq(c), linear, fmpq_mat(rows))
 
 
-def nothing(size: int) -> Quadratic:
+def nothing(size: int) -> QuadraticForm:
     """The test function 0 of so many coordinates."""
-    return Quadratic(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))
+    return QuadraticForm(fmpq(0), fmpq_mat(size, 1), fmpq_mat(size, size))

@@ -10,7 +10,7 @@ from flint import arb
 
 from sgverify.errors import OutOfReachError
 from sgverify.exact.ball import enclosed
-from sgverify.exact.entrywise import Vector, coordinate_keys, coordinates_of, state_of
+from sgverify.exact.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
 from sgverify.exact.series.polynomials import (
     Polynomial,
     evaluate,
@@ -28,7 +28,7 @@ from sgverify.schemes.surd import sqrt_of_rational
 SLOTS = 12
 
 
-class Ring:
+class MomentRing:
     """Q[h, constants, state, draws]. A constant is a root or an exponential that is no polynomial in h.
 
     Roots are reduced by their squares; of other relations between constants none is used, so that a coefficient which
@@ -136,39 +136,43 @@ class Ring:
             )
 
 
-class Number(LiftedArithmetic):
+class PolynomialValue(LiftedArithmetic):
     """One entry: a polynomial of the ring."""
 
     __slots__ = ("ring", "value")
 
-    def __init__(self, ring: Ring, value: Polynomial) -> None:
+    def __init__(self, ring: MomentRing, value: Polynomial) -> None:
         self.ring = ring
         self.value = value
 
-    def lift(self, value: Any) -> Number | None:
+    def lift(self, value: Any) -> PolynomialValue | None:
         """A number as an entry."""
-        if isinstance(value, Number):
+        if isinstance(value, PolynomialValue):
             return value
-        return None if isinstance(value, Vector) else Number(self.ring, self.ring.constant(value))
+        return (
+            None
+            if isinstance(value, EntrywiseVector)
+            else PolynomialValue(self.ring, self.ring.constant(value))
+        )
 
-    def _plus(self, right: Number) -> Number:
-        return Number(self.ring, self.value + right.value)
+    def _plus(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.value + right.value)
 
-    def _times(self, right: Number) -> Number:
-        return Number(self.ring, self.ring.reduce(self.value * right.value))
+    def _times(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.ring.reduce(self.value * right.value))
 
-    def _over(self, right: Number) -> Number:
-        return Number(self.ring, self.value * self.ring.inverse(right.value))
+    def _over(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.value * self.ring.inverse(right.value))
 
-    def __neg__(self) -> Number:
-        return Number(self.ring, -self.value)
+    def __neg__(self) -> PolynomialValue:
+        return PolynomialValue(self.ring, -self.value)
 
-    def __pow__(self, exponent: int) -> Number:
+    def __pow__(self, exponent: int) -> PolynomialValue:
         if not isinstance(exponent, int):
             raise OutOfReachError(f"one step takes the power {exponent!r}")
         if exponent < 0:
-            return Number(self.ring, self.ring.inverse(self.value)) ** -exponent
-        return Number(self.ring, self.ring.reduce(self.value**exponent))
+            return PolynomialValue(self.ring, self.ring.inverse(self.value)) ** -exponent
+        return PolynomialValue(self.ring, self.ring.reduce(self.value**exponent))
 
 
 def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
@@ -179,35 +183,35 @@ def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
     ]
 
 
-def symbols_of(ring: Ring, shapes: Mapping[str, str], dim: int) -> tuple[Any, ...]:
+def symbols_of(ring: MomentRing, shapes: Mapping[str, str], dim: int) -> tuple[Any, ...]:
     """The state as the ring's own symbols."""
     left = iter(ring.generators[ring.first_state :])
-    return state_of(shapes, dim, lambda name, i: Number(ring, next(left)))
+    return state_of(shapes, dim, lambda name, i: PolynomialValue(ring, next(left)))
 
 
 def polynomials_of(
-    values: Iterable[Any], ring: Ring, shapes: Mapping[str, str], dim: int
+    values: Iterable[Any], ring: MomentRing, shapes: Mapping[str, str], dim: int
 ) -> list[Polynomial]:
     """The coordinates of a state as polynomials of the ring."""
     flat = coordinates_of(values, shapes, dim)
-    return [entry.value if isinstance(entry, Number) else ring.constant(entry) for entry in flat]
+    return [entry.value if isinstance(entry, PolynomialValue) else ring.constant(entry) for entry in flat]
 
 
-def in_ring(ring: Ring, value: Fraction) -> Number:
+def in_ring(ring: MomentRing, value: Fraction) -> PolynomialValue:
     """A parameter."""
-    return Number(ring, ring.constant(value))
+    return PolynomialValue(ring, ring.constant(value))
 
 
 @exp.register
-def _(value: Number) -> Number:
-    return Number(value.ring, value.ring.exp(value.value))
+def _(value: PolynomialValue) -> PolynomialValue:
+    return PolynomialValue(value.ring, value.ring.exp(value.value))
 
 
 @expm1.register
-def _(value: Number) -> Any:
+def _(value: PolynomialValue) -> Any:
     return exp(value) - 1
 
 
 @sqrt.register
-def _(value: Number) -> Number:
-    return Number(value.ring, value.ring.sqrt(value.value))
+def _(value: PolynomialValue) -> PolynomialValue:
+    return PolynomialValue(value.ring, value.ring.sqrt(value.value))

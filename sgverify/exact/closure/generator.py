@@ -10,7 +10,7 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from sgverify.errors import OutOfReachError
-from sgverify.exact.closure.carrier import Ring, coordinate_names, in_ring, polynomials_of, symbols_of
+from sgverify.exact.closure.carrier import MomentRing, coordinate_names, in_ring, polynomials_of, symbols_of
 from sgverify.exact.closure.moments import Monomial, PolynomialGradient, derivative, monomial_text
 from sgverify.schemes import Dynamics
 from sgverify.schemes.binding import Carrier, bind
@@ -78,7 +78,7 @@ def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, 
         raise OutOfReachError("the generator of a dynamics with a metric is not followed")
     dim = target.dim
     coordinates = coordinate_names(dynamics.shapes, dim)
-    ring = Ring(coordinates, 0)
+    ring = MomentRing(coordinates, 0)
     numbers = {name: parameters[name] for name in dynamics.parameters}
     bound = bind(dynamics, Carrier(number=lambda value: in_ring(ring, value)), numbers, dim=Fraction(dim))
     read = bound.coefficients(symbols_of(ring, dynamics.shapes, dim), grad=PolynomialGradient(target))
@@ -94,7 +94,9 @@ def add_product(total: Form, left: Form, right: Form) -> None:
             total[power] = total.get(power, fmpq(0)) + c * d
 
 
-def _forms(values: tuple[Any, ...], shapes: Mapping[str, str], dim: int, ring: Ring) -> tuple[Form, ...]:
+def _forms(
+    values: tuple[Any, ...], shapes: Mapping[str, str], dim: int, ring: MomentRing
+) -> tuple[Form, ...]:
     found = []
     for polynomial in polynomials_of(values, ring, shapes, dim):
         form: Form = {}

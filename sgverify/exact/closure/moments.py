@@ -14,13 +14,20 @@ from typing import Any
 from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import DefinitionError, OutOfReachError
-from sgverify.exact.closure.carrier import Number, Ring, coordinate_names, in_ring, polynomials_of, symbols_of
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.closure.carrier import (
+    MomentRing,
+    PolynomialValue,
+    coordinate_names,
+    in_ring,
+    polynomials_of,
+    symbols_of,
+)
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fmpq
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.binding import Carrier, bind
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
 
@@ -39,7 +46,7 @@ class ClosedMoments:
     E m_i(X_1) = sum_j A_ij(h) m_j(X_0); `observable` holds the test function's coefficients.
     """
 
-    ring: Ring
+    ring: MomentRing
     monomials: tuple[Monomial, ...]
     images: tuple[dict[Monomial, Polynomial], ...]
     observable: dict[Monomial, Fraction]
@@ -113,7 +120,7 @@ def _growth(observable: str, grown: list[Monomial], names: list[str]) -> str:
 
 
 def _image(
-    ring: Ring, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial
+    ring: MomentRing, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial
 ) -> dict[Monomial, Polynomial]:
     """E[monomial(X_1) | X_0], by monomial of X_0."""
     value = ring.context.constant(1)
@@ -142,48 +149,50 @@ def _image(
 
 def _read_step(
     scheme: Scheme, target: Target, coordinates: list[str], parameters: dict[str, Fraction]
-) -> tuple[Ring, list[NoiseLaw], list[Polynomial]]:
+) -> tuple[MomentRing, list[NoiseLaw], list[Polynomial]]:
     if scheme.dynamics.riemannian:
         raise OutOfReachError("the moments of a step with a metric are not followed")
     dim = target.dim
-    ring = Ring(coordinates, scheme.draws * dim)
+    ring = MomentRing(coordinates, scheme.draws * dim)
     laws: list[NoiseLaw] = []
     state = symbols_of(ring, scheme.shapes, dim)
 
-    def draw(law: NoiseLaw) -> Vector:
+    def draw(law: NoiseLaw) -> EntrywiseVector:
         first = ring.first_draw + len(laws)
         laws.extend([law] * dim)
-        return Vector([Number(ring, g) for g in ring.generators[first : first + dim]])
+        return EntrywiseVector([PolynomialValue(ring, g) for g in ring.generators[first : first + dim]])
 
-    carrier = Carrier(number=lambda value: value if isinstance(value, Number) else in_ring(ring, value))
+    carrier = Carrier(
+        number=lambda value: value if isinstance(value, PolynomialValue) else in_ring(ring, value)
+    )
     bound = bind(scheme, carrier, parameters, dim=Fraction(dim))
-    h = Number(ring, ring.generators[0])
+    h = PolynomialValue(ring, ring.generators[0])
     values = bound.step(state, h=h, grad=PolynomialGradient(target), draw=draw)
     return ring, laws, [ring.reduce(value) for value in polynomials_of(values, ring, scheme.shapes, dim)]
 
 
-class PolynomialGradient(FullGradient):
+class PolynomialGradient(FullGradientIngredient):
     """grad U of all data, for a polynomial U."""
 
     def __init__(self, target: Target) -> None:
         self._target, self._gradients = target, _gradients(target)
 
-    def __call__(self, place: Vector) -> Vector:
+    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
         """grad U."""
-        return Vector([_evaluated(gradient, place.entries) for gradient in self._gradients])
+        return EntrywiseVector([_evaluated(gradient, place.entries) for gradient in self._gradients])
 
-    def hessian(self, place: Vector, vector: Vector) -> Vector:
+    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """H(theta) v, from the derivatives of the gradient."""
         rows = [
             [derivative(gradient, j) for j in range(len(self._gradients))] for gradient in self._gradients
         ]
-        bends = [Vector([_evaluated(bend, place.entries) for bend in row]) for row in rows]
-        return Vector([dot(row, vector) for row in bends])
+        bends = [EntrywiseVector([_evaluated(bend, place.entries) for bend in row]) for row in rows]
+        return EntrywiseVector([dot(row, vector) for row in bends])
 
-    def prior(self, place: Vector) -> Vector:
+    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
         """The part of the prior."""
         alone = replace(self._target, likelihood=None, data=None)
-        return Vector([_evaluated(gradient, place.entries) for gradient in _gradients(alone)])
+        return EntrywiseVector([_evaluated(gradient, place.entries) for gradient in _gradients(alone)])
 
 
 def _gradients(target: Target) -> list[Form]:
@@ -211,9 +220,11 @@ def derivative(form: Form, i: int) -> Form:
     return {(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]}
 
 
-def _evaluated(gradient: Form, place: list[Number]) -> Number:
+def _evaluated(gradient: Form, place: list[PolynomialValue]) -> PolynomialValue:
     ring = place[0].ring
-    found: Number = evaluate(gradient, place.__getitem__, lambda c: Number(ring, ring.context.constant(c)))
+    found: PolynomialValue = evaluate(
+        gradient, place.__getitem__, lambda c: PolynomialValue(ring, ring.context.constant(c))
+    )
     return found
 
 

@@ -22,32 +22,34 @@ from sgverify.exact.chain import AffineChain
 
 
 @dataclass(frozen=True)
-class Share:
+class EnergyShare:
     """What an energy has of q, of g . (theta - mu) and of g . (control - mu)."""
 
     constant: Any
     here: Any
     control: Any
 
-    def __add__(self, other: Share) -> Share:
-        return Share(self.constant + other.constant, self.here + other.here, self.control + other.control)
+    def __add__(self, other: EnergyShare) -> EnergyShare:
+        return EnergyShare(
+            self.constant + other.constant, self.here + other.here, self.control + other.control
+        )
 
-    def __neg__(self) -> Share:
+    def __neg__(self) -> EnergyShare:
         return self * -1
 
-    def __sub__(self, other: Share) -> Share:
+    def __sub__(self, other: EnergyShare) -> EnergyShare:
         return self + -other
 
-    def __mul__(self, factor: Any) -> Share:
-        return Share(self.constant * factor, self.here * factor, self.control * factor)
+    def __mul__(self, factor: Any) -> EnergyShare:
+        return EnergyShare(self.constant * factor, self.here * factor, self.control * factor)
 
     __rmul__ = __mul__
 
 
-HERE, CONTROL, FULL = Share(1, 1, 0), Share(1, 0, 1), Share(0, 0, 0)
+HERE, CONTROL, FULL = EnergyShare(1, 1, 0), EnergyShare(1, 0, 1), EnergyShare(0, 0, 0)
 """The noise of a minibatch at theta, of the same one at the control, and of all data, which have none."""
 
-MEANS = Share(0, 1, 0), Share(0, 0, 1), Share(0, 0, 1)
+MEANS = EnergyShare(0, 1, 0), EnergyShare(0, 0, 1), EnergyShare(0, 0, 1)
 """The mean energies over minibatches of the three, in full energies at theta and at the control."""
 
 
@@ -88,7 +90,7 @@ class Steps:
 
 
 def reduced_variance(
-    chain: AffineChain, noise: arb_mat, centre: arb_mat, combined: Share, *, refreshed: int, age: int
+    chain: AffineChain, noise: arb_mat, centre: arb_mat, combined: EnergyShare, *, refreshed: int, age: int
 ) -> arb:
     """E Var(L~ | the states) at the step refreshed + age, the control being the state after `refreshed` steps.
 

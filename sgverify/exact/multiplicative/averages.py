@@ -29,11 +29,11 @@ Product = tuple[int, ...]
 Average = dict[MultiIndex, fmpq]
 """A polynomial by the powers of the n coordinates."""
 
-_KNOWN: WeakKeyDictionary[MinibatchLaw, dict[Any, Averages]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[MinibatchLaw, dict[Any, KroneckerAverages]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class Averages:
+class KroneckerAverages:
     """The averages for steps with these state variables, draws of these laws and `minibatches` minibatches.
 
     The variables are the n coordinates, the components of the noises and the entries of each minibatch.
@@ -50,7 +50,7 @@ class Averages:
     _averages: dict[Product, Average] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, law: MinibatchLaw, names: Sequence[str], step: WordStep) -> Averages:
+    def of(cls, law: MinibatchLaw, names: Sequence[str], step: WordStep) -> KroneckerAverages:
         """Those of a law for steps of one form, made once and then shared."""
         key = (tuple(names), step.laws, step.minibatches)
         known = _KNOWN.setdefault(law, {})

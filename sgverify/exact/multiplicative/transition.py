@@ -20,7 +20,7 @@ from sgverify.exact.affine.matrices import alike, minus_identity, nonzero, ratio
 from sgverify.exact.cumulants import MultiIndex, multi_indices
 from sgverify.exact.expansion import ORDERS
 from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.multiplicative.averages import Averages, Product, letters
+from sgverify.exact.multiplicative.averages import KroneckerAverages, Product, letters
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.multiplicative.words import WordStep
 from sgverify.exact.series.ring import Ring
@@ -32,7 +32,7 @@ Image = dict[Product, Any]
 """Scalar coefficients by products of components."""
 
 
-def transition(averages: Averages, step: WordStep, degree: int) -> arb_mat:
+def transition(averages: KroneckerAverages, step: WordStep, degree: int) -> arb_mat:
     """T: E X_1^a given X_0 = x in the monomials of x, a row for each a of degree 0 to `degree`.
 
     Columns are the same monomials; `step` was read in balls.
@@ -49,7 +49,7 @@ def transition(averages: Averages, step: WordStep, degree: int) -> arb_mat:
     return arb_mat(rows)
 
 
-def leading_blocks(averages: Averages, step: WordStep, degree: int, count: int) -> Any:
+def leading_blocks(averages: KroneckerAverages, step: WordStep, degree: int, count: int) -> Any:
     """The block of T that takes the monomials of exactly this degree to themselves, in float64.
 
     `step` was read on arrays of `count` step sizes. Shape (count, m, m).
@@ -66,7 +66,7 @@ def leading_blocks(averages: Averages, step: WordStep, degree: int, count: int) 
     return np.moveaxis(blocks, -1, 0)
 
 
-def transition_series(averages: Averages, step: WordStep, degree: int, ring: Ring) -> MatrixSeries:
+def transition_series(averages: KroneckerAverages, step: WordStep, degree: int, ring: Ring) -> MatrixSeries:
     """T as a power series in h, in fractions where they are.
 
     `step` was read in series of `ring`. Raises `NotExpandableError` where the step does not tend to the identity
@@ -109,7 +109,7 @@ def _longest(step: WordStep) -> int:
 
 
 def _images(
-    averages: Averages, step: WordStep, degree: int, convert: Callable[[Any], Any]
+    averages: KroneckerAverages, step: WordStep, degree: int, convert: Callable[[Any], Any]
 ) -> Iterator[Image]:
     """The monomials of X_1 of degree 1 to `degree`, in order, as combinations of products."""
     n, dim = averages.size, averages.law.dim

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sgverify.exact.affine.carrier import Affine, Base, Gradient, read_affine
+from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
 from sgverify.schemes import NoiseLaw, Scheme
 
 Symbol = tuple[str, Any, tuple[int, ...]]
@@ -39,23 +39,23 @@ def read_words(scheme: Scheme, ingredients: dict[str, Any]) -> WordStep:
     return WordStep(rows, read.laws, read.gradients)
 
 
-class _OnMinibatch(Gradient):
+class _OnMinibatch(AffineGradient):
     """grad(v) = H_B v + g_B."""
 
-    def evaluate(self, position: Affine, number: int) -> Affine:
-        return self.bend(position, number) + Affine({("gradient", number): (1,)})
+    def evaluate(self, position: AffineValue, number: int) -> AffineValue:
+        return self.bend(position, number) + AffineValue({("gradient", number): (1,)})
 
-    def bend(self, vector: Affine, number: int) -> Affine:
+    def bend(self, vector: AffineValue, number: int) -> AffineValue:
         return bent(vector, number)
 
 
-def bent(vector: Affine, number: int) -> Affine:
+def bent(vector: AffineValue, number: int) -> AffineValue:
     """H_B v."""
     moved: dict[Base, Any] = {}
     for base, polynomial in vector.blocks.items():
         kind, which, word = symbol(base)
         moved[kind, which, (number, *word)] = polynomial  # type: ignore[index]
-    return Affine(moved)
+    return AffineValue(moved)
 
 
 def symbol(base: Any) -> Symbol:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sgverify.errors import ConfigurationError, OutOfReachError
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet, derivatives_of
@@ -25,7 +25,7 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.binding import bind
 from sgverify.schemes.composites import weighting
 from sgverify.schemes.composites.adaptation import Adaptation
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Target
 
 _LEVEL = 34.0
@@ -231,23 +231,23 @@ class LineChain:
             raise OutOfReachError(str(error)) from None
 
 
-class _Given(FullGradient):
+class _Given(FullGradientIngredient):
     """The known gradients at given states."""
 
     def __init__(self, start: np.ndarray, gradient: np.ndarray) -> None:
         self._start, self._gradient = start, gradient
 
-    def __call__(self, place: Vector) -> Vector:
+    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
         if not np.array_equal(place.entries[0].c[0], self._start):
             raise OutOfReachError("the step asks for the gradient elsewhere than where it starts")
-        return Vector([Jet(np.asarray(self._gradient, dtype=EXTENDED)[None])])
+        return EntrywiseVector([Jet(np.asarray(self._gradient, dtype=EXTENDED)[None])])
 
-    def hessian(self, place: Vector, vector: Vector) -> Vector:
+    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         raise OutOfReachError(
             "the step asks for Hessian-vector products, and the weights bend the gradient alone"
         )
 
-    def prior(self, place: Vector) -> Vector:
+    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
         raise OutOfReachError(
             "the step asks for prior and likelihood apart, and the weights bend the whole gradient"
         )

@@ -22,7 +22,7 @@ from sgverify.exact.partition.fixed_point import BITS
 from sgverify.schemes.composites import weighting
 
 
-class Rule(Protocol):
+class WeightRule(Protocol):
     """How theta follows the regions: the two parts of its random field that differ between samplers."""
 
     def indicator(self, i: Any, region: Any) -> Any:
@@ -63,7 +63,7 @@ class Contour:
 AWSGLD = Cumulating()
 
 
-def random_field(weights: Sequence[Any], region: int, rule: Rule = AWSGLD) -> list[Any]:
+def random_field(weights: Sequence[Any], region: int, rule: WeightRule = AWSGLD) -> list[Any]:
     """H(theta, J), J = 1, ..., m. Shape (m,) -> (m,)."""
     pull = rule.pull(weights[region - 1])
     return [
@@ -79,7 +79,9 @@ def region_chances(weights: Sequence[Any], masses: Sequence[Any], zeta: Any) -> 
     return [part / total for part in parts]
 
 
-def mean_field(weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: Rule = AWSGLD) -> list[Any]:
+def mean_field(
+    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: WeightRule = AWSGLD
+) -> list[Any]:
     """h(theta) = E H(theta, J) under the piecewise law; exact in the arithmetic of its arguments. Shape (m,) -> (m,)."""
     chances = region_chances(weights, masses, zeta)
     fields = [random_field(weights, region, rule) for region in range(1, len(weights) + 1)]
@@ -90,7 +92,7 @@ def mean_field(weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: R
 
 
 def jacobian(
-    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: Rule = AWSGLD
+    weights: Sequence[Any], masses: Sequence[Any], zeta: Any, rule: WeightRule = AWSGLD
 ) -> list[list[arb]]:
     """d h_i/d theta(j), from the mean field read on power series. Shape (m,) -> (m, m)."""
     with flint.ctx.workprec(BITS):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.exact.partition.mean_field import AWSGLD, Rule, mean_field, random_field, region_chances
+from sgverify.exact.partition.mean_field import AWSGLD, WeightRule, mean_field, random_field, region_chances
 
 _STEP = 1e-6
 _SMALLEST = 1e-9
@@ -28,7 +28,7 @@ class TwoRegions:
     masses: tuple[float, float]
     zeta: float
     star: float
-    rule: Rule = AWSGLD
+    rule: WeightRule = AWSGLD
     memory: float = 0.5
 
     def squared_errors(

@@ -26,7 +26,7 @@ HIGHEST_DEGREE = 4
 
 
 @dataclass(frozen=True)
-class AdditiveNoise:
+class StateIndependentNoise:
     """Draws and minibatch noise that know nothing of the state; in two dimensions draws alone."""
 
     model: Model
@@ -68,7 +68,7 @@ def telescopes(model: Model, degree: int, phi: list[Any]) -> bool:
     depend on a coordinate that is driven by noise: the time average of theta^2 p = d(theta^3/3)/dt telescopes.
     """
     with flint.ctx.workprec(EXPANSION_BITS):
-        generator = inner_block(AdditiveNoise(model).period_series(degree).step.terms[1])
+        generator = inner_block(StateIndependentNoise(model).period_series(degree).step.terms[1])
         psi = generator.transpose().solve(type(generator)(len(phi), 1, phi))
         noise = StepSeries(model, 1).affine.covariance[0]
         return not any(

@@ -39,7 +39,7 @@ MOST_BLOCKS = 400
 
 
 @dataclass(frozen=True)
-class Blocks:
+class PermutationBlocks:
     """The blocks of a permutation in one dimension; a period is an epoch, or a sweep forward and backward."""
 
     model: Model

@@ -14,7 +14,7 @@ from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.expansion import ORDERS
 from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.multiplicative.averages import Averages
+from sgverify.exact.multiplicative.averages import KroneckerAverages
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.multiplicative.transition import (
     MOST_MOMENTS,
@@ -98,26 +98,26 @@ class FreshHessians:
             return None
         return "one step multiplies too many Hessians of minibatches for their joint moments to be computed"
 
-    def one_step(self, step: StepSize, asked: RunningSum, averages: Averages | None = None) -> Any:
+    def one_step(self, step: StepSize, asked: RunningSum, averages: KroneckerAverages | None = None) -> Any:
         """The operator of one step in balls, by the averages of every minibatch where others are not given."""
         read = self._read(Scalar(BALLS, step()), lambda value: Scalar(BALLS, ball.number(value)))
         found = averages or self.averages
         return asked.joined(transition(found, read, asked.highest), found.size)
 
-    def one_step_series(self, degree: int, averages: Averages | None = None) -> MatrixSeries:
+    def one_step_series(self, degree: int, averages: KroneckerAverages | None = None) -> MatrixSeries:
         """The same in powers of h, for the state alone."""
         ring = number_ring(2 * ORDERS + 4)
         read = self._read(step_size(ring), lambda value: constant(ring, value))
         return transition_series(averages or self.averages, read, degree, ring)
 
     @cached_property
-    def averages(self) -> Averages:
+    def averages(self) -> KroneckerAverages:
         """The averaged products of the minibatches' Hessians, which know no step size."""
         return self.averages_of(self.law)
 
-    def averages_of(self, law: MinibatchLaw) -> Averages:
+    def averages_of(self, law: MinibatchLaw) -> KroneckerAverages:
         """Those of another law of the minibatch."""
-        return Averages.of(law, self._names, self._symbolic)
+        return KroneckerAverages.of(law, self._names, self._symbolic)
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from flint import arb_mat, fmpq, fmpq_mat
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.ball import identity
 from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.multiplicative.averages import Averages
+from sgverify.exact.multiplicative.averages import KroneckerAverages
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.recursion.hessians import WHERE, FreshHessians
 from sgverify.exact.recursion.period import ListedPeriod, summed
@@ -82,7 +82,7 @@ class Orders(FreshHessians):
         return ListedPeriod(averages(operators, len(self.law.vectors), unit))
 
     @cached_property
-    def _blocks(self) -> dict[int, Averages]:
+    def _blocks(self) -> dict[int, KroneckerAverages]:
         return {bits: self.averages_of(law) for bits, law in block_laws(self.law).items()}
 
 

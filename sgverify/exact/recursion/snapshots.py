@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact.affine.carrier import Affine, Gradient, read_affine
+from sgverify.exact.affine.carrier import AffineGradient, AffineValue, read_affine
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.cumulants import MultiIndex, multi_indices, product, unit
 from sgverify.exact.expansion import ORDERS, steady_means
@@ -185,12 +185,12 @@ def forget_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:
     return found
 
 
-class _FromSnapshot(Gradient):
+class _FromSnapshot(AffineGradient):
     """grad(v) = H_B (v - s) + G."""
 
-    def evaluate(self, position: Affine, number: int) -> Affine:
-        away = position - Affine({("state", SNAPSHOT): (1,)})
-        return self.bend(away, number) + Affine({("state", SLOPE): (1,)})
+    def evaluate(self, position: AffineValue, number: int) -> AffineValue:
+        away = position - AffineValue({("state", SNAPSHOT): (1,)})
+        return self.bend(away, number) + AffineValue({("state", SLOPE): (1,)})
 
-    def bend(self, vector: Affine, number: int) -> Affine:
+    def bend(self, vector: AffineValue, number: int) -> AffineValue:
         return bent(vector, number)

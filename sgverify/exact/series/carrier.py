@@ -9,15 +9,15 @@ from math import factorial, prod
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import RootMetric, Vector, state_of, times
+from sgverify.exact.entrywise import EntrywiseVector, RootMetric, state_of, times
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.reciprocals import DIM
 from sgverify.exact.series.ring import Index, Ring, multi_indices
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Bound, Carrier, D, State, bind
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import MinibatchGradient
+from sgverify.schemes.slope import GradientIngredient
 
 
 class Metric(RootMetric):
@@ -26,27 +26,27 @@ class Metric(RootMetric):
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
 
-    def rows(self, theta: Vector) -> list[list[Series]]:
+    def rows(self, theta: EntrywiseVector) -> list[list[TruncatedSeries]]:
         """B."""
         return self._root(theta)
 
-    def divergence(self, theta: Vector) -> Vector:
+    def divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
         """The vector sum_j d_j (G^-1)_ij, by the product rule."""
         rows = self._root(theta)
         total: Any = 0
         for j in range(self._ring.dim):
             moved = self._root(theta, j)
-            total = total + times(moved, Vector(rows[j])) + times(rows, Vector(moved[j]))
-        return Vector(total.entries)
+            total = total + times(moved, EntrywiseVector(rows[j])) + times(rows, EntrywiseVector(moved[j]))
+        return EntrywiseVector(total.entries)
 
-    def root_divergence(self, theta: Vector) -> Vector:
+    def root_divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
         """The vector sum_j d_j B_ji."""
         total: Any = 0
         for j in range(self._ring.dim):
-            total = total + Vector(self._root(theta, j)[j])
-        return Vector(total.entries)
+            total = total + EntrywiseVector(self._root(theta, j)[j])
+        return EntrywiseVector(total.entries)
 
-    def _root(self, theta: Vector, along: int | None = None) -> list[list[Series]]:
+    def _root(self, theta: EntrywiseVector, along: int | None = None) -> list[list[TruncatedSeries]]:
         """B at `theta`, or its derivative by one coordinate."""
         ring, dim = self._ring, self._ring.dim
 
@@ -58,22 +58,22 @@ class Metric(RootMetric):
         return [flat[i * dim : (i + 1) * dim] for i in range(dim)]
 
 
-class Gradient(MinibatchGradient):
+class SeriesGradient(GradientIngredient):
     """grad U at theta + O(s), by Taylor's formula in the symbols U_a, to the cap of the ring or its derivatives of U."""
 
     def __init__(self, ring: Ring, each_evaluation: bool) -> None:
         super().__init__()
         self._ring, self.each_evaluation = ring, each_evaluation
 
-    def evaluate(self, place: Vector, minibatch: int) -> Vector:
-        """See `MinibatchGradient.evaluate`."""
+    def evaluate(self, place: EntrywiseVector, minibatch: int) -> EntrywiseVector:
+        """See `GradientIngredient.evaluate`."""
         return self._gradients(place, partial(self._ring.derivative_of_potential, minibatch))
 
-    def prior(self, place: Vector) -> Vector:
+    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
         """The gradient of the prior's part of U, one function for all minibatches."""
         return self._gradients(place, self._ring.derivative_of_prior)
 
-    def hessian(self, place: Vector, vector: Vector) -> Vector:
+    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
         ring = self._ring
         shifts = shifts_of(place.entries, ring, "the Hessian")
@@ -86,17 +86,19 @@ class Gradient(MinibatchGradient):
         flat = taylor(shifts, pairs, ring, order=2)
         return times([flat[i * ring.dim : (i + 1) * ring.dim] for i in range(ring.dim)], vector)
 
-    def _gradients(self, place: Vector, derivative: Callable[[Index], Polynomial]) -> Vector:
+    def _gradients(
+        self, place: EntrywiseVector, derivative: Callable[[Index], Polynomial]
+    ) -> EntrywiseVector:
         ring = self._ring
 
         def gradient(i: int, index: Index) -> Polynomial:
             return derivative(raised(index, i))
 
         shifts = shifts_of(place.entries, ring, "the gradient")
-        return Vector(taylor(shifts, [partial(gradient, i) for i in range(ring.dim)], ring))
+        return EntrywiseVector(taylor(shifts, [partial(gradient, i) for i in range(ring.dim)], ring))
 
 
-class Reading:
+class SeriesInterpreter:
     """A run on series: state symbols, step size, parameters, draws, minibatches.
 
     `laws` are those of the draws so far, in order. With `each_evaluation` every gradient evaluation counts as a
@@ -105,21 +107,22 @@ class Reading:
 
     def __init__(self, ring: Ring, *, each_evaluation: bool = False) -> None:
         self.ring, self.laws = ring, list[NoiseLaw]()
-        self.h = Series(ring, {2: ring.one}, EXACT)
-        self._gradient = Gradient(ring, each_evaluation)
+        self.h = TruncatedSeries(ring, {2: ring.one}, EXACT)
+        self._gradient = SeriesGradient(ring, each_evaluation)
 
     def state(self) -> State:
         """The state as the ring's own symbols."""
         ring = self.ring
         return state_of(
-            ring.shapes, ring.dim, lambda name, i: Series(ring, {0: ring.coordinate(name, i)}, EXACT)
+            ring.shapes, ring.dim, lambda name, i: TruncatedSeries(ring, {0: ring.coordinate(name, i)}, EXACT)
         )
 
     def bind(self, definition: D) -> Bound[D]:
         """A definition on series, the parameters as symbols, which are squares of their roots'."""
         ring = self.ring
         parameters = {
-            name: Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ring.parameters
+            name: TruncatedSeries(ring, {0: ring.generator("root", name) ** 2}, EXACT)
+            for name in ring.parameters
         }
         # Where the ring has a symbol for `dim`, that is what a definition is told, and not how many coordinates are followed.
         dim = parameters.pop(DIM, ring.dim)
@@ -133,24 +136,27 @@ class Reading:
         """The state with its memory started, on minibatches of its own."""
         return self.bind(scheme).start(self.state(), h=self.h, grad=self.gradient(), draw=self.draw)
 
-    def draw(self, law: NoiseLaw) -> Vector:
+    def draw(self, law: NoiseLaw) -> EntrywiseVector:
         """One draw: a vector of new symbols z, whose moments are those of `law`."""
         k = len(self.laws)
         self.laws.append(law)
-        return Vector(
-            [Series(self.ring, {0: self.ring.generator("z", k, i)}, EXACT) for i in range(self.ring.dim)]
+        return EntrywiseVector(
+            [
+                TruncatedSeries(self.ring, {0: self.ring.generator("z", k, i)}, EXACT)
+                for i in range(self.ring.dim)
+            ]
         )
 
-    def gradient(self) -> Gradient:
+    def gradient(self) -> SeriesGradient:
         """The gradient of a minibatch that nothing has asked for yet."""
         return self._gradient.fresh()
 
 
-def shifts_of(position: Sequence[Series], ring: Ring, what: str) -> list[Series]:
+def shifts_of(position: Sequence[TruncatedSeries], ring: Ring, what: str) -> list[TruncatedSeries]:
     """position - theta, which must vanish with h."""
     shifts = []
     for i, entry in enumerate(position):
-        shift = entry - Series(ring, {0: ring.generator("theta", i)}, EXACT)
+        shift = entry - TruncatedSeries(ring, {0: ring.generator("theta", i)}, EXACT)
         if any(k <= 0 for k in shift.terms):
             raise NotExpandableError(f"{what} at a point that does not tend to theta as h -> 0")
         shifts.append(shift)
@@ -158,21 +164,24 @@ def shifts_of(position: Sequence[Series], ring: Ring, what: str) -> list[Series]
 
 
 def taylor(
-    shifts: list[Series], functions: Sequence[Callable[[Index], Polynomial]], ring: Ring, order: int = 1
-) -> list[Series]:
+    shifts: list[TruncatedSeries],
+    functions: Sequence[Callable[[Index], Polynomial]],
+    ring: Ring,
+    order: int = 1,
+) -> list[TruncatedSeries]:
     """sum_a d^a f shift^a / a! for each f of `functions`, which give d^a f as a symbol, f a derivative of this order.
 
     To the cap of the ring, or to as many orders as its derivatives reach.
     """
-    totals = [Series(ring, {}, EXACT) for _ in functions]
+    totals = [TruncatedSeries(ring, {}, EXACT) for _ in functions]
     for index, power in _powers(shifts, ring):
         if not power.terms or sum(index) + order > ring.depth:
             # Unknown from here on, or without a symbol in the ring: O(s^n) stands for it.
-            totals = [total + Series(ring, {}, power.valuation) for total in totals]
+            totals = [total + TruncatedSeries(ring, {}, power.valuation) for total in totals]
             continue
         weight = ring.constant(inverse_factorial(index))
         totals = [
-            total + power * Series(ring, {0: function(index) * weight}, EXACT)
+            total + power * TruncatedSeries(ring, {0: function(index) * weight}, EXACT)
             for total, function in zip(totals, functions, strict=True)
         ]
     return totals
@@ -188,9 +197,9 @@ def inverse_factorial(index: Index) -> Fraction:
     return Fraction(1, prod(factorial(n) for n in index))
 
 
-def _powers(shifts: list[Series], ring: Ring) -> Iterator[tuple[Index, Series]]:
+def _powers(shifts: list[TruncatedSeries], ring: Ring) -> Iterator[tuple[Index, TruncatedSeries]]:
     """shift^a for every multi-index a that reaches below the cap, and the first ones that do not."""
-    level = {(0,) * ring.dim: Series(ring, {0: ring.one}, EXACT)}
+    level = {(0,) * ring.dim: TruncatedSeries(ring, {0: ring.one}, EXACT)}
     for size in range(1, ring.depth + 2):
         yield from level.items()
         following = {}

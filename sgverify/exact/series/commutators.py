@@ -31,7 +31,7 @@ from sgverify.schemes import Scheme
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CommutatorComparison:
     """P_h - exp(hL) of a word at h^power, read in two ways.
 
     defect: from the expansion of the step. commutators: from the letters' generators and the leading terms of BCH.
@@ -49,7 +49,9 @@ class Comparison:
         return not self.difference
 
 
-def compare_with_commutators(scheme: Scheme, dim: int = 1, result: BCHResult | None = None) -> Comparison:
+def compare_with_commutators(
+    scheme: Scheme, dim: int = 1, result: BCHResult | None = None
+) -> CommutatorComparison:
     """Hold the leading commutators of a splitting scheme against its expansion, at the power where they stand.
 
     result: what BCH says about the word; default `bch(word, shares)`. Below that power both vanish if they are
@@ -88,7 +90,7 @@ def compare_with_commutators(scheme: Scheme, dim: int = 1, result: BCHResult | N
         {term.commutator: term.coefficient for term in found.leading}, letters, ring
     )
     defect = ring.reduce(step - flow)
-    return Comparison(
+    return CommutatorComparison(
         power,
         operator_of(defect, ring),
         operator_of(commutators, ring),

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgverify.exact.entrywise import coordinates_of, squares_of
-from sgverify.exact.series.carrier import Reading
+from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.polynomials import Polynomial
 from sgverify.exact.series.printing import print_operator
 from sgverify.exact.series.reciprocals import DIM
 from sgverify.exact.series.ring import Index, Ring
-from sgverify.exact.series.series import Series
+from sgverify.exact.series.series import TruncatedSeries
 from sgverify.exact.series.symbols import (
     Operator,
     compose_symbols,
@@ -71,7 +71,7 @@ def operator_text(operator: Operator, ring: Ring) -> str:
 
 def generator_of(dynamics: Dynamics, ring: Ring) -> Operator:
     """L = F . grad + a : Hess (chen2015, below equation (1)), for every smooth U and every metric."""
-    reading = Reading(ring)
+    reading = SeriesInterpreter(ring)
     drift, diffusion = reading.bind(dynamics).coefficients(reading.state(), grad=reading.gradient())
     unit = [tuple(int(j == k) for j in range(len(ring.coordinates))) for k in range(len(ring.coordinates))]
     operator: Operator = {}
@@ -122,4 +122,4 @@ def add_to(operator: Operator, index: Index, value: Polynomial) -> None:
 
 
 def _coefficient(entry: Any, ring: Ring) -> Polynomial:
-    return entry.coefficient(0) if isinstance(entry, Series) else ring.constant(entry)
+    return entry.coefficient(0) if isinstance(entry, TruncatedSeries) else ring.constant(entry)

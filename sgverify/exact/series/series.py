@@ -29,7 +29,7 @@ SAME = 1e-4
 """Zeros of a float polynomial that are one double zero are found to half of the digits, 1e-8; here are some to spare."""
 
 
-class Series(LiftedArithmetic):
+class TruncatedSeries(LiftedArithmetic):
     """sum_k c_k s^k + O(s^n): `terms` maps k to c_k != 0, `order` is n. A quotient may begin at a negative k.
 
     Every series carries its own n, because a square root of s^(2m)(...) + O(s^n) is only known to
@@ -63,9 +63,9 @@ class Series(LiftedArithmetic):
         if self.valuation < 0:
             raise NotExpandableError("a division by a quantity that vanishes with h")
 
-    def reduced(self) -> Series:
+    def reduced(self) -> TruncatedSeries:
         """The series without the terms that are 0 by the relations of the ring's roots."""
-        return Series(self.ring, {k: self.ring.reduce(c) for k, c in self.terms.items()}, self.order)
+        return TruncatedSeries(self.ring, {k: self.ring.reduce(c) for k, c in self.terms.items()}, self.order)
 
     def text(self) -> str:
         """Its terms as a function of h, such as 1/25 - (2/5) h + h^2."""
@@ -85,24 +85,24 @@ class Series(LiftedArithmetic):
         tail = "" if self.order >= EXACT else " + ..."
         return " + ".join(shown).replace("+ -", "- ") + tail if shown else "0"
 
-    def lift(self, value: Any) -> Series | None:
+    def lift(self, value: Any) -> TruncatedSeries | None:
         """A number as a series of this ring."""
-        if isinstance(value, Series):
+        if isinstance(value, TruncatedSeries):
             return value
         if isinstance(value, Scalars) and not isinstance(value, bool):
-            return Series(self.ring, {0: self.ring.constant(value)}, EXACT)
+            return TruncatedSeries(self.ring, {0: self.ring.constant(value)}, EXACT)
         return None
 
-    def _plus(self, right: Series) -> Series:
+    def _plus(self, right: TruncatedSeries) -> TruncatedSeries:
         terms = dict(self.terms)
         for k, c in right.terms.items():
             terms[k] = terms[k] + c if k in terms else c
-        return Series(self.ring, terms, min(self.order, right.order))
+        return TruncatedSeries(self.ring, terms, min(self.order, right.order))
 
-    def __neg__(self) -> Series:
-        return Series(self.ring, {k: -c for k, c in self.terms.items()}, self.order)
+    def __neg__(self) -> TruncatedSeries:
+        return TruncatedSeries(self.ring, {k: -c for k, c in self.terms.items()}, self.order)
 
-    def _times(self, right: Series) -> Series:
+    def _times(self, right: TruncatedSeries) -> TruncatedSeries:
         cap = self.ring.cap
         both = self.order >= EXACT and right.order >= EXACT
         order = EXACT if both else min(self.order + right.valuation, right.order + self.valuation, EXACT)
@@ -114,7 +114,7 @@ class Series(LiftedArithmetic):
                 elif k + m < order:
                     product = a * b
                     terms[k + m] = terms[k + m] + product if k + m in terms else product
-        return Series(self.ring, terms, order)
+        return TruncatedSeries(self.ring, terms, order)
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Scalars) and not isinstance(other, bool) and other != 0:
@@ -122,19 +122,19 @@ class Series(LiftedArithmetic):
             return self * (1 / literal(other))
         return super().__truediv__(other)
 
-    def _over(self, right: Series) -> Series:
+    def _over(self, right: TruncatedSeries) -> TruncatedSeries:
         return _divide(self, right)
 
-    def summed(self) -> Series:
+    def summed(self) -> TruncatedSeries:
         """The series, known to its ring as a sum over coordinates."""
         for c in self.terms.values():
             self.ring.note_sum(c)
         return self
 
-    def shifted(self, by: int) -> Series:
+    def shifted(self, by: int) -> TruncatedSeries:
         """The series times s^by."""
         order = EXACT if self.order >= EXACT else self.order + by
-        return Series(self.ring, {k + by: c for k, c in self.terms.items()}, order)
+        return TruncatedSeries(self.ring, {k + by: c for k, c in self.terms.items()}, order)
 
 
 def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
@@ -156,7 +156,7 @@ def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
         ring.condition(LIMIT, place)
 
 
-def _divide(left: Series, right: Series) -> Series:
+def _divide(left: TruncatedSeries, right: TruncatedSeries) -> TruncatedSeries:
     """left / right, wherever right is not 0; what is left with negative powers of s is refused by who reads it."""
     right = right.reduced()
     if not right.terms:
@@ -165,7 +165,8 @@ def _divide(left: Series, right: Series) -> Series:
     lead = right.terms[valuation]
     # left/right = (left / lead) * 1/(1 + x), x = right/(lead s^v) - 1.
     tail = _over(
-        Series(right.ring, {k: c for k, c in right.terms.items() if k != valuation}, right.order), lead
+        TruncatedSeries(right.ring, {k: c for k, c in right.terms.items() if k != valuation}, right.order),
+        lead,
     )
     quotient = _over(left, lead)
     if not right.ring.depends_only_on_parameters(lead):
@@ -174,7 +175,7 @@ def _divide(left: Series, right: Series) -> Series:
     return quotient.shifted(-valuation) * _power_sum(tail.shifted(-valuation), lambda k: Fraction((-1) ** k))
 
 
-def _over(series: Series, divisor: Polynomial) -> Series:
+def _over(series: TruncatedSeries, divisor: Polynomial) -> TruncatedSeries:
     """Exact division of every coefficient; a quotient outside the ring is refused.
 
     A square root in every term of the divisor goes into the numerator: x/sqrt(q) = x sqrt(q)/q.
@@ -189,22 +190,22 @@ def _over(series: Series, divisor: Polynomial) -> Series:
     for k, c in series.terms.items():
         quotient, rest = divmod(ring.reduce(c * above), below)
         terms[k] = c * above * reciprocal(below, ring) if rest else quotient
-    return Series(series.ring, terms, series.order)
+    return TruncatedSeries(series.ring, terms, series.order)
 
 
-def _power_sum(x: Series, coefficient: Any) -> Series:
+def _power_sum(x: TruncatedSeries, coefficient: Any) -> TruncatedSeries:
     """sum_k coefficient(k) x^k for x = O(s)."""
     if x.valuation < 1:
         raise NotExpandableError("a function of a quantity that does not vanish with h")
-    total = Series(x.ring, {0: x.ring.constant(coefficient(0))}, EXACT)
+    total = TruncatedSeries(x.ring, {0: x.ring.constant(coefficient(0))}, EXACT)
     if not x.terms and x.order >= EXACT:
         return total
-    power, k = Series(x.ring, {0: x.ring.one}, EXACT), 0
+    power, k = TruncatedSeries(x.ring, {0: x.ring.one}, EXACT), 0
     while power.valuation + x.valuation < x.ring.cap:
         k += 1
         power = power * x
         total = total + power * coefficient(k)
-    return Series(x.ring, total.terms, min(total.order, x.ring.cap))
+    return TruncatedSeries(x.ring, total.terms, min(total.order, x.ring.cap))
 
 
 def _factorials(k: int) -> Fraction:
@@ -215,7 +216,7 @@ def _factorials(k: int) -> Fraction:
 
 
 @exp.register
-def _(value: Series) -> Series:
+def _(value: TruncatedSeries) -> TruncatedSeries:
     if value.valuation < 0:
         return _flat(value)
     constant = value.terms.get(0)
@@ -224,11 +225,11 @@ def _(value: Series) -> Series:
     ring = value.ring
     # exp(-D) with the step size forgotten is a number that the ring does not know: an opaque one.
     opaque = ring.opaque_exponential(constant)
-    rest = Series(ring, {k: c for k, c in value.terms.items() if k}, value.order)
-    return _power_sum(rest, _factorials) * Series(ring, {0: opaque}, EXACT)
+    rest = TruncatedSeries(ring, {k: c for k, c in value.terms.items() if k}, value.order)
+    return _power_sum(rest, _factorials) * TruncatedSeries(ring, {0: opaque}, EXACT)
 
 
-def _flat(value: Series) -> Series:
+def _flat(value: TruncatedSeries) -> TruncatedSeries:
     """exp(-c/h^a + ...), c > 0, is smaller than every power of h and counts as 0, as h -> 0.
 
     c and whatever else grows as h -> 0 must hold parameters only: at a state where c vanished it would be 1, and
@@ -242,21 +243,21 @@ def _flat(value: Series) -> Series:
     ):
         raise NotExpandableError(f"exp({value.text()}), which is not known to vanish as h -> 0")
     ring.condition(UNSEEN, f"exp({value.text()}) is smaller than every power of h, and counts as 0")
-    return Series(ring, {}, EXACT)
+    return TruncatedSeries(ring, {}, EXACT)
 
 
-def growing_most(value: Series) -> Polynomial:
+def growing_most(value: TruncatedSeries) -> Polynomial:
     """The coefficient of the lowest power of s."""
     return value.terms[value.valuation]
 
 
 @expm1.register
-def _(value: Series) -> Series:
+def _(value: TruncatedSeries) -> TruncatedSeries:
     return exp(value) - 1
 
 
 @sqrt.register
-def _(value: Series) -> Series:
+def _(value: TruncatedSeries) -> TruncatedSeries:
     """The root that is not negative, as h -> 0: that of s^(2m) c (1 + x) is s^m sqrt(c) (1 + x/2 - ...), x = O(s).
 
     1 + x is positive for small h and bounded draws; where it has a zero at some h > 0, the root is another function
@@ -267,17 +268,17 @@ def _(value: Series) -> Series:
         raise NotExpandableError(f"the root of {whole.text()}, floats that cancel: of 1e-16 it is 1e-8")
     if not value.terms:
         # sqrt(0 + O(s^n)) is O(s^(n/2)).
-        return Series(value.ring, {}, EXACT if value.order >= EXACT else (value.order + 1) // 2)
+        return TruncatedSeries(value.ring, {}, EXACT if value.order >= EXACT else (value.order + 1) // 2)
     valuation = value.valuation
     if valuation % 2:
         raise NotExpandableError("the square root of an odd power of sqrt(h)")
     ring, lead = value.ring, value.terms[valuation]
-    rest = Series(ring, {k: c for k, c in value.terms.items() if k != valuation}, value.order)
+    rest = TruncatedSeries(ring, {k: c for k, c in value.terms.items() if k != valuation}, value.order)
     root = _power_sum(_over(rest, lead).shifted(-valuation), _binomial_half)
     if value.order >= EXACT:
         # Of a series that was cut, such as 1 - exp(-2 D h), zeros are not known.
         note_switch(ring, value.terms, value.text())
-    return Series(ring, {0: ring.sqrt(lead)}, EXACT) * root.shifted(valuation // 2)
+    return TruncatedSeries(ring, {0: ring.sqrt(lead)}, EXACT) * root.shifted(valuation // 2)
 
 
 def _binomial_half(k: int) -> Fraction:
@@ -288,7 +289,7 @@ def _binomial_half(k: int) -> Fraction:
 
 
 @dot.register
-def _(left: Series, right: Any) -> Any:
+def _(left: TruncatedSeries, right: Any) -> Any:
     return left * right
 
 

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.carrier import Reading
+from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import generator_of, ring_of
 from sgverify.exact.series.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.series.ring import Index, multi_indices
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.exact.series.symbols import compose_symbols, exponential_symbols, symbol_of
 from sgverify.exact.series.transition import expect, exponentials, exponents_of, increments_of
 from sgverify.schemes import NoiseLaw, Scheme
@@ -114,14 +114,16 @@ class EquilibratedStep:
     def _read_so(self, scheme: Scheme, ways: Sequence[tuple[bool, int]]) -> None:
         """Memory k is theta + s z_k or s^w z_k, as `ways` has it."""
         ring = self.ring
-        reading = Reading(ring)
+        reading = SeriesInterpreter(ring)
         state = reading.state()
         place = scheme.dynamics.state.index("theta") if "theta" in scheme.dynamics.state else 0
         theta = state[place]
         memory = []
         for k, (relative, weight) in enumerate(ways):
-            symbols = [Series(ring, {weight: ring.generator("z", k, i)}, EXACT) for i in range(ring.dim)]
-            memory.append(Vector(symbols) + theta if relative else Vector(symbols))
+            symbols = [
+                TruncatedSeries(ring, {weight: ring.generator("z", k, i)}, EXACT) for i in range(ring.dim)
+            ]
+            memory.append(EntrywiseVector(symbols) + theta if relative else EntrywiseVector(symbols))
         # The first symbols are the memory's.
         reading.laws.extend([NORMAL] * len(memory))
         values = reading.step(scheme, (*state, *memory))
@@ -135,18 +137,18 @@ class EquilibratedStep:
         while len(self._raw) <= self._degree:
             self._raw.append(exponentials(exponents, self._raw, ring))
         self._next = self._written(after, moved[place], ways)
-        begun = Reading(ring)
+        begun = SeriesInterpreter(ring)
         begins = begun.start(scheme)[len(state) :]
         self._start = self._written(begins, theta, ways)
         self._start_laws = tuple(begun.laws)
 
     def _written(
-        self, values: Sequence[Any], theta: Vector, ways: Sequence[tuple[bool, int]]
-    ) -> list[Series]:
+        self, values: Sequence[Any], theta: EntrywiseVector, ways: Sequence[tuple[bool, int]]
+    ) -> list[TruncatedSeries]:
         """The z that stand for memory values, beside this theta."""
         found = []
         for value, (relative, weight) in zip(values, ways, strict=True):
-            entries = value.entries if isinstance(value, Vector) else [value] * self.ring.dim
+            entries = value.entries if isinstance(value, EntrywiseVector) else [value] * self.ring.dim
             for entry, base in zip(entries, theta.entries, strict=True):
                 series = (base.lift(entry) - base if relative else base.lift(entry)).shifted(-weight)
                 if series.valuation < 0:
@@ -157,7 +159,7 @@ class EquilibratedStep:
     def _computed_parts(self, index: Index, j: int) -> Parts:
         """{c: A^index_c} at s^j."""
         ring = self.ring
-        power = Series(ring, {0: ring.one}, EXACT)
+        power = TruncatedSeries(ring, {0: ring.one}, EXACT)
         for series, n in zip(self._next, index, strict=True):
             power = power * series**n
         total = ring.zero
@@ -274,7 +276,7 @@ class EquilibratedStep:
     def _start_moment(self, index: Index, k: int) -> Polynomial:
         """E z_0^index at s^k."""
         ring = self.ring
-        power = Series(ring, {0: ring.one}, EXACT)
+        power = TruncatedSeries(ring, {0: ring.one}, EXACT)
         for series, n in zip(self._start, index, strict=True):
             power = power * series**n
         return self._expected(power.coefficient(k), self._start_laws)

@@ -8,10 +8,10 @@ from typing import Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.entrywise import coordinates_of
-from sgverify.exact.series.carrier import Reading
+from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.polynomials import Polynomial, coefficients_in
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import Series
+from sgverify.exact.series.series import TruncatedSeries
 from sgverify.exact.series.symbols import Operator, operator_of
 from sgverify.schemes import NoiseLaw, Scheme
 
@@ -26,7 +26,9 @@ class Transition:
     wrong schemes). Of a step that does not tend to the identity, the first two moments show it at s^0.
     """
 
-    def __init__(self, ring: Ring, increments: list[Series], degree: int, laws: Sequence[NoiseLaw]) -> None:
+    def __init__(
+        self, ring: Ring, increments: list[TruncatedSeries], degree: int, laws: Sequence[NoiseLaw]
+    ) -> None:
         self.ring = ring
         self.degree = degree
         self.laws = tuple(laws)
@@ -65,7 +67,7 @@ def transition_of(
 
     Each step has minibatches of its own, and so has the start of the memory; with `each_evaluation` each gradient.
     """
-    reading = Reading(ring, each_evaluation=each_evaluation)
+    reading = SeriesInterpreter(ring, each_evaluation=each_evaluation)
     start = reading.state()
     values = reading.start(scheme) if scheme.memory else start
     for _ in range(steps):
@@ -75,7 +77,7 @@ def transition_of(
 
 def transition_of_flow(flow: Flow, ring: Ring, degree: int) -> Transition:
     """The transition operator of one letter, its time t = s^2."""
-    reading = Reading(ring)
+    reading = SeriesInterpreter(ring)
     start = reading.state()
     end = reading.bind(flow).run(flow, start, grad=reading.gradient(), draw=reading.draw, t=reading.h)
     return Transition(ring, increments_of(ring, start, end), degree, reading.laws)
@@ -95,13 +97,13 @@ def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw], first: int =
     return value
 
 
-def increments_of(ring: Ring, start: tuple[Any, ...], end: tuple[Any, ...]) -> list[Series]:
+def increments_of(ring: Ring, start: tuple[Any, ...], end: tuple[Any, ...]) -> list[TruncatedSeries]:
     """X_1 - X_0, coordinate by coordinate."""
     before, after = (coordinates_of(values, ring.shapes, ring.dim) for values in (start, end))
     return [b - a for a, b in zip(before, after, strict=True)]
 
 
-def exponents_of(ring: Ring, increments: list[Series], degree: int) -> list[Polynomial]:
+def exponents_of(ring: Ring, increments: list[TruncatedSeries], degree: int) -> list[Polynomial]:
     """xi . D by powers of s."""
     for increment in increments:
         increment.refuse_poles()

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import RootMetric, Vector, coordinates_of, squares_of, state_of, transpose
+from sgverify.exact.entrywise import (
+    EntrywiseVector,
+    RootMetric,
+    coordinates_of,
+    squares_of,
+    state_of,
+    transpose,
+)
 from sgverify.exact.stationarity.field import Element, Field
 from sgverify.schemes import Density, Dynamics
 
@@ -16,42 +23,46 @@ class Functions(RootMetric):
     def __init__(self, field: Field) -> None:
         self._field = field
 
-    def potential(self, theta: Vector) -> Element:
+    def potential(self, theta: EntrywiseVector) -> Element:
         """U(theta)."""
         self._check(theta, "U")
         return self._field.symbol("U", (0,) * self._field.dim)
 
-    def gradient(self, theta: Vector) -> Vector:
+    def gradient(self, theta: EntrywiseVector) -> EntrywiseVector:
         """grad U(theta)."""
         self._check(theta, "grad")
         dim = self._field.dim
-        return Vector([self._field.symbol("U", tuple(int(i == k) for k in range(dim))) for i in range(dim)])
+        return EntrywiseVector(
+            [self._field.symbol("U", tuple(int(i == k) for k in range(dim))) for i in range(dim)]
+        )
 
-    def divergence(self, theta: Vector) -> Vector:
+    def divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
         """The vector sum_j d_j (G^-1)_ij."""
         return self._divergence(self.diffusion(theta).rows)
 
-    def root_divergence(self, theta: Vector) -> Vector:
+    def root_divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
         """The vector sum_j d_j B_ji."""
         return self._divergence(transpose(self.rows(theta)))
 
-    def _divergence(self, rows: list[list[Element]]) -> Vector:
+    def _divergence(self, rows: list[list[Element]]) -> EntrywiseVector:
         field = self._field
         places = [field.coordinates.index(("theta", j)) for j in range(field.dim)]
         zero = field.constant(0)
-        return Vector(
+        return EntrywiseVector(
             [sum((field.derivative(b, j) for b, j in zip(row, places, strict=True)), zero) for row in rows]
         )
 
-    def rows(self, theta: Vector) -> list[list[Element]]:
+    def rows(self, theta: EntrywiseVector) -> list[list[Element]]:
         """B."""
         self._check(theta, "metric")
         field, here = self._field, (0,) * self._field.dim
         return [[field.symbol("B", i, j, here) for j in range(field.dim)] for i in range(field.dim)]
 
-    def _check(self, theta: Vector, name: str) -> None:
+    def _check(self, theta: EntrywiseVector, name: str) -> None:
         here = [self._field.symbol("theta", i) for i in range(self._field.dim)]
-        if not isinstance(theta, Vector) or any(a - b for a, b in zip(theta.entries, here, strict=True)):
+        if not isinstance(theta, EntrywiseVector) or any(
+            a - b for a, b in zip(theta.entries, here, strict=True)
+        ):
             raise NotExpandableError(f"{name} at another place than theta")
 
 

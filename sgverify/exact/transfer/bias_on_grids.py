@@ -13,7 +13,7 @@ from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.transfer.domain import Mass, escape_edges
 from sgverify.exact.transfer.hermite import EXTENDED, MOST_GAUSSIAN
 from sgverify.exact.transfer.jets import derivatives_of, taylor_of
-from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.motion import StepMap
 from sgverify.exact.transfer.operator import STENCIL, Stationary, collocate, stationary
 from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.schemes import Scheme
@@ -42,7 +42,7 @@ _WIDENINGS = (1.0, 1.6, 2.5, 4.0)
 class LineGrids:
     """What the grids of one scheme, target and test function share; `mass` is that of exp(-U/T)."""
 
-    motion: Motion
+    motion: StepMap
     observable: Observable
     temperature: float
     mass: Mass
@@ -54,7 +54,7 @@ class LineGrids:
     ) -> LineGrids:
         """The grids of a scheme against exp(-U/T). Raises `OutOfReachError` where no grid of the line holds it."""
         known = {name: value for name, value in parameters.items() if name in scheme.parameters}
-        motion = Motion(scheme, target, known)
+        motion = StepMap(scheme, target, known)
         energy, T = target.energy_of_coordinate(0), parameters["T"]
         try:
             mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))

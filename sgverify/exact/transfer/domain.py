@@ -9,7 +9,7 @@ import numpy as np
 
 from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.hermite import EXTENDED
-from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.motion import StepMap
 from sgverify.targets.line import find_frame
 
 _REACH = 14.0
@@ -64,7 +64,7 @@ class Mass:
         return inside
 
 
-def escape_edges(motion: Motion, step: float, centre: float, scale: float) -> tuple[float, float] | None:
+def escape_edges(motion: StepMap, step: float, centre: float, scale: float) -> tuple[float, float] | None:
     """The nearest points (below, above) from where the drift alone steps across `centre` to at least as far away.
 
     None where there are none, out to 1e12 scales, or where the drift comes back from beyond them. An infinite edge
@@ -85,7 +85,7 @@ def escape_edges(motion: Motion, step: float, centre: float, scale: float) -> tu
     return (edges[0], edges[1]) if _diverges(motion, step, centre, edges) else None
 
 
-def _diverges(motion: Motion, step: float, centre: float, edges: list[float]) -> bool:
+def _diverges(motion: StepMap, step: float, centre: float, edges: list[float]) -> bool:
     for edge in edges:
         if not np.isfinite(edge):
             continue

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.entrywise import Vector as Entries
+from sgverify.exact.entrywise import EntrywiseVector as Entries
 from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import cos, dot, exp, expm1, first_entry, log, sin, softplus, sqrt

@@ -18,7 +18,7 @@ from sgverify.exact.transfer.diffusion import Diffusion, differentiate, plus, ti
 from sgverify.exact.transfer.domain import Mass
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.jets import Jet, derivatives_of, taylor_of
-from sgverify.exact.transfer.result import LeadingBias, Term
+from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -51,7 +51,7 @@ BERNOULLI = (
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class OperatorPrediction:
     """What the operators of a scheme predict of its bias on a target of the line; `parameters` are T, D, ..."""
 
     scheme: Scheme
@@ -61,7 +61,7 @@ class Prediction:
 
     def leading(self) -> LeadingBias:
         """The terms from h^0 on, up to the first that is told from 0, or to h^4."""
-        terms: list[Term] = []
+        terms: list[BiasTerm] = []
         facts: dict[str, Any] = {}
         for m in range(HIGHEST + 1):
             defects = expand_defects(self.scheme, max(2, m + 1), self.parameters)
@@ -71,10 +71,10 @@ class Prediction:
                 break
         return LeadingBias(tuple(terms), facts)
 
-    def _at_zero(self, defects: Defects) -> Term:
+    def _at_zero(self, defects: Defects) -> BiasTerm:
         """The limit h -> 0: the diffusion that the scheme tends to may have another law than the posterior."""
         if defects.keeps_posterior:
-            return Term(Fraction(0), 0.0, 0.0, proved_zero=True)
+            return BiasTerm(Fraction(0), 0.0, 0.0, proved_zero=True)
         factor = self._factor(defects)
         values = []
         for level, finer in zip(LEVELS, (1.0, _FINER), strict=True):
@@ -87,9 +87,9 @@ class Prediction:
                 means.append(density @ function / density.sum())
             values.append((means[0] - means[1], float(np.abs(function) @ density / density.sum())))
         (first, _), (second, size) = values
-        return Term(Fraction(0), float(second), float(abs(second - first)) + _ROUNDED * size)
+        return BiasTerm(Fraction(0), float(second), float(abs(second - first)) + _ROUNDED * size)
 
-    def _coefficient(self, m: int, defects: Defects, facts: dict[str, Any]) -> Term:
+    def _coefficient(self, m: int, defects: Defects, facts: dict[str, Any]) -> BiasTerm:
         finer = 1.0
         while True:
             found = [
@@ -97,7 +97,7 @@ class Prediction:
                 for level, more in zip(LEVELS, (1.0, _FINER), strict=True)
             ]
             if found[0].proved:
-                return Term(Fraction(m), 0.0, 0.0, proved_zero=True)
+                return BiasTerm(Fraction(m), 0.0, 0.0, proved_zero=True)
             value, bound = found[1].value, abs(found[1].value - found[0].value) + _ROUNDED * found[1].size
             finer *= _FINER
             tolerance = _TOLERANCE_AT_KINKS if defects.kinked else _TOLERANCE
@@ -117,7 +117,7 @@ class Prediction:
             "points": [item.points for item in found],
             **({"by_the_adjoint": found[1].adjoint} if found[1].adjoint is not None else {}),
         }
-        return Term(Fraction(m), value, bound)
+        return BiasTerm(Fraction(m), value, bound)
 
     def _on_grid(self, m: int, defects: Defects, level: float, finer: float) -> _OnGrid:
         factor = self._factor(defects)
@@ -129,7 +129,7 @@ class Prediction:
         diffusion = Diffusion(
             points, taylor[: degree + 2] * EXTENDED(factor), self._number(defects.diffusion, defects)
         )
-        expansion = Expansion(
+        expansion = FunctionalExpansion(
             defects, diffusion, self.parameters, _cut(derivatives_from(taylor, highest), degree)
         )
         if expansion.vanishes(m):
@@ -203,7 +203,7 @@ class _OnGrid:
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class FunctionalExpansion:
     """The functionals nu_1, nu_2, ... of a scheme on one grid; `derivatives[j]` holds U^(j) as Taylor polynomials."""
 
     defects: Defects

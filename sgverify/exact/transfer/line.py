@@ -8,7 +8,7 @@ from functools import cached_property
 from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.exact.transfer.bias_on_grids import LineGrids
-from sgverify.exact.transfer.leading import Prediction
+from sgverify.exact.transfer.leading import OperatorPrediction
 from sgverify.exact.transfer.result import GridBias, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -32,7 +32,7 @@ class LineAnswers(GridAnswers):
         self._grids = LineGrids.of(scheme, target, observable, parameters)
         if observable.degree == 0:
             raise OutOfReachError("the test function is constant")
-        self._prediction = Prediction(scheme, target, observable, parameters)
+        self._prediction = OperatorPrediction(scheme, target, observable, parameters)
 
     def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h."""

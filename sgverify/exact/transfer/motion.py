@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sgverify.errors import DefinitionError, OutOfReachError
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.exact.transfer.hermite import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.jets import Jet, taylor_of
 from sgverify.schemes import Scheme
 from sgverify.schemes.binding import Carrier, bind, in_order
 from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Target
 
 MOST_DRAWS = 3
 """Draws of a step at most: the nodes of a quadrature multiply."""
 
 ON_ARRAYS = Carrier(
-    lambda array: Vector([Jet(np.asarray(array, dtype=EXTENDED)[None])]),
+    lambda array: EntrywiseVector([Jet(np.asarray(array, dtype=EXTENDED)[None])]),
     lambda value: Jet(np.array([value], dtype=EXTENDED)),
     lambda vector: vector.entries[0].c[0],
 )
@@ -32,7 +32,7 @@ MOST_DATA = 20_000
 
 
 @dataclass(frozen=True)
-class Motion:
+class StepMap:
     """The map (x, z) -> X_1 of a scheme on the line, read off its definition; `parameters` are T, D, ...
 
     The arrays have one axis for points and one for each draw; a vector is a list of one Taylor polynomial over them, so that
@@ -82,25 +82,27 @@ class Motion:
         return np.broadcast_to(moved, shape)
 
 
-class _Gradient(FullGradient):
+class _Gradient(FullGradientIngredient):
     """grad U of a target on the line."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    def __call__(self, position: Vector) -> Vector:
-        return Vector([self._derivative(self._target, position, 1)])
+    def __call__(self, position: EntrywiseVector) -> EntrywiseVector:
+        return EntrywiseVector([self._derivative(self._target, position, 1)])
 
-    def hessian(self, position: Vector, vector: Vector) -> Vector:
+    def hessian(self, position: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """U'' v."""
-        return Vector([self._derivative(self._target, position, 2) * 2 * vector.entries[0]])
+        return EntrywiseVector([self._derivative(self._target, position, 2) * 2 * vector.entries[0]])
 
-    def prior(self, position: Vector) -> Vector:
+    def prior(self, position: EntrywiseVector) -> EntrywiseVector:
         """The part of the prior."""
-        return Vector([self._derivative(replace(self._target, likelihood=None, data=None), position, 1)])
+        return EntrywiseVector(
+            [self._derivative(replace(self._target, likelihood=None, data=None), position, 1)]
+        )
 
     @staticmethod
-    def _derivative(target: Target, position: Vector, order: int) -> Jet:
+    def _derivative(target: Target, position: EntrywiseVector, order: int) -> Jet:
         """U^(order)/order!."""
         points = position.entries[0].c[0]
         return Jet(taylor_of(target, points.ravel(), order)[order].reshape(1, *points.shape))

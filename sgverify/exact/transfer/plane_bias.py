@@ -11,7 +11,7 @@ import numpy as np
 from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.plane_escape import leak_of, plane_escape
 from sgverify.exact.transfer.plane_grid import PlaneGrid, plane_grid
-from sgverify.exact.transfer.plane_law import Difference, difference_of_law
+from sgverify.exact.transfer.plane_law import LawDifference, difference_of_law
 from sgverify.exact.transfer.plane_operator import PlaneOperator
 from sgverify.exact.transfer.plane_reading import PlaneReading
 from sgverify.exact.transfer.result import Escape, GridBias
@@ -42,9 +42,9 @@ class _LostError(Exception):
 class _Three:
     """The law on a grid, on a finer and on a wider one, and what the two change."""
 
-    base: Difference
-    finer: Difference
-    wider: Difference
+    base: LawDifference
+    finer: LawDifference
+    wider: LawDifference
     value: float
     changes: tuple[float, float]
     rounding: float
@@ -122,7 +122,7 @@ class GridBiases:
                 return found
             base = self._solve(step, following, base)
 
-    def _compare(self, step: float, base: Difference) -> _Three:
+    def _compare(self, step: float, base: LawDifference) -> _Three:
         finer = self._solve(step, base.grid.refined(_FINER), base)
         wider = self._solve(step, base.grid.enlarged(_WIDER), base)
         first, value, other = (found.average(self._values(found.grid)) for found in (base, finer, wider))
@@ -134,7 +134,7 @@ class GridBiases:
         wanted = max(_RELATIVE * abs(value), _ABSOLUTE * size)
         return _Three(base, finer, wider, value, changes, rounding, wanted)
 
-    def _leak(self, step: float, escape: Escape, found: Difference) -> float:
+    def _leak(self, step: float, escape: Escape, found: LawDifference) -> float:
         return leak_of(self.reading, step, escape, found.grid, found.law + found.masses)
 
     @cached_property
@@ -142,7 +142,7 @@ class GridBiases:
         spread = float(self.reading.target.spread_float64(self.reading.temperature)[0])
         return spread / float(np.sqrt(self.reading.temperature))
 
-    def _solve(self, step: float, grid: PlaneGrid, near: Difference | None) -> Difference:
+    def _solve(self, step: float, grid: PlaneGrid, near: LawDifference | None) -> LawDifference:
         operator = PlaneOperator(self.reading.moves(step), grid)
         law = grid.law(self.reading.target, self.reading.temperature)
         together = max(1, round(_TOGETHER * self._forgetting / step))

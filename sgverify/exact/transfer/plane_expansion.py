@@ -45,7 +45,7 @@ class PlaneExpansion:
 
 
 @dataclass(frozen=True)
-class Dynamics:
+class LimitingDynamics:
     """d theta = drift p dt, dp = -(kick U' + friction p) dt + sqrt(2 diffusion) dW.
 
     Invariant: p ~ N(0, diffusion/friction), and exp(-U/T') in theta, T' = (drift/kick) (diffusion/friction).
@@ -149,7 +149,7 @@ class _Derivatives:
         return self._known[index]
 
 
-def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: float) -> Dynamics:
+def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: float) -> LimitingDynamics:
     """The numbers of A_1; raises `OutOfReachError` where it has another form."""
     ring, known = expansion.ring, {"T": temperature, "D": friction}
     operator = expansion.operators[1]
@@ -165,7 +165,7 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
     others = set(operator) - {(1, 0), (0, 1), (0, 2)}
     if others or not all(part and ring.depends_only_on_parameters(part) for part in parts.values()):
         raise OutOfReachError("what the step tends to as h -> 0 are no kinetic dynamics")
-    found = Dynamics(**{name: _number(part, ring, known) for name, part in parts.items()})
+    found = LimitingDynamics(**{name: _number(part, ring, known) for name, part in parts.items()})
     if min(found.drift, found.kick, found.friction, found.diffusion) <= 0:
         raise OutOfReachError("what the step tends to as h -> 0 has no invariant law")
     return found

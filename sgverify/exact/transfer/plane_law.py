@@ -23,7 +23,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Difference:
+class LawDifference:
     """delta = pi_h - rho on a grid, shape (theta, p), and the 1-norm of what is left of (I - P) delta = (P - I) rho."""
 
     grid: PlaneGrid
@@ -51,7 +51,7 @@ def difference_of_law(
     law: np.ndarray,
     steps: int,
     guess: np.ndarray | None = None,
-) -> Difference:
+) -> LawDifference:
     """Solve for delta, taking `steps` steps as one. Raises `OutOfReachError` where the iteration does not settle."""
     rho = law.reshape(-1)
     defect = operator(rho) - rho
@@ -64,7 +64,7 @@ def difference_of_law(
         correction, count = _correction(operator, rho, left, steps, allowed)
         found = found + correction
         left = defect - found + operator(found)
-    return Difference(grid, law, found.reshape(law.shape), float(np.abs(left).sum()), count)
+    return LawDifference(grid, law, found.reshape(law.shape), float(np.abs(left).sum()), count)
 
 
 def _correction(

@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.exact.transfer.plane_expansion import BiasSeries, Dynamics, PlaneExpansion, limiting_dynamics
+from sgverify.exact.transfer.plane_expansion import (
+    BiasSeries,
+    LimitingDynamics,
+    PlaneExpansion,
+    limiting_dynamics,
+)
 from sgverify.exact.transfer.plane_grid import spectral_count, support
 from sgverify.exact.transfer.plane_poisson import PoissonPlane
-from sgverify.exact.transfer.result import LeadingBias, Term
+from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.targets import Observable, Target
 
 HIGHEST = 4
@@ -51,8 +56,8 @@ class PlanePrediction:
         if expansion.order == 0:
             limit = limiting_dynamics(expansion, self._temperature, self._friction)
             return LeadingBias((self._of_limit(limit),), {"limiting_dynamics": asdict(limit)})
-        proved = [Term(Fraction(k), 0.0, 0.0, proved_zero=True) for k in range(expansion.order)]
-        terms: list[Term] = []
+        proved = [BiasTerm(Fraction(k), 0.0, 0.0, proved_zero=True) for k in range(expansion.order)]
+        terms: list[BiasTerm] = []
         facts: dict[str, Any] = {}
         for highest in range(expansion.order, HIGHEST + 1):
             terms, facts = self._converged(expansion, highest)
@@ -60,13 +65,13 @@ class PlanePrediction:
                 break
         return LeadingBias((*proved, *terms), {"local_order": expansion.order, **facts})
 
-    def _of_limit(self, limit: Dynamics) -> Term:
+    def _of_limit(self, limit: LimitingDynamics) -> BiasTerm:
         """The average under the law of other dynamics, less the posterior average."""
         T = limit.diffusion / limit.friction
         found = self._average(T * limit.drift / limit.kick, T)
         truth = self._average(self._temperature, self._temperature)
         bounds = [abs(fine - coarse) + 16 * _EPS * abs(fine) for coarse, fine in (found, truth)]
-        return Term(Fraction(0), found[1] - truth[1], sum(bounds))
+        return BiasTerm(Fraction(0), found[1] - truth[1], sum(bounds))
 
     def _average(self, of_theta: float, of_p: float) -> tuple[float, float]:
         """E phi with theta ~ exp(-U/of_theta), p ~ N(0, of_p) by the trapezoid rule, on two grids."""
@@ -89,7 +94,7 @@ class PlanePrediction:
             values.append(total)
         return values[0], values[1]
 
-    def _converged(self, expansion: PlaneExpansion, highest: int) -> tuple[list[Term], dict[str, Any]]:
+    def _converged(self, expansion: PlaneExpansion, highest: int) -> tuple[list[BiasTerm], dict[str, Any]]:
         """Terms order..highest, on planes that are refined until they settle."""
         low = expansion.order - 1
         coarse = self._series.coefficients(expansion, highest)[low:]
@@ -116,7 +121,7 @@ class PlanePrediction:
         deeper = self._on_plane(_even(points * ratio), modes, _DEEPER).coefficients(expansion, highest)[low:]
         enlarged = [abs(a.value - b.value) for a, b in zip(coarse, deeper, strict=True)]
         terms = [
-            Term(Fraction(expansion.order + k), found.value, changes[k] + enlarged[k] + found.rounding)
+            BiasTerm(Fraction(expansion.order + k), found.value, changes[k] + enlarged[k] + found.rounding)
             for k, found in enumerate(fine)
         ]
         facts = {

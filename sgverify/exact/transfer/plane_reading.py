@@ -17,7 +17,7 @@ from sgverify.schemes.arithmetic import Arithmetic
 from sgverify.schemes.binding import Carrier, Draw, bind, parameters_of
 from sgverify.schemes.constants import constants_like, linear_image
 from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.slope import FullGradient
+from sgverify.schemes.slope import FullGradientIngredient
 from sgverify.targets import Target
 
 
@@ -156,7 +156,7 @@ def _draws() -> Draw:
     return draw
 
 
-class _Gradient(FullGradient):
+class _Gradient(FullGradientIngredient):
     """U' at points that carry no noise."""
 
     def __init__(self, reading: PlaneReading) -> None:

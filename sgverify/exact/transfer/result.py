@@ -40,7 +40,7 @@ class GridBias:
 
 
 @dataclass(frozen=True)
-class Term:
+class BiasTerm:
     """The coefficient of h^order in pi_h(phi) - pi(phi), with the bound of its error.
 
     `proved_zero`: it vanishes by algebra, for every smooth potential; `value` is then 0 and exact.
@@ -65,11 +65,11 @@ class LeadingBias:
     `terms` begins at h^0 and has every power between. `facts` go into a certificate.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[BiasTerm, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def leading(self) -> Term | None:
+    def leading(self) -> BiasTerm | None:
         """The first term that is told from 0."""
         return next((term for term in self.terms if term.told_from_zero), None)
 
@@ -95,7 +95,7 @@ class LeadingBias:
         return next(unproved, self.terms[-1].order + 1 if self.terms else Fraction(0))
 
     @property
-    def untold(self) -> tuple[Term, ...]:
+    def untold(self) -> tuple[BiasTerm, ...]:
         """Terms before the leading one that are neither proved to be 0 nor told from it."""
         end = self.leading
         before = self.terms if end is None else self.terms[: self.terms.index(end)]

@@ -1,8 +1,16 @@
 """How often the decision procedures err: simulated truths, known noise, counted verdicts, and bars that they are held to."""
 
 from sgverify.rates.calibration.bars import bars_of
-from sgverify.rates.calibration.counting import CHUNK, Counts, Setting, Verdict, count, count_chunk, tally
-from sgverify.rates.calibration.grid import Plan, plans
+from sgverify.rates.calibration.counting import (
+    CHUNK,
+    CalibrationSetting,
+    Counts,
+    Verdict,
+    count,
+    count_chunk,
+    tally,
+)
+from sgverify.rates.calibration.grid import TablePlan, plans
 from sgverify.rates.calibration.lengths import LengthSetting
 from sgverify.rates.calibration.noise import ERRORS
 from sgverify.rates.calibration.nulls import NullSetting
@@ -13,12 +21,12 @@ __all__ = [
     "CHUNK",
     "ERRORS",
     "HABIT",
+    "CalibrationSetting",
     "Counts",
     "LengthSetting",
     "NullSetting",
-    "Plan",
-    "Setting",
     "StepSetting",
+    "TablePlan",
     "Truth",
     "Verdict",
     "bars_of",

@@ -24,7 +24,7 @@ class Verdict:
     covered: bool | None = None
 
 
-class Setting(Protocol):
+class CalibrationSetting(Protocol):
     """A truth, how it is sampled, and the procedure that judges it: a frozen dataclass of plain values."""
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
@@ -60,7 +60,7 @@ class Counts:
         )
 
 
-def count_chunk(setting: Setting, seed: int, chunk: int, replications: int) -> Counts:
+def count_chunk(setting: CalibrationSetting, seed: int, chunk: int, replications: int) -> Counts:
     """`replications` on the stream of `(seed, setting, chunk)`, whatever else is simulated."""
     rng = np.random.default_rng([seed, _name(setting), chunk])
     found = [setting.replicate(rng) for _ in range(replications)]
@@ -76,7 +76,7 @@ def count_chunk(setting: Setting, seed: int, chunk: int, replications: int) -> C
     )
 
 
-def count(setting: Setting, *, replications: int, seed: int) -> Counts:
+def count(setting: CalibrationSetting, *, replications: int, seed: int) -> Counts:
     """All replications, in this process."""
     return sum((count_chunk(setting, seed, *chunk) for chunk in chunks_of(replications)), Counts())
 
@@ -86,12 +86,12 @@ def chunks_of(replications: int) -> list[tuple[int, int]]:
     return [(chunk, min(CHUNK, replications - chunk * CHUNK)) for chunk in range(-(-replications // CHUNK))]
 
 
-def tally(setting: Setting, counts: Counts) -> Tally:
+def tally(setting: CalibrationSetting, counts: Counts) -> Tally:
     """The counts with what they are counts of."""
     return Tally(**setting.described(), **asdict(counts))
 
 
-def _name(setting: Setting) -> int:
+def _name(setting: CalibrationSetting) -> int:
     """A number that depends on the setting's class and fields alone, the same in every process."""
     return int.from_bytes(hashlib.sha256(repr(setting).encode()).digest()[:8], "big")
 

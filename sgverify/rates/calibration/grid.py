@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sgverify.errors import UserError
-from sgverify.rates.calibration.counting import Setting
+from sgverify.rates.calibration.counting import CalibrationSetting
 from sgverify.rates.calibration.lengths import LENGTHS, LengthSetting
 from sgverify.rates.calibration.noise import COUPLING, ERRORS, TAILS
 from sgverify.rates.calibration.nulls import MARGINS, NullSetting
 from sgverify.rates.calibration.steps import FIRST_LOOK, GROWTH, HALVING, LEVEL, STEPS, StepSetting
 from sgverify.rates.calibration.truths import Truth, masked_truths, other_truths, truths_of
-from sgverify.rates.level import CALL, Share
+from sgverify.rates.level import CALL, LevelShare
 from sgverify.rates.point_null import POWER
 
 ORDERS = (2, 1, 4)
@@ -48,13 +48,13 @@ BRIEFLY = 0.4
 
 
 @dataclass(frozen=True)
-class Plan:
+class TablePlan:
     """One table before it is filled: its settings, each with the part of the asked replications that it gets."""
 
     name: str
     title: str
     note: str
-    settings: Sequence[tuple[Setting, float]]
+    settings: Sequence[tuple[CalibrationSetting, float]]
     level: float = LEVEL
 
     def replications(self, asked: int) -> list[int]:
@@ -62,7 +62,7 @@ class Plan:
         return [max(1, round(share * asked)) for _, share in self.settings]
 
 
-def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[Plan]:
+def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[TablePlan]:
     """The tables for the claimed orders; `quick`: the first order alone, at one look, and where it errs most.
 
     Raises `UserError` for an order outside 1, ..., 8.
@@ -80,8 +80,8 @@ def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[Plan]:
     return [*made, _control(orders[0]), _lengths(), _nulls()]
 
 
-def _steps(order: int, coupled: bool) -> Plan:
-    return Plan(
+def _steps(order: int, coupled: bool) -> TablePlan:
+    return TablePlan(
         f"order-{order}-{_sampling(coupled)}",
         f"Order {order} claimed, {_sampling(coupled)} points",
         f"Steps {', '.join(f'{HALVING**-k:g}' for k in range(STEPS))}, {FIRST_LOOK} chains at each, one look. {_coupling(coupled)}",
@@ -93,9 +93,9 @@ def _steps(order: int, coupled: bool) -> Plan:
     )
 
 
-def _looks(order: int, coupled: bool) -> Plan:
+def _looks(order: int, coupled: bool) -> TablePlan:
     sizes = ", ".join(str(FIRST_LOOK * GROWTH**look) for look in range(LOOKS))
-    return Plan(
+    return TablePlan(
         f"order-{order}-{_sampling(coupled)}-looks",
         f"Order {order} claimed, {_sampling(coupled)} points, three looks",
         f"{sizes} chains, until there is a verdict; the noise is that of the last look. {_coupling(coupled)}",
@@ -107,8 +107,8 @@ def _looks(order: int, coupled: bool) -> Plan:
     )
 
 
-def _other(order: int) -> Plan:
-    return Plan(
+def _other(order: int) -> TablePlan:
+    return TablePlan(
         f"order-{order}",
         f"Order {order} claimed",
         f"As for order {ORDERS[0]}, at one look. {_coupling(True)}",
@@ -124,8 +124,8 @@ def _other(order: int) -> Plan:
     )
 
 
-def _masked(order: int, title: str, shares: Sequence[float]) -> Plan:
-    return Plan(
+def _masked(order: int, title: str, shares: Sequence[float]) -> TablePlan:
+    return TablePlan(
         f"masked-{title.replace(' ', '-')}",
         f"Terms that no fit holds, hiding {title}",
         f"The fits hold powers up to h^{order + 2}, the last one shrunk. Much of it leaks into the lower orders, and may hide "
@@ -144,8 +144,8 @@ def _masked(order: int, title: str, shares: Sequence[float]) -> Plan:
     )
 
 
-def _other_rates() -> Plan:
-    return Plan(
+def _other_rates() -> TablePlan:
+    return TablePlan(
         "other-rates",
         "Rates between the powers of the fits",
         "Halves of an order, and h^k (1 + log 1/h) for h^k log h, which is slower than h^k by the logarithm alone. "
@@ -163,8 +163,8 @@ def _other_rates() -> Plan:
     )
 
 
-def _ratios(order: int) -> Plan:
-    return Plan(
+def _ratios(order: int) -> TablePlan:
+    return TablePlan(
         "step-ratios",
         "Other ratios of the steps",
         f"Order {order} claimed, at one look, on steps 1, 1/ratio, 1/ratio^2, ... {_coupling(True)}",
@@ -181,11 +181,11 @@ def _ratios(order: int) -> Plan:
     )
 
 
-def _production(order: int) -> Plan:
+def _production(order: int) -> TablePlan:
     looks, growth = PRODUCTION
     sizes = ", ".join(str(FIRST_LOOK * growth**look) for look in range(looks))
     level = production_level()
-    return Plan(
+    return TablePlan(
         "production",
         "The level of a call without settings",
         f"Order {order} claimed at the level {level:.1e}, of which the looks at {sizes} chains get {SPENT:.0%}; the noise is that "
@@ -203,7 +203,7 @@ def _production(order: int) -> Plan:
 
 def production_level() -> float:
     """What a sampled rate gets of the level of a call whose settings leave it open."""
-    return Share(CALL).rate
+    return LevelShare(CALL).rate
 
 
 def _around_the_margin(order: int, shares: Sequence[float] = (0.05, 0.2, 0.5)) -> list[Truth]:
@@ -213,7 +213,7 @@ def _around_the_margin(order: int, shares: Sequence[float] = (0.05, 0.2, 0.5)) -
     return [truth for truth in truths_of(order) if truth.name in names]
 
 
-def _robustness(order: int) -> Plan:
+def _robustness(order: int) -> TablePlan:
     K = float(order)
     below = f"order {order - 1}" if order > 1 else "a constant"
     truths = [
@@ -223,7 +223,7 @@ def _robustness(order: int) -> Plan:
         Truth("zero", ()),
     ]
     laws = [(errors, False) for errors in ERRORS if errors != "Gaussian"] + [("Gaussian", True)]
-    return Plan(
+    return TablePlan(
         "robustness",
         "Chains that are not Gaussian, errors that grow as the step falls",
         f"As above with single chains that are exponential (skewness 2) or Student's with {TAILS} degrees of freedom, and "
@@ -241,7 +241,7 @@ def _robustness(order: int) -> Plan:
     )
 
 
-def _control(order: int) -> Plan:
+def _control(order: int) -> TablePlan:
     K = float(order)
     truths = [
         Truth("zero", ()),
@@ -251,7 +251,7 @@ def _control(order: int) -> Plan:
         Truth(f"order {order - 1}, half of the control", ((K - 1, 0.5),)),
         Truth(f"order {order - 1}, as large as the control", ((K - 1, 1.0),)),
     ]
-    return Plan(
+    return TablePlan(
         "control",
         "Small and vanishing errors against an Euler control",
         "Coupled points, one look. The noise is a part of the control's error at the largest step.",
@@ -262,7 +262,7 @@ def _control(order: int) -> Plan:
     )
 
 
-def _lengths() -> Plan:
+def _lengths() -> TablePlan:
     order = 2
     settings: list[AnySetting] = []
     for quantity, alpha in (("bias", Fraction(1, 3)), ("mse", Fraction(1, 5))):
@@ -279,7 +279,7 @@ def _lengths() -> Plan:
         settings += [
             LengthSetting(truth, quantity, order, alpha, noise) for truth in truths for noise in BARRED
         ]
-    return Plan(
+    return TablePlan(
         "lengths",
         "Rates in the length",
         f"Order {order} along h = C L^-alpha, alpha = 1/3 (bias) and 1/5 (mean square error), lengths {LENGTHS[0]} to "
@@ -289,7 +289,7 @@ def _lengths() -> Plan:
     )
 
 
-def _nulls() -> Plan:
+def _nulls() -> TablePlan:
     deviations = [
         ("as it should be", 0.0, 1.0),
         ("the mean off by 0.1 standard deviations", 0.1, 1.0),
@@ -298,7 +298,7 @@ def _nulls() -> Plan:
         ("the variance twice as large", 0.0, math.exp(MARGINS["log variance"])),
         ("the variance half as large", 0.0, math.exp(-MARGINS["log variance"])),
     ]
-    return Plan(
+    return TablePlan(
         "point-nulls",
         "Point nulls: mean and variance of single chains",
         f"Fresh samples of {FIRST_LOOK}, {FIRST_LOOK * 4} and {FIRST_LOOK * 16} chains at most. The noise is the standard error "

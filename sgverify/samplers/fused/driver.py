@@ -19,7 +19,7 @@ from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.leg import Leg
 from sgverify.samplers.motion import Motion, State
-from sgverify.samplers.observation import Asked
+from sgverify.samplers.observation import ObservedFunctions
 from sgverify.samplers.philox import ROWS
 from sgverify.samplers.schedules import step_sizes
 from sgverify.samplers.tape import NotRecordable
@@ -109,7 +109,7 @@ def _proved(leg: Leg) -> Kernel:
     return kernel
 
 
-def _show(leg: Leg, kernel: Kernel, steps: range, asked: Asked | None) -> None:
+def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | None) -> None:
     """Raise `NotTranslatable` where the kernel takes other steps, or adds other sums up, than the definition."""
     sizes = _sizes(leg, steps)
     moving = bool((sizes != sizes[0]).any())

@@ -12,13 +12,13 @@ from torch import Tensor
 
 from sgverify.samplers.constants import Clock, Constant
 from sgverify.samplers.fused.building import CannotBuild, build
-from sgverify.samplers.fused.program import Shape, padded, program
+from sgverify.samplers.fused.program import KernelShape, padded, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients import Estimator, MinibatchEstimator
 from sgverify.samplers.leg import Leg
 from sgverify.samplers.minibatches import Iid
 from sgverify.samplers.motion import State
-from sgverify.samplers.observation import Asked
+from sgverify.samplers.observation import ObservedFunctions
 from sgverify.samplers.tape import NotRecordable, Tape, record
 from sgverify.samplers.watching import Sums
 from sgverify.schemes.binding import in_order
@@ -33,7 +33,7 @@ class Kernel:
     or `CannotBuild`, each with its reason, where it cannot be made.
     """
 
-    def __init__(self, leg: Leg, asked: Asked | None) -> None:
+    def __init__(self, leg: Leg, asked: ObservedFunctions | None) -> None:
         scheme, estimator = leg.bound.definition, leg.estimator
         dim, dtype = leg.target.dim, leg.start[0].dtype
         affine = estimator.potential.affine
@@ -54,7 +54,7 @@ class Kernel:
         self._batches = leg.streams("iid") if minibatches else None
         self._dtype, self._rows, self._asked = dtype, len(leg.places), asked
         batch = leg.settings.gradient.batch if minibatches else 1
-        self._shape = Shape(
+        self._shape = KernelShape(
             dtype,
             dim,
             scheme.draws,

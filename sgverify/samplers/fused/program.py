@@ -23,7 +23,7 @@ CACHED = 4096
 
 
 @dataclass(frozen=True)
-class Shape:
+class KernelShape:
     """What a kernel is made for; `batch` data in each of `minibatches` minibatches of a step, 0 with full gradients."""
 
     dtype: torch.dtype
@@ -45,7 +45,7 @@ class Shape:
         )
 
 
-def program(shape: Shape, step: Tape, state: Sequence[Tensor], observe: Tape | None) -> str:
+def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Tape | None) -> str:
     """The whole text. `step` takes the state, the draws and the minibatches, `state` has their shapes (S, C, width)."""
     vector = state[0]
     inputs = [(f"X{place}", tensor) for place, tensor in enumerate(state)]
@@ -92,7 +92,7 @@ def program(shape: Shape, step: Tape, state: Sequence[Tensor], observe: Tape | N
     return "\n".join(lines) + "\n"
 
 
-def _definitions(shape: Shape, constants: int, observed: int) -> list[str]:
+def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
     double = shape.dtype == torch.float64
     log_terms, sin_terms = variates._TERMS[shape.dtype]
     _, mantissa, root = variates._LAYOUT[shape.dtype]

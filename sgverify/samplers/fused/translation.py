@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.tape import Line, Tape
+from sgverify.samplers.tape import Operation, Tape
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
 _REVERSED = {"rsub": "-", "__rsub__": "-"}
@@ -124,7 +124,7 @@ class _Writer:
             return f"{value.array}_[{place}][l]"
         return f"{value.array}[{place}][l]"
 
-    def add(self, line: Line) -> None:
+    def add(self, line: Operation) -> None:
         """One operation."""
         operation = line.function.__name__
         if operation == "__getitem__":
@@ -153,7 +153,7 @@ class _Writer:
         """What a call is given beside its first argument."""
         return [self._space.get(name) for name in given[1:]]
 
-    def _pair(self, line: Line) -> tuple[_Value, _Value]:
+    def _pair(self, line: Operation) -> tuple[_Value, _Value]:
         if len(line.given) != 2:
             raise NotTranslatable(f"{line.function.__name__} with options")
         left, right = (self._value(name) for name in line.given)
@@ -169,7 +169,7 @@ class _Writer:
             raise NotTranslatable(f"an operation with {number!r}")
         return _Value(0, (), text=float(number).hex())
 
-    def _part(self, line: Line) -> _Value:
+    def _part(self, line: Operation) -> _Value:
         """Some coordinates of a value, or a row of a matrix of the target."""
         value = self.values.get(line.given[0])
         (place,) = self._asked(line.given)
@@ -191,7 +191,7 @@ class _Writer:
             return _Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
         raise NotTranslatable(f"a part {place!r} of a value")
 
-    def _assign(self, line: Line, given: tuple[_Value, ...], operation: str) -> None:
+    def _assign(self, line: Operation, given: tuple[_Value, ...], operation: str) -> None:
         shape = tuple(line.result.shape)
         width = shape[-1] if len(shape) == 3 else 1
         for value in given:

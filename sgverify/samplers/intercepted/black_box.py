@@ -18,7 +18,7 @@ from sgverify.samplers.intercepted.interception import (
     Witness,
     total,
 )
-from sgverify.samplers.intercepted.laws import Law
+from sgverify.samplers.intercepted.laws import DrawLaw
 from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
 from sgverify.samplers.intercepted.surroundings import kept_shapes
 from sgverify.schemes.torch_step import TorchStep
@@ -90,7 +90,12 @@ class BlackBox:
         self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
-        given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim, "grad": Gradient(self, mode)}
+        given: dict[str, Any] = {
+            **self.parameters,
+            "h": h,
+            "dim": self.dim,
+            "grad": BlackBoxGradient(self, mode),
+        }
         try:
             with mode:
                 result = self._call(state, given)
@@ -111,7 +116,7 @@ class BlackBox:
     def real(self, state: Sequence[Tensor], h: float) -> State:
         """What the step as it is returns for the very tensors that are given, its draws its own; it may be infinite."""
         given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim}
-        given["grad"] = Gradient(self, Interception(Handed(None)))
+        given["grad"] = BlackBoxGradient(self, Interception(Handed(None)))
         result = self._call(state, given)
         self._check_shapes(result, state)
         return result
@@ -171,7 +176,7 @@ class BlackBox:
         """The shapes of the draws of a step from this state, in order; raises as `run` does."""
         return self.run(state, None, h)[1]
 
-    def laws(self, state: Sequence[Tensor], h: float) -> tuple[Law, ...]:
+    def laws(self, state: Sequence[Tensor], h: float) -> tuple[DrawLaw, ...]:
         """The law of each random number of a step from this state, of one chain, in order; raises as `run` does."""
         _, handed = self.take(state, None, h)
         self.check_rows(handed.asked, len(state[0]) if self.step.chains else 1)
@@ -278,7 +283,7 @@ def _nothing() -> None:
     """Stands for the function where none is to be held."""
 
 
-class Gradient:
+class BlackBoxGradient:
     """The ingredient `grad` of one run: call it for the gradient on its minibatch, `fresh()` for another one."""
 
     def __init__(self, box: BlackBox, mode: Interception, counter: list[int] | None = None) -> None:
@@ -303,16 +308,16 @@ class Gradient:
         with self._mode.paused():
             return self._box.gradient(theta.detach(), self._minibatch)
 
-    def fresh(self) -> Gradient:
+    def fresh(self) -> BlackBoxGradient:
         """The gradient on another minibatch of the same step."""
-        return Gradient(self._box, self._mode, self._counter)
+        return BlackBoxGradient(self._box, self._mode, self._counter)
 
 
 __all__ = [
     "BlackBox",
     "BlackBoxError",
+    "BlackBoxGradient",
     "CodeError",
-    "Gradient",
     "KeptShapeError",
     "State",
     "UnreadableDrawError",

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import SgverifyError
-from sgverify.samplers.intercepted.laws import NORMAL, Law
+from sgverify.samplers.intercepted.laws import NORMAL, DrawLaw
 
 MOST_DRAWS = 1_000
 """Draws of one step at most."""
 
-DEPENDENT = Law("of chances that differ from chain to chain")
+DEPENDENT = DrawLaw("of chances that differ from chain to chain")
 """What a draw is whose chances depend on what was drawn before."""
 
 
@@ -35,11 +35,13 @@ class Handed:
     def __init__(self, values: Tensor | None, *, rows: bool = False) -> None:
         self._values, self._rows = values, rows
         self.asked: list[tuple[int, ...]] = []
-        self.laws: list[Law] = []
+        self.laws: list[DrawLaw] = []
         self._used = 0
         self._random: torch.Generator | None = None
 
-    def __call__(self, shape: tuple[int, ...], law: Law = NORMAL, chances: Tensor | None = None) -> Tensor:
+    def __call__(
+        self, shape: tuple[int, ...], law: DrawLaw = NORMAL, chances: Tensor | None = None
+    ) -> Tensor:
         """The next numbers in this shape; some that have nothing special where there is no list, or no longer one.
 
         `chances`: those of the outcomes that they will be made, shape (*shape, n).
@@ -62,12 +64,12 @@ class Handed:
             self._random = torch.Generator().manual_seed(0)
         return torch.empty(shape, dtype=torch.float64).normal_(generator=self._random)
 
-    def _outcomes(self, shape: tuple[int, ...], chances: Tensor) -> list[Law]:
+    def _outcomes(self, shape: tuple[int, ...], chances: Tensor) -> list[DrawLaw]:
         given = chances.detach().to(torch.float64)
         rows = given.reshape(shape[0] if self._rows and shape else 1, -1, given.shape[-1])
         if not torch.equal(rows, rows[:1].expand_as(rows)):
             return [DEPENDENT] * rows.shape[1]
-        return [Law("outcomes", tuple(row)) for row in rows[0].tolist()]
+        return [DrawLaw("outcomes", tuple(row)) for row in rows[0].tolist()]
 
     @property
     def used(self) -> int:

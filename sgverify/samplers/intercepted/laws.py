@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Law:
+class DrawLaw:
     """`kind`: normal, uniform, exponential, gamma, or outcomes, which come with these `chances`, number k being the k-th."""
 
     kind: str
@@ -28,7 +28,9 @@ class Law:
         return f"one of {len(self.chances)} outcomes" if self.chances else self.kind
 
 
-NORMAL, UNIFORM, EXPONENTIAL, GAMMA = (Law(kind) for kind in ("normal", "uniform", "exponential", "gamma"))
+NORMAL, UNIFORM, EXPONENTIAL, GAMMA = (
+    DrawLaw(kind) for kind in ("normal", "uniform", "exponential", "gamma")
+)
 
 
 def uniform_of(z: Tensor, dtype: torch.dtype) -> Tensor:
@@ -59,7 +61,7 @@ def outcome_of(z: Tensor, chances: Tensor) -> Tensor:
     return (u > reached[..., :-1]).sum(-1).to(torch.int64)
 
 
-def numbers_of(law: Law) -> tuple[np.ndarray, np.ndarray]:
+def numbers_of(law: DrawLaw) -> tuple[np.ndarray, np.ndarray]:
     """Normal numbers at which each outcome comes, and the outcomes' chances."""
     chances = np.array(law.chances) / sum(law.chances)
     reached = np.concatenate([[0.0], np.cumsum(chances)])
@@ -68,7 +70,7 @@ def numbers_of(law: Law) -> tuple[np.ndarray, np.ndarray]:
     return special.ndtri(middle)[kept], chances[kept]
 
 
-def own_units(law: Law, z: np.ndarray) -> np.ndarray:
+def own_units(law: DrawLaw, z: np.ndarray) -> np.ndarray:
     """The draw of a continuous law at these normal numbers; a gamma law's, whose shape is not kept, in normal numbers."""
     if law.kind == "uniform":
         return np.asarray(special.ndtr(z))
@@ -82,7 +84,7 @@ __all__ = [
     "GAMMA",
     "NORMAL",
     "UNIFORM",
-    "Law",
+    "DrawLaw",
     "exponential_of",
     "gamma_of",
     "numbers_of",

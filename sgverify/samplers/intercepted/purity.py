@@ -17,7 +17,7 @@ Take = Callable[[State, Tensor, float], Sequence[Tensor]]
 
 
 @dataclass(frozen=True)
-class Question:
+class StepInput:
     """A state, the draws of a step from it, and its step size."""
 
     state: State
@@ -36,7 +36,7 @@ class Purity:
 
 
 def judge_purity(
-    take: Take, names: Sequence[str], questions: Sequence[Question], functions: Sequence[Any]
+    take: Take, names: Sequence[str], questions: Sequence[StepInput], functions: Sequence[Any]
 ) -> Purity:
     """Ask the same questions in several orders: a pure step gives each the same bits, and leaves all else alone.
 
@@ -87,7 +87,7 @@ class _Asked:
         self.aliased: list[str] = []
         self.calls = 0
 
-    def ask(self, question: Question) -> list[Tensor]:
+    def ask(self, question: StepInput) -> list[Tensor]:
         """The step's result, copied; an argument that it wrote to is a fault."""
         self.calls += 1
         state = tuple(value.clone() for value in question.state)
@@ -123,4 +123,4 @@ def _shared(value: Tensor, given: Tensor) -> bool:
     return value.numel() > 0 and value.untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
 
 
-__all__ = ["Purity", "Question", "Take", "judge_purity"]
+__all__ = ["Purity", "StepInput", "Take", "judge_purity"]

@@ -10,7 +10,7 @@ from flint import arb_mat
 
 from sgverify.exact import ball
 from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
-from sgverify.exact.affine.carrier import Base, Step, read_affine
+from sgverify.exact.affine.carrier import AffineStep, Base, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.schemes import exact
 from sgverify.testing.case import Case
@@ -31,7 +31,7 @@ def affine_step(case: Case) -> dict[str, Sequence[Any]]:
     return _applied(read, values, ball.matrix(target.precision))
 
 
-def _applied(read: Step, values: dict[Base, list[Any]], precision: arb_mat) -> dict[str, Sequence[Any]]:
+def _applied(read: AffineStep, values: dict[Base, list[Any]], precision: arb_mat) -> dict[str, Sequence[Any]]:
     names, dim = list(read.rows), precision.nrows()
     powers = powers_of(precision, ball.identity(dim), longest(read))
     total = arb_mat(dim * len(names), 1)

@@ -14,14 +14,14 @@ from sgverify.checks.errata.formula import Examination, Formula, UnconfirmedErro
 from sgverify.checks.errata.generators import compare as compare_generators
 from sgverify.checks.errata.products import FORMULAS as PRODUCTS
 from sgverify.checks.errata.products import compare, words_of
-from sgverify.checks.errata.rows import Row, rows
+from sgverify.checks.errata.rows import PrintedRow, rows
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Erratum, Provenance, encode_errata
 from sgverify.report.errata import roots
 from sgverify.schemes import dynamics
 
 HALF = Fraction(1, 2)
-HEAVY = Row(
+HEAVY = PrintedRow(
     where="here", printed="printed", read_as="read", holds="mended",
     severity="local", root="chen2015/planted", affects="nothing", because="it is planted",
 )  # fmt: skip

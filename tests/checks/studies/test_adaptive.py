@@ -11,7 +11,7 @@ from sgverify.checks.studies.adaptive import hitting
 from sgverify.checks.studies.adaptive.contenders import CONTENDERS, first_hits
 from sgverify.checks.studies.adaptive.exploration import star_of
 from sgverify.checks.studies.adaptive.functions import NAMES, scales_of
-from sgverify.checks.studies.adaptive.hitting import Found
+from sgverify.checks.studies.adaptive.hitting import HittingResult
 from sgverify.checks.studies.adaptive.settings import EFFORTS, FIRST, GRIEWANK
 from sgverify.checks.studies.adaptive.visiting import EVERY, modes_of, visit
 from sgverify.configuration import load_configuration
@@ -122,14 +122,14 @@ def test_a_trial_that_starts_at_the_minimum_hits_at_once_and_starts_of_another_s
 @pytest.mark.parametrize("n", [10, 20])
 def test_intervals_of_medians_are_those_of_scipy(n: int) -> None:
     times = np.random.default_rng(n).integers(1, 1000, n).astype(float)
-    low, high = Found("f", "s", 1.0, False, times).interval
+    low, high = HittingResult("f", "s", 1.0, False, times).interval
     found = stats.quantile_test(times, q=0, p=0.5)
     interval = found.confidence_interval(0.95)
     assert (low, high) == (interval.low, interval.high)
 
 
 def test_quantiles_say_infinite_where_too_few_trials_arrived() -> None:
-    found = Found("f", "s", 1.0, False, np.array([5.0, np.inf, 7.0, np.inf]))
+    found = HittingResult("f", "s", 1.0, False, np.array([5.0, np.inf, 7.0, np.inf]))
     assert found.reached == 2 and found.quantile(0.5) == 7 and np.isinf(found.quantile(0.75))
 
 

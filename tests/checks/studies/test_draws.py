@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgverify.checks.studies import tuning
-from sgverify.checks.studies.draws import Draws, draws_of, smaller
+from sgverify.checks.studies.draws import DataDraws, draws_of, smaller
 from sgverify.checks.studies.experiment import experiment
 from sgverify.checks.studies.tuning import HALVED, SGHMC, SGLD, grid_of, tuned_over
 
@@ -64,7 +64,7 @@ def test_the_search_for_the_mean_square_error_is_that_of_the_whole_grid(
 
 
 def test_a_statement_that_depends_on_the_data_says_where_it_holds() -> None:
-    draws = Draws(12)
+    draws = DataDraws(12)
     far = abs(draws.means) > 1.1
     assert far.sum() == 3
     said, verdict = draws.judged([far, True])

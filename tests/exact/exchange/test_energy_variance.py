@@ -17,7 +17,7 @@ from sgverify.exact.exchange.energy_variance import (
     FULL,
     HERE,
     MEANS,
-    Share,
+    EnergyShare,
     Steps,
     ages,
     reduced_variance,
@@ -74,7 +74,7 @@ def test_it_vanishes_at_the_control_and_grows_from_there():
 
 
 def test_what_is_left_of_the_rule_is_the_way_since_the_refresh():
-    assert reduced_energy(HERE, CONTROL, FULL) == Share(0, 1, -1)
+    assert reduced_energy(HERE, CONTROL, FULL) == EnergyShare(0, 1, -1)
     assert reduced_energy(*MEANS) == MEANS[0]
     kept = reduced_energy(HERE, CONTROL, FULL, coefficient=Fraction(-1, 2))
     assert kept.constant == Fraction(1, 2)

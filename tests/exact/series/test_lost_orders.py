@@ -8,10 +8,10 @@ import pytest
 
 from sgverify import exp, expm1, scheme, sqrt
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import Vector
+from sgverify.exact.entrywise import EntrywiseVector
 from sgverify.exact.series import local_order
-from sgverify.exact.series.carrier import Gradient
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.carrier import SeriesGradient
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import NAMED, Scheme, kinetic
 
 
@@ -70,15 +70,15 @@ def test_a_gradient_is_known_to_the_cap_and_no_further() -> None:
 @pytest.fixture
 def forgetful_root() -> Iterator[None]:
     """Planted: the root of s^(2m)(...) + O(s^n) claims O(s^n) instead of O(s^(n-m))."""
-    right = sqrt.dispatch(Series)
+    right = sqrt.dispatch(TruncatedSeries)
 
-    def planted(value: Series) -> Series:
+    def planted(value: TruncatedSeries) -> TruncatedSeries:
         root = right(value)
-        return Series(root.ring, root.terms, max(root.order, value.order))
+        return TruncatedSeries(root.ring, root.terms, max(root.order, value.order))
 
-    sqrt.register(Series, planted)
+    sqrt.register(TruncatedSeries, planted)
     yield
-    sqrt.register(Series, right)
+    sqrt.register(TruncatedSeries, right)
 
 
 def test_a_root_that_forgets_to_lower_its_order_is_caught(forgetful_root: None) -> None:
@@ -86,10 +86,12 @@ def test_a_root_that_forgets_to_lower_its_order_is_caught(forgetful_root: None) 
 
 
 def test_a_gradient_that_forgets_its_cut_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Gradient.__call__
+    right = SeriesGradient.__call__
 
-    def planted(self: Gradient, position: Vector) -> Vector:
-        return Vector([Series(e.ring, e.terms, EXACT) for e in right(self, position).entries])
+    def planted(self: SeriesGradient, position: EntrywiseVector) -> EntrywiseVector:
+        return EntrywiseVector(
+            [TruncatedSeries(e.ring, e.terms, EXACT) for e in right(self, position).entries]
+        )
 
-    monkeypatch.setattr(Gradient, "__call__", planted)
+    monkeypatch.setattr(SeriesGradient, "__call__", planted)
     assert not same_as_without_quotient()

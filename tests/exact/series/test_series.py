@@ -9,7 +9,7 @@ import pytest
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.ring import SLOTS, Ring, multi_indices
 from sgverify.exact.series.roots import prime_factors
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import Surd, exp, expm1, sqrt
 
 CAP = 12
@@ -20,12 +20,12 @@ def ring() -> Ring:
     return Ring(1, {"theta": "vector"}, ("D", "T"), depth=2, draws=1, minibatches=1, cap=CAP)
 
 
-def series(ring: Ring, order: int = EXACT, **terms: object) -> Series:
+def series(ring: Ring, order: int = EXACT, **terms: object) -> TruncatedSeries:
     """series(ring, 9, s4=1, s5=2) is s^4 + 2 s^5 + O(s^9)."""
-    return Series(ring, {int(k[1:]): ring.constant(c) for k, c in terms.items()}, order)
+    return TruncatedSeries(ring, {int(k[1:]): ring.constant(c) for k, c in terms.items()}, order)
 
 
-def numbers(value: Series) -> dict[int, Fraction]:
+def numbers(value: TruncatedSeries) -> dict[int, Fraction]:
     found = {}
     for k, c in value.terms.items():
         assert c.is_constant()
@@ -113,7 +113,7 @@ def test_exponentials(ring: Ring) -> None:
     assert numbers(exp(series(ring))) == {0: 1}
     product = exp(series(ring, s2=3)) * exp(series(ring, s2=-3))
     assert numbers(product) == {0: 1}
-    theta = Series(ring, {0: ring.generator("theta", 0)}, EXACT)
+    theta = TruncatedSeries(ring, {0: ring.generator("theta", 0)}, EXACT)
     with pytest.raises(NotExpandableError, match="depends on the state"):
         exp(theta)
     # With s in front it is a series in theta.
@@ -123,7 +123,7 @@ def test_exponentials(ring: Ring) -> None:
 
 
 def test_roots_of_parameters_and_opaque_roots(ring: Ring) -> None:
-    d, t = (Series(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ("D", "T"))
+    d, t = (TruncatedSeries(ring, {0: ring.generator("root", name) ** 2}, EXACT) for name in ("D", "T"))
     assert sqrt(4 * d * t).coefficient(0) == 2 * ring.generator("root", "D") * ring.generator("root", "T")
     opaque = sqrt(d + t)
     assert opaque.coefficient(0) != 0
@@ -133,7 +133,7 @@ def test_roots_of_parameters_and_opaque_roots(ring: Ring) -> None:
     assert sqrt(d + 2 * t).coefficient(0) != opaque.coefficient(0)
     assert ring.reduce(((opaque * opaque) ** 2).coefficient(0)) == ((d + t) ** 2).coefficient(0)
     with pytest.raises(NotExpandableError, match="depends on the state"):
-        sqrt(Series(ring, {0: ring.generator("theta", 0)}, EXACT))
+        sqrt(TruncatedSeries(ring, {0: ring.generator("theta", 0)}, EXACT))
 
 
 def test_surds_split_into_roots_of_primes(ring: Ring) -> None:
@@ -148,9 +148,11 @@ def test_surds_split_into_roots_of_primes(ring: Ring) -> None:
 
 def test_too_many_roots_are_refused(ring: Ring) -> None:
     for n in range(SLOTS):
-        sqrt(series(ring, s0=1) + Series(ring, {0: ring.generator("root", "D") ** (2 * n + 2)}, EXACT))
+        sqrt(
+            series(ring, s0=1) + TruncatedSeries(ring, {0: ring.generator("root", "D") ** (2 * n + 2)}, EXACT)
+        )
     with pytest.raises(NotExpandableError, match=f"more than {SLOTS} different roots"):
-        sqrt(series(ring, s0=7) + Series(ring, {0: ring.generator("root", "D") ** 2}, EXACT))
+        sqrt(series(ring, s0=7) + TruncatedSeries(ring, {0: ring.generator("root", "D") ** 2}, EXACT))
 
 
 def test_floats_are_the_decimals_that_they_print_as(ring: Ring) -> None:

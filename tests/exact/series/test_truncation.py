@@ -12,7 +12,7 @@ import pytest
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series import series as series_module
 from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, Series
+from sgverify.exact.series.series import EXACT, TruncatedSeries
 from sgverify.schemes import exp, expm1, sqrt
 
 LOW, HIGH = 6, 14
@@ -67,9 +67,9 @@ def compare_truncations() -> Comparison:
     return found
 
 
-def _arguments(cap: int) -> tuple[Series, Series]:
+def _arguments(cap: int) -> tuple[TruncatedSeries, TruncatedSeries]:
     ring = Ring(1, {"theta": "vector"}, (), depth=0, draws=0, minibatches=1, cap=cap)
-    return Series(ring, {0: ring.constant(2)}, EXACT), Series(ring, {1: ring.one}, EXACT)
+    return TruncatedSeries(ring, {0: ring.constant(2)}, EXACT), TruncatedSeries(ring, {1: ring.one}, EXACT)
 
 
 def test_nothing_is_claimed_that_a_finer_truncation_denies() -> None:
@@ -82,12 +82,13 @@ def test_nothing_is_claimed_that_a_finer_truncation_denies() -> None:
 @pytest.fixture
 def forgetful_root() -> Iterator[None]:
     """Planted: a root keeps the order of its argument."""
-    right = sqrt.dispatch(Series)
+    right = sqrt.dispatch(TruncatedSeries)
     sqrt.register(
-        Series, lambda value: Series(value.ring, right(value).terms, max(value.order, right(value).order))
+        TruncatedSeries,
+        lambda value: TruncatedSeries(value.ring, right(value).terms, max(value.order, right(value).order)),
     )
     yield
-    sqrt.register(Series, right)
+    sqrt.register(TruncatedSeries, right)
 
 
 def test_a_root_that_keeps_its_order_is_caught(forgetful_root: None) -> None:
@@ -97,8 +98,8 @@ def test_a_root_that_keeps_its_order_is_caught(forgetful_root: None) -> None:
 def test_a_shift_that_keeps_its_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: s^-n (...) + O(s^m) claims O(s^m)."""
 
-    def planted(self: Series, by: int) -> Series:
-        return Series(self.ring, {k + by: c for k, c in self.terms.items()}, self.order)
+    def planted(self: TruncatedSeries, by: int) -> TruncatedSeries:
+        return TruncatedSeries(self.ring, {k + by: c for k, c in self.terms.items()}, self.order)
 
-    monkeypatch.setattr(series_module.Series, "shifted", planted)
+    monkeypatch.setattr(series_module.TruncatedSeries, "shifted", planted)
     assert compare_truncations().contradictions

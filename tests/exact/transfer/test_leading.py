@@ -12,7 +12,7 @@ import pytest
 from sgverify.exact.transfer.defects import expand_defects
 from sgverify.exact.transfer.hermite import EXTENDED
 from sgverify.exact.transfer.line import LineAnswers
-from sgverify.exact.transfer.motion import Motion
+from sgverify.exact.transfer.motion import StepMap
 from sgverify.schemes import Scheme, dot, langevin, sqrt
 from sgverify.schemes.catalogue import find_scheme
 from sgverify.schemes.scheme import make_scheme
@@ -160,7 +160,7 @@ def test_a_scalar_product_moves_the_points_of_the_line_one_by_one() -> None:
         g = grad(theta)
         return theta - h * g / (1 + h * sqrt(dot(g, g))) + sqrt(2 * T * h) * noise()
 
-    motion = Motion(make_scheme(step, langevin, order=1), build("gaussian", precision=4, mean=3), {"T": 1.0})
+    motion = StepMap(make_scheme(step, langevin, order=1), build("gaussian", precision=4, mean=3), {"T": 1.0})
     x = np.array([0.0, 3.0, 5.0], dtype=EXTENDED)
     slope = 4 * (x - 3)
     mean = x - slope / 10 / (1 + np.abs(slope) / 10)

@@ -23,7 +23,7 @@ MUTANTS = (
     ),
     bug(
         "gradient-in-float32",
-        "sgverify.samplers.differentiation:Affine.linear",
+        "sgverify.samplers.differentiation:LinearisedGradient.linear",
         "return self.times(theta - self.centre)",
         "return self.times((theta - self.centre).to(torch.float32).to(theta.dtype))",
         reason="the gradient is evaluated in float32",

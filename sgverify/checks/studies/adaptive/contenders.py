@@ -24,7 +24,7 @@ ZETA = 3.0
 
 
 @dataclass(frozen=True)
-class Contender:
+class AdaptiveContender:
     """A sampler: its scheme or composite, its temperature as a share of the height, and its tables of the configuration.
 
     `cyclical`: steps fall and rise again as the paper's cycles do, around the step size that is tuned. `momentum`: the
@@ -62,20 +62,20 @@ def _ladder(name: str, scales: Scales) -> dict[str, Any]:
 
 
 CONTENDERS = (
-    Contender("SGLD, cold", "sgld-euler", COLD),
-    Contender("SGLD, hot", "sgld-euler", HOT),
-    Contender("pSGLD", PRECONDITIONED, COLD),
-    Contender("SGHMC", "sghmc-momentum-0.001", COLD, momentum=True),
-    Contender("cycSGLD", "sgld-euler", COLD, cyclical=True),
-    Contender("reSGLD", "resgld", COLD, _ladder, evaluations=2),
-    Contender("CSGLD-10", "csgld", HOT, _partition(10, ZETA_OF_CSGLD)),
-    Contender("AWSGLD-10", "awsgld", HOT, _partition(10, ZETA)),
-    Contender("AWSGLD-100", "awsgld", HOT, _partition(100, ZETA)),
+    AdaptiveContender("SGLD, cold", "sgld-euler", COLD),
+    AdaptiveContender("SGLD, hot", "sgld-euler", HOT),
+    AdaptiveContender("pSGLD", PRECONDITIONED, COLD),
+    AdaptiveContender("SGHMC", "sghmc-momentum-0.001", COLD, momentum=True),
+    AdaptiveContender("cycSGLD", "sgld-euler", COLD, cyclical=True),
+    AdaptiveContender("reSGLD", "resgld", COLD, _ladder, evaluations=2),
+    AdaptiveContender("CSGLD-10", "csgld", HOT, _partition(10, ZETA_OF_CSGLD)),
+    AdaptiveContender("AWSGLD-10", "awsgld", HOT, _partition(10, ZETA)),
+    AdaptiveContender("AWSGLD-100", "awsgld", HOT, _partition(100, ZETA)),
 )
 
 
 def first_hits(
-    contender: Contender,
+    contender: AdaptiveContender,
     name: str,
     scales: Scales,
     steps: tuple[float, ...],
@@ -126,14 +126,14 @@ def first_hits(
     return np.where(first == np.iinfo(np.int64).max, NEVER, first), best
 
 
-def _size(contender: Contender, scales: Scales, step: float) -> float:
+def _size(contender: AdaptiveContender, scales: Scales, step: float) -> float:
     """The step h of the scheme: learning rates are h^2 in the momentum form, and are divided by slopes in pSGLD."""
     if contender.momentum:
         return float(np.sqrt(step))
     return step * (FLOOR + scales.gradient) if contender.scheme == PRECONDITIONED else step
 
 
-def _rows(contender: Contender, sizes: tuple[float, ...], most: int, period: int) -> tuple[Row, ...]:
+def _rows(contender: AdaptiveContender, sizes: tuple[float, ...], most: int, period: int) -> tuple[Row, ...]:
     if not contender.cyclical:
         return fixed(sizes, [most])
     first, last = (end / FIRST.step for end in FIRST.cycle)

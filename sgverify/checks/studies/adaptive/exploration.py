@@ -15,10 +15,10 @@ from sgverify.checks.studies.adaptive.settings import (
     GRIEWANK,
     MOMENTUM,
     ZETA_OF_CSGLD,
-    Effort,
-    Printed,
+    AdaptiveEffort,
+    PrintedExploration,
 )
-from sgverify.checks.studies.adaptive.visiting import EVERY, Modes, Trail, modes_of, visit
+from sgverify.checks.studies.adaptive.visiting import EVERY, Modes, VisitTrail, modes_of, visit
 from sgverify.configuration import load_configuration
 from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
@@ -58,7 +58,7 @@ def exploration(effort: str) -> Study:
     tables: list[Table] = []
     for printed in (FIRST, GRIEWANK):
         modes = modes_of(printed.target, printed.box)
-        trails: dict[str, Trail] = {}
+        trails: dict[str, VisitTrail] = {}
         for these in explorers(printed, chosen):
             trails |= explore(printed, chosen, these)
         run = _adaptation(printed)
@@ -104,7 +104,7 @@ class Explorers:
     tables: dict[str, Any]
 
 
-def explorers(printed: Printed, effort: Effort) -> tuple[Explorers, ...]:
+def explorers(printed: PrintedExploration, effort: AdaptiveEffort) -> tuple[Explorers, ...]:
     """The samplers at the printed settings, over the effort's share of the printed length."""
     length = max(50, round(printed.length * effort.share))
     first, last = printed.cycle
@@ -135,7 +135,7 @@ def explorers(printed: Printed, effort: Effort) -> tuple[Explorers, ...]:
     )
 
 
-def explore(printed: Printed, effort: Effort, these: Explorers) -> dict[str, Trail]:
+def explore(printed: PrintedExploration, effort: AdaptiveEffort, these: Explorers) -> dict[str, VisitTrail]:
     """One trail for each of the samplers, all chains from one mode."""
     given = {
         "target": {"name": printed.target, "dim": 2},
@@ -171,14 +171,14 @@ def _load(name: str) -> Scheme | Composite:
     return found
 
 
-def _adaptation(printed: Printed) -> Adaptation:
+def _adaptation(printed: PrintedExploration) -> Adaptation:
     """The run of AWSGLD as its composite makes it."""
     c = load_configuration(None, target={"name": printed.target, "dim": 2})
     choice = PartitionChoice(preset=printed.preset)
     return make_adaptation(choice, build_target(c.target), printed.high, cumulative=True)
 
 
-def _curves(printed: Printed, trails: dict[str, Trail]) -> Panel:
+def _curves(printed: PrintedExploration, trails: dict[str, VisitTrail]) -> Panel:
     series = []
     for label, trail in trails.items():
         mean, error = _mean(trail.shares)
@@ -196,7 +196,7 @@ def _curves(printed: Printed, trails: dict[str, Trail]) -> Panel:
     return Panel(title, "iteration", "share of the modes", tuple(series), y_scale="linear")
 
 
-def _clouds(printed: Printed, trails: dict[str, Trail]) -> Panel:
+def _clouds(printed: PrintedExploration, trails: dict[str, VisitTrail]) -> Panel:
     series = []
     for label, trail in trails.items():
         cloud = trail.cloud[np.isfinite(trail.cloud).all(axis=1)]
@@ -205,7 +205,9 @@ def _clouds(printed: Printed, trails: dict[str, Trail]) -> Panel:
     return Panel(title, "theta[0]", "theta[1]", tuple(series), x_scale="linear", y_scale="linear")
 
 
-def _weights(printed: Printed, trails: dict[str, Trail], run: Adaptation, star: Star) -> Panel:
+def _weights(
+    printed: PrintedExploration, trails: dict[str, VisitTrail], run: Adaptation, star: Star
+) -> Panel:
     weights = trails["AWSGLD"].weights
     assert weights is not None
     mean, error = _mean(weights.T)
@@ -228,7 +230,7 @@ def _weights(printed: Printed, trails: dict[str, Trail], run: Adaptation, star: 
     )
 
 
-def _visited(printed: Printed, trails: dict[str, Trail], modes: Modes) -> Table:
+def _visited(printed: PrintedExploration, trails: dict[str, VisitTrail], modes: Modes) -> Table:
     rows = []
     for label, trail in trails.items():
         mean, error = _mean(trail.shares)
@@ -254,7 +256,7 @@ def _visited(printed: Printed, trails: dict[str, Trail], modes: Modes) -> Table:
     return Table(f"{printed.target}: of {len(modes.places)} modes, mean over chains", columns, tuple(rows))
 
 
-def _against_star(printed: Printed, trails: dict[str, Trail], star: Star) -> Table:
+def _against_star(printed: PrintedExploration, trails: dict[str, VisitTrail], star: Star) -> Table:
     weights = trails["AWSGLD"].weights
     assert weights is not None
     mean, error = _mean(weights.T)
@@ -283,7 +285,7 @@ def _rounded(values: np.ndarray) -> tuple[float, ...]:
     return tuple(float(f"{value:.{DIGITS}g}") for value in values)
 
 
-def _shortened(effort: Effort) -> str:
+def _shortened(effort: AdaptiveEffort) -> str:
     return "" if effort.share == 1 else f" (lengths times {effort.share:g}, cycles shortened with them)"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sgverify.checks.studies.adaptive.contenders import CONTENDERS, ZETA, Contender, first_hits
+from sgverify.checks.studies.adaptive.contenders import CONTENDERS, ZETA, AdaptiveContender, first_hits
 from sgverify.checks.studies.adaptive.functions import (
     COLD,
     DIM,
@@ -24,7 +24,7 @@ from sgverify.checks.studies.adaptive.settings import (
     EFFORTS,
     MOST,
     ZETA_OF_CSGLD,
-    Effort,
+    AdaptiveEffort,
 )
 from sgverify.errors import find_named
 from sgverify.evidence import Study, Table
@@ -35,7 +35,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Found:
+class HittingResult:
     """What the trials of one sampler on one function gave; `first` has `inf` where the minimum was not reached."""
 
     function: str
@@ -87,7 +87,7 @@ def hitting_times(effort: str) -> Study:
     )
 
 
-def _found(contender: Contender, name: str, effort: Effort) -> Found:
+def _found(contender: AdaptiveContender, name: str, effort: AdaptiveEffort) -> HittingResult:
     """Tune the step size on a seed of its own, then run the trials."""
     scales = scales_of(name)
     steps = scales.steps(effort.steps)
@@ -105,10 +105,10 @@ def _found(contender: Contender, name: str, effort: Effort) -> Found:
     place = min(range(len(steps)), key=lambda k: (spent[k], height[k]))
     first, _ = run((steps[place],), effort.most, SEED)
     times = np.where(first[0] == NEVER, np.inf, first[0])
-    return Found(name, contender.label, steps[place], place in (0, len(steps) - 1), times)
+    return HittingResult(name, contender.label, steps[place], place in (0, len(steps) - 1), times)
 
 
-def _medians(names: tuple[str, ...], found: dict[tuple[str, str], Found]) -> Table:
+def _medians(names: tuple[str, ...], found: dict[tuple[str, str], HittingResult]) -> Table:
     rows = []
     for one in CONTENDERS:
         cells = []
@@ -121,7 +121,7 @@ def _medians(names: tuple[str, ...], found: dict[tuple[str, str], Found]) -> Tab
     )
 
 
-def _details(name: str, found: dict[tuple[str, str], Found]) -> Table:
+def _details(name: str, found: dict[tuple[str, str], HittingResult]) -> Table:
     rows = []
     for one in CONTENDERS:
         held = found[name, one.label]
@@ -151,7 +151,7 @@ def _details(name: str, found: dict[tuple[str, str], Found]) -> Table:
     return Table(f"{name}: iterations to the minimum", columns, tuple(rows))
 
 
-def _summary(names: tuple[str, ...], found: dict[tuple[str, str], Found]) -> Table:
+def _summary(names: tuple[str, ...], found: dict[tuple[str, str], HittingResult]) -> Table:
     """Of each sampler: where it has the least median, and where its interval meets that of the least one."""
     fewest, near, complete = (
         dict.fromkeys(_labels(), 0),
@@ -192,7 +192,7 @@ def _scales(names: tuple[str, ...]) -> Table:
     return Table("The functions, in the plane", columns, tuple(rows))
 
 
-def _notes(effort: Effort) -> tuple[str, ...]:
+def _notes(effort: AdaptiveEffort) -> tuple[str, ...]:
     cut = "" if effort.most == MOST else f" The paper's limit is {MOST} iterations; here it is {effort.most}."
     return (
         "One rule sets every sampler. Height: the median of U over the box less its minimum. Temperatures: "

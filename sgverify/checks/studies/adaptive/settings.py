@@ -18,7 +18,7 @@ explorations that is 1e-6 at zeta = 5 and 2e-3 at zeta = 3 in all, and CSGLD wou
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedExploration:
     """The settings of one exploration. `cycle`: the steps that a cycle begins and ends with.
 
     The energy of the first one is not in the text at hand: Rastrigin's in the plane is our choice, and so are the
@@ -36,12 +36,14 @@ class Printed:
     box: float
 
 
-FIRST = Printed("first", "rastrigin", 100_000, 5e-5, 2.0, 20.0, (1e-4, 3e-5), "exploration", 5.12)
-GRIEWANK = Printed("Griewank", "griewank", 200_000, 0.005, 0.2, 2.0, (0.02, 0.005), "griewank", 30.0)
+FIRST = PrintedExploration("first", "rastrigin", 100_000, 5e-5, 2.0, 20.0, (1e-4, 3e-5), "exploration", 5.12)
+GRIEWANK = PrintedExploration(
+    "Griewank", "griewank", 200_000, 0.005, 0.2, 2.0, (0.02, 0.005), "griewank", 30.0
+)
 
 
 @dataclass(frozen=True)
-class Effort:
+class AdaptiveEffort:
     """Shares of the printed lengths, chains, trials, and the grid of step sizes that each sampler is tuned on.
 
     The full effort is what two cores do in a few minutes: a tenth of the printed lengths, and a 50th of the iterations after
@@ -62,7 +64,7 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(0.001, 3, 2000, 8, 2, 3, 40, 20, 2),
-    "default": Effort(0.005, 4, 3000, 16, 3, 10, 400, 100, 3),
-    "full": Effort(0.1, 10, 4000, 48, 10, 2 * TRIALS, MOST // 50, 300, 5),
+    "quick": AdaptiveEffort(0.001, 3, 2000, 8, 2, 3, 40, 20, 2),
+    "default": AdaptiveEffort(0.005, 4, 3000, 16, 3, 10, 400, 100, 3),
+    "full": AdaptiveEffort(0.1, 10, 4000, 48, 10, 2 * TRIALS, MOST // 50, 300, 5),
 }

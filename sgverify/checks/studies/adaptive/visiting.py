@@ -34,7 +34,7 @@ class Modes:
 
 
 @dataclass(frozen=True, eq=False)
-class Trail:
+class VisitTrail:
     """What a row of a run has seen.
 
     `numbers` of the iterations, shape (K,), the share of the modes that each chain had visited by then, (K, C), the states of
@@ -70,8 +70,8 @@ def visit(
     settings: Settings,
     modes: Modes,
     points: int,
-) -> tuple[Trail, ...]:
-    """Run every row and keep what `Trail` keeps, at `points` iterations evenly in the logarithm; one trail for each row."""
+) -> tuple[VisitTrail, ...]:
+    """Run every row and keep what `VisitTrail` keeps, at `points` iterations evenly in the logarithm; one trail for each row."""
     ensemble = Ensemble(scheme, target, rows, settings)
     length = rows[0].lengths[-1]
     observer = _Visits(ensemble, modes, length, points)
@@ -86,7 +86,7 @@ def visit(
     shares, cloud = np.array(observer.shares), np.array(observer.cloud)
     replicas = len(ensemble.rows) // len(rows)
     return tuple(
-        Trail(
+        VisitTrail(
             np.array(observer.numbers),
             shares[:, row],
             cloud[:, row],

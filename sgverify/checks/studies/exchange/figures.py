@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.checks.studies.exchange.runs import Trail, run
+from sgverify.checks.studies.exchange.runs import ExchangeTrail, run
 from sgverify.checks.studies.exchange.settings import (
     APART,
     APPENDIX_G,
@@ -17,8 +17,8 @@ from sgverify.checks.studies.exchange.settings import (
     REFRESH,
     SECTION_5_1,
     START,
-    Effort,
-    Printed,
+    ExchangeEffort,
+    PrintedFigure,
     mixture,
 )
 from sgverify.checks.studies.exchange.variances import over_batches, paths
@@ -59,8 +59,8 @@ def figure_6(effort: str) -> Study:
 
 
 def _study(
-    printed: Printed,
-    effort: Effort,
+    printed: PrintedFigure,
+    effort: ExchangeEffort,
     *,
     id: str,
     title: str,
@@ -128,7 +128,7 @@ def _study(
     )
 
 
-def _over_draws(printed: Printed, effort: Effort) -> str:
+def _over_draws(printed: PrintedFigure, effort: ExchangeEffort) -> str:
     """How little of this rests on the draw of the data, which are not printed."""
     found = [barrier_height(seed) / printed.tau_2 for seed in range(effort.draws)]
     return (
@@ -155,17 +155,17 @@ def modes(data_seed: int = 0) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _alone(printed: Printed, effort: Effort) -> Trail:
+def _alone(printed: PrintedFigure, effort: ExchangeEffort) -> ExchangeTrail:
     return _moved("sgld-euler", printed, effort, None, step=printed.step, length=effort.length)
 
 
 def _exchanged(
     scheme: str,
-    printed: Printed,
-    effort: Effort,
+    printed: PrintedFigure,
+    effort: ExchangeEffort,
     correction: float,
     places: tuple[float, ...] = (START,),
-) -> Trail:
+) -> ExchangeTrail:
     exchange = {
         "ladder": [1.0, printed.tau_2 / printed.tau_1],
         "correction": correction,
@@ -174,14 +174,16 @@ def _exchanged(
     return _moved(scheme, printed, effort, exchange, step=printed.step, length=effort.length, places=places)
 
 
-def _ladder(printed: Printed, barrier: float) -> tuple[float, ...]:
+def _ladder(printed: PrintedFigure, barrier: float) -> tuple[float, ...]:
     """Temperatures over tau_1, from 1 to HOTTEST of the barrier in equal ratios of at most RATIO."""
     top = HOTTEST * barrier / printed.tau_1
     rungs = math.ceil(math.log(top, RATIO))
     return tuple(top ** (k / rungs) for k in range(rungs + 1))
 
 
-def _on_ladder(scheme: str, printed: Printed, effort: Effort, rungs: tuple[float, ...]) -> Trail:
+def _on_ladder(
+    scheme: str, printed: PrintedFigure, effort: ExchangeEffort, rungs: tuple[float, ...]
+) -> ExchangeTrail:
     exchange = {
         "ladder": list(rungs),
         "step_factors": [rung**0.5 for rung in rungs],
@@ -192,14 +194,14 @@ def _on_ladder(scheme: str, printed: Printed, effort: Effort, rungs: tuple[float
 
 def _moved(
     scheme: str,
-    printed: Printed,
-    effort: Effort,
+    printed: PrintedFigure,
+    effort: ExchangeEffort,
     exchange: dict[str, Any] | None,
     *,
     step: float,
     length: int,
     places: tuple[float, ...] = (START,),
-) -> Trail:
+) -> ExchangeTrail:
     """A run of a trace, the coldest replica at tau_1; its modes are told apart at the middle between them."""
     return run(
         scheme,
@@ -214,7 +216,7 @@ def _moved(
     )
 
 
-def _traces(title: str, trails: dict[str, Trail]) -> Panel:
+def _traces(title: str, trails: dict[str, ExchangeTrail]) -> Panel:
     return Panel(
         title,
         "step",
@@ -228,7 +230,7 @@ def _traces(title: str, trails: dict[str, Trail]) -> Panel:
     )
 
 
-def _swaps(title: str, trails: dict[str, Trail]) -> Table:
+def _swaps(title: str, trails: dict[str, ExchangeTrail]) -> Table:
     middle = sum(modes()) / 2
     rows = []
     for name, trail in trails.items():
@@ -265,7 +267,7 @@ def _swaps(title: str, trails: dict[str, Trail]) -> Table:
     )
 
 
-def _exchanges(title: str, trails: dict[str, Trail], length: int) -> Table:
+def _exchanges(title: str, trails: dict[str, ExchangeTrail], length: int) -> Table:
     """How the coldest changes its mode: by swaps, or by a motion over the barrier of either replica."""
     return Table(
         title,

@@ -23,7 +23,7 @@ POINTS = 400
 
 
 @dataclass
-class Trail(RunObserver):
+class ExchangeTrail(RunObserver):
     """A watch that keeps every n-th state and counts every swap.
 
     `theta` of every replica, shape (K, R, C); `variance` of the energies' difference between the two coldest, shape (K, C);
@@ -77,15 +77,15 @@ def run(
     exchange: dict[str, Any] | None = None,
     every: int | None = None,
     places: tuple[float, ...] = (START,),
-) -> Trail:
-    """Move a scheme or composite of the catalogue from where it is told, and keep what `Trail` keeps."""
+) -> ExchangeTrail:
+    """Move a scheme or composite of the catalogue from where it is told, and keep what `ExchangeTrail` keeps."""
     c = configured(
         temperature=temperature, step=step, batch=batch, chains=chains, exchange=exchange, places=places
     )
     scheme = load_step(name)
     assert isinstance(scheme, (Scheme, Composite))
     ensemble = Ensemble(scheme, mixture(), fixed([step], [length]), Settings.of(c))
-    trail = Trail(ensemble, every or max(1, length // POINTS), middle)
+    trail = ExchangeTrail(ensemble, every or max(1, length // POINTS), middle)
     with one_thread(), torch.no_grad():
         for block in ensemble.blocks(trail):
             if block.diverged:

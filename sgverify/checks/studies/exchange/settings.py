@@ -22,7 +22,7 @@ REFRESH = 40
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedFigure:
     """The settings of one figure: temperatures of the two replicas, the step size, and F for each way to swap."""
 
     tau_1: float
@@ -32,12 +32,12 @@ class Printed:
     correction_plain: float
 
 
-SECTION_5_1 = Printed(tau_1=10, tau_2=1000, step=1e-7, correction_reduced=1, correction_plain=100)
-APPENDIX_G = Printed(tau_1=1, tau_2=500, step=1e-5, correction_reduced=1, correction_plain=500)
+SECTION_5_1 = PrintedFigure(tau_1=10, tau_2=1000, step=1e-7, correction_reduced=1, correction_plain=100)
+APPENDIX_G = PrintedFigure(tau_1=1, tau_2=500, step=1e-5, correction_reduced=1, correction_plain=500)
 
 
 @dataclass(frozen=True)
-class Effort:
+class ExchangeEffort:
     """Steps and chains of a trace, the minibatch, the steps and chains over which a variance is averaged, and how many draws
     of the data the barrier is looked at over.
 
@@ -58,9 +58,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(60, 40, 2, 50, 20, 4, (50, 100), (1.0, 4.0), (10, 20), 4),
-    "default": Effort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0), (20, 40, 80), 24),
-    "full": Effort(
+    "quick": ExchangeEffort(60, 40, 2, 50, 20, 4, (50, 100), (1.0, 4.0), (10, 20), 4),
+    "default": ExchangeEffort(600, 400, 4, 200, 160, 10, (100, 200, 400), (1.0, 4.0), (20, 40, 80), 24),
+    "full": ExchangeEffort(
         10_000, 5_000, 8, 500, 400, 10, (250, 500, 1000, 2000), (1.0, 4.0, 16.0), (20, 40, 80, 160), 24
     ),
 }

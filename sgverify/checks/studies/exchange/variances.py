@@ -8,13 +8,13 @@ import numpy as np
 import statsmodels.api as sm
 
 from sgverify.checks.studies.exchange.runs import run
-from sgverify.checks.studies.exchange.settings import REFRESH, Effort, Printed
+from sgverify.checks.studies.exchange.settings import REFRESH, ExchangeEffort, PrintedFigure
 from sgverify.evidence import Panel, Series, Table
 
 SIZE = 100_000
 
 
-def paths(printed: Printed, effort: Effort) -> tuple[Panel, Table]:
+def paths(printed: PrintedFigure, effort: ExchangeEffort) -> tuple[Panel, Table]:
     """The mean over chains of sigma^2 along a run, for several refresh periods m and for plain energies."""
     length = effort.settling * 4
     series, rows = [], []
@@ -36,7 +36,7 @@ def paths(printed: Printed, effort: Effort) -> tuple[Panel, Table]:
     )
 
 
-def over_batches(printed: Printed, effort: Effort) -> tuple[Panel, Table]:
+def over_batches(printed: PrintedFigure, effort: ExchangeEffort) -> tuple[Panel, Table]:
     """sigma^2 of variance-reduced energies over n/N and the step size, with the exponents of a log-log regression."""
     series: list[Series] = []
     logs: list[tuple[float, float, float]] = []
@@ -67,7 +67,13 @@ def over_batches(printed: Printed, effort: Effort) -> tuple[Panel, Table]:
 
 
 def _measured(
-    scheme: str, printed: Printed, effort: Effort, batch: int, period: int, step: float, length: int
+    scheme: str,
+    printed: PrintedFigure,
+    effort: ExchangeEffort,
+    batch: int,
+    period: int,
+    step: float,
+    length: int,
 ) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...]]:
     """Steps, means over the realisations and their standard errors, where the variance is measured."""
     exchange = {
