@@ -13,7 +13,7 @@ from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.exact.transfer.plane_grid import Axis, PlaneGrid
 from sgverify.exact.transfer.plane_law import difference_of_law
 from sgverify.exact.transfer.plane_operator import PlaneOperator
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target, parse_observable
 
@@ -43,7 +43,7 @@ def run(setting: Setting) -> Iterator[Row]:
     )
 
     grid = _grid(TINY if setting.tiny else SIZES)
-    operator = PlaneOperator(PlaneReading(scheme, target, 1.0, 1.0).moves(STEPS[0]), grid)
+    operator = PlaneOperator(PlaneInterpreter(scheme, target, 1.0, 1.0).moves(STEPS[0]), grid)
     law, values = grid.law(target, 1.0), grid.points[0] ** 2
 
     def dense() -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from sgverify.checks.injected import states_of, taker
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.torch_subject import TorchSubject
 from sgverify.errors import SgverifyError
 
@@ -19,7 +19,7 @@ LARGER = (1, 4, 16, 64)
 """Multiples of the configured step: a proposal that is hardly ever rejected there is, further on."""
 
 
-@remembered
+@cached_per_subject
 def accepts_and_rejects(subject: TorchSubject) -> bool:
     """Whether theta stays as it is for some draws and moves for others.
 

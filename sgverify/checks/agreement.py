@@ -65,8 +65,8 @@ def check_agreement(question: Question) -> Evidence:
         return question.unanswered(reason, "not-applicable")
     try:
         law = law_of_average(subject)
-    except OutOfReachError as no_rung:
-        return question.unanswered(str(no_rung))
+    except OutOfReachError as unreached:
+        return question.unanswered(str(unreached))
     except MomentsDivergeError as error:
         return question.unanswered(f"the average has no variance to compare: {error}")
     if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.claims import Prediction
 from sgverify.exact.affine.drift_change import DriftChange
@@ -18,7 +18,7 @@ from sgverify.targets.scaled import with_scaled_likelihood
 DIGITS = 12
 
 
-@remembered
+@cached_per_subject
 def unbiased(subject: Subject) -> bool:
     """Whether E g = grad U as functions of theta.
 

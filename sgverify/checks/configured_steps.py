@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
@@ -72,7 +72,7 @@ def steps_of_runs(subject: Subject) -> list[float]:
     return steps + ([step for step in USUAL if expanded.contracts(step)] or list(USUAL))
 
 
-@remembered
+@cached_per_subject
 def turns_of(subject: Subject) -> list[float]:
     """The step sizes at which the definition turns into another function of h, at the configured parameters."""
     given = {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}
@@ -100,7 +100,7 @@ def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
     return sorted(far, key=lambda item: -item.share)
 
 
-@remembered
+@cached_per_subject
 def _departure(subject: Subject, setting: LinearSetting) -> Departure | None:
     return departure(subject.read_scheme, setting, setting.small, _dimension(subject))
 
@@ -139,13 +139,13 @@ def differences(subject: Subject, steps: Iterable[float]) -> list[SeriesDifferen
     return [difference for difference in found if difference is not None]
 
 
-@remembered
+@cached_per_subject
 def _difference(subject: Subject, step: float) -> SeriesDifference | None:
     expanded = _expanded(subject)
     return None if expanded is None else expanded.difference(step)
 
 
-@remembered
+@cached_per_subject
 def _expanded(subject: Subject) -> ExpandedStep | None:
     try:
         return ExpandedStep(subject.read_scheme, subject.model_parameters)

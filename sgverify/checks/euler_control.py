@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.exact_rung import exact_answers
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.sampled_plan import NoSweep, plan_sweep
 from sgverify.checks.sampled_rung import truth_of
 from sgverify.checks.sampled_sweep import looks_at
@@ -84,13 +84,13 @@ def control_of(subject: Subject, level: float, *, sampled: bool) -> Control | No
     return _sampled_control(subject, level) if known is None and sampled else known
 
 
-@remembered
+@cached_per_subject
 def _computed_control(subject: Subject) -> Control | None:
     found = [control for item in candidates(subject) if (control := _computed(item)) is not None]
     return max(found, key=lambda control: control.bound, default=None)
 
 
-@remembered
+@cached_per_subject
 def _sampled_control(subject: Subject, level: float) -> Control | None:
     chosen = _likeliest(candidates(subject))
     return None if chosen is None else _sampled(chosen, level)

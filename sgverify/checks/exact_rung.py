@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.answers import ExactAnswers, answers_for, unreached
@@ -16,7 +16,7 @@ FAR_BELOW = (20, 21, 22)
 """Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
 
 
-@remembered
+@cached_per_subject
 def exact_answers(subject: Subject) -> ExactAnswers:
     """The exact answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     if subject.why_not_affine:

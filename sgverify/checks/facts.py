@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.biased_gradient import unbiased
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
@@ -39,7 +39,7 @@ class Facts(Mapping[str, Any]):
         return len(DERIVATIONS)
 
 
-facts_of = remembered(Facts)
+facts_of = cached_per_subject(Facts)
 """The facts about a subject: its own object."""
 
 DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {

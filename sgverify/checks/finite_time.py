@@ -14,7 +14,7 @@ from sgverify.checks.exact_rung import exact_answers, expansion_certificate, why
 from sgverify.checks.moment_closure import answers_with_closure, closure_certificate
 from sgverify.checks.noise_certificate import noise_certificate
 from sgverify.checks.question import Question
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_rates import transferred_rate
 from sgverify.claims import Prediction
@@ -222,7 +222,7 @@ def schedule_text(schedule: str, alpha: Fraction) -> str:
     ]
 
 
-@remembered
+@cached_per_subject
 def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
     answers = exact_answers(subject)
     values = answers.weighted_mean_square_error if squared else answers.weighted_bias

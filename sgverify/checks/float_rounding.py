@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sgverify.checks.question import Question
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.interval_floats import intervals_of, intervals_of_dynamics
@@ -58,7 +58,7 @@ def with_zeros(
     ]
 
 
-@remembered
+@cached_per_subject
 def _floats(subject: Subject, of_dynamics: bool) -> tuple[float, ...]:
     if of_dynamics:
         return intervals_of_dynamics(subject.scheme.dynamics, subject.target.dim)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
-from sgverify.checks.weighing import Weighing
+from sgverify.checks.weighing import WeightedSampler
 from sgverify.configuration import load_configuration
 from sgverify.errors import SgverifyError
 from sgverify.exact.partition.fixed_point import cumulated_weights, visited_weights
@@ -86,7 +86,7 @@ class LineTerms:
     subject: Subject
 
     @staticmethod
-    @remembered
+    @cached_per_subject
     def of(subject: Subject) -> LineTerms:
         """The same object for all claims of a subject, so that a chain is solved once."""
         return LineTerms(subject)
@@ -150,7 +150,7 @@ class LineTerms:
     @cached_property
     def adaptation(self) -> Adaptation:
         """The rules that run, at tau = 1, with at most `BINS` regions of energies, none of them hardly ever met."""
-        own = Weighing.of(self.subject).adaptation
+        own = WeightedSampler.of(self.subject).adaptation
         regions = Partition.equal(0.0, 4.0, min(BINS, own.partition.bins))
         return replace(own, partition=regions, tau=1.0, temperature=1.0)
 

@@ -8,7 +8,7 @@ from typing import Any
 from flint import arb
 
 from sgverify.checks.exact_rung import exact_answers
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.exact.answers import ExactAnswers
@@ -32,7 +32,7 @@ def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
             raise OutOfReachError(f"{reason}; no exact bias from moments: {why}") from None
 
 
-@remembered
+@cached_per_subject
 def closure_answers(subject: Subject) -> ClosureAnswers:
     """The answers from closed moments; raises `OutOfReachError` where they do not close."""
     gradient = subject.configuration.gradient

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 
-class Remembers(Protocol):
+class HasMemory(Protocol):
     """Whoever keeps what was derived from it."""
 
     @property
@@ -15,19 +15,19 @@ class Remembers(Protocol):
         """Values by the function that made them and its further arguments."""
 
 
-Owner = TypeVar("Owner", bound=Remembers)
+Owner = TypeVar("Owner", bound=HasMemory)
 Further = ParamSpec("Further")
 Value = TypeVar("Value")
 
 
-def remembered(
+def cached_per_subject(
     function: Callable[Concatenate[Owner, Further], Value],
 ) -> Callable[Concatenate[Owner, Further], Value]:
     """`function`, called once for each subject and each list of further arguments, which are hashable; what raises is not kept.
 
     >>> class Counting:
     ...     memory: dict = {}
-    >>> @remembered
+    >>> @cached_per_subject
     ... def longer(owner, by):
     ...     print("computed")
     ...     return by + 1
@@ -47,4 +47,4 @@ def remembered(
     return once
 
 
-__all__ = ["remembered"]
+__all__ = ["cached_per_subject"]

@@ -37,7 +37,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Rungs:
+class ErrorTrend:
     """Verdict `fine`, `slow` (a lower power than q), `jump` (an error that smaller steps do not announce) or `open`.
 
     `rung` and `entry` are where it shows most, `slope` the power that is seen there, `turn` by how much it differs from that at
@@ -51,9 +51,9 @@ class Rungs:
     turn: float = 0.0
 
 
-def judge_rungs(
+def judge_errors(
     times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float, *, large: int = 0
-) -> Rungs:
+) -> ErrorTrend:
     """Hold |error| <= C h^q against errors, shape (rungs, entries), at h rate = `times`, which fall; bounds of shape (rungs,).
 
     The first `large` ones are too large for powers of h to show: they are held against what smaller ones announce.
@@ -71,10 +71,10 @@ def judge_rungs(
     for k in range(len(times) - 2):
         entry = _leaps(times, size, bounds, q, k)
         if entry is not None:
-            return Rungs("jump", k, entry)
+            return ErrorTrend("jump", k, entry)
     if int((bounds < scale / CLEAR)[low].sum()) < FEWEST:
-        return Rungs("open", int(np.argmax(bounds / scale)))
-    return Rungs("fine")
+        return ErrorTrend("open", int(np.argmax(bounds / scale)))
+    return ErrorTrend("fine")
 
 
 def undecided_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> bool:
@@ -105,9 +105,9 @@ def _leaps(times: np.ndarray, size: np.ndarray, bounds: np.ndarray, q: float, k:
 
 def _slow(
     times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndarray, q: float
-) -> Rungs | None:
+) -> ErrorTrend | None:
     """The entry that falls slowest and steadily at the smallest steps where it is seen."""
-    worst: Rungs | None = None
+    worst: ErrorTrend | None = None
     largest = 0.0
     for entry in range(size.shape[1]):
         seen = np.flatnonzero(clear[:, entry])
@@ -121,11 +121,11 @@ def _slow(
         steady = abs(first - last) < STEADY and max(first, last) < q - SHORT
         if steady and share[k, entry] > max(SEEN, largest):
             largest = float(share[k, entry])
-            worst = Rungs("slow", int(k), entry, last, abs(first - last))
+            worst = ErrorTrend("slow", int(k), entry, last, abs(first - last))
     return worst
 
 
-def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> Rungs | None:
+def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
     """A lower power of h below a larger share of h^q: seen alike by the polynomials through all but the last and all but the first
     rung. A power that is no whole one comes out of the two by the ratio of their steps to that power, so that they disagree.
     """
@@ -142,5 +142,5 @@ def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -
         seen = agree & shown & (np.minimum(np.abs(first), np.abs(last)) > sure)
         if seen.any():
             entry = int(np.argmax(np.where(seen, here, 0.0)))
-            return Rungs("slow", len(times) - 1, entry, float(power))
+            return ErrorTrend("slow", len(times) - 1, entry, float(power))
     return None

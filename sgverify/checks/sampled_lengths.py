@@ -12,7 +12,7 @@ from sgverify.checks.biased_gradient import as_theorem_2_allows
 from sgverify.checks.euler_control import control_of, first_order_error, with_control
 from sgverify.checks.finite_time import schedule_text
 from sgverify.checks.question import Question
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.sampled_forgetting import FEWEST, NoRun, check_forgotten, shortest_length
 from sgverify.checks.sampled_plan import first_step
 from sgverify.checks.sampled_rung import (
@@ -219,7 +219,7 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAv
         yield known[look]
 
 
-@remembered
+@cached_per_subject
 def _known(subject: Subject, *stage: Any) -> dict[int, SampledAverages]:
     """The chains of each look that was taken, which the next look joins to its own."""
     return {}

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.sampled_extra import MOST as MOST_EXTRA
 from sgverify.checks.sampled_extra import shares_of
 from sgverify.checks.sampled_pilot import LENGTHS, Pilot, run_pilot
@@ -101,7 +101,7 @@ class SweepPlan:
         return made
 
 
-@remembered
+@cached_per_subject
 def plan_sweep(subject: Subject) -> SweepPlan:
     """Choose steps, times and looks, by a pilot run.
 

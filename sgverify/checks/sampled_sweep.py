@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.sampled_extra import extra_chains
 from sgverify.checks.sampled_plan import SweepPlan
 from sgverify.checks.sampled_rung import DISAGREEMENT, SampledAverages, run_chains, run_seed, truth_of
@@ -123,7 +123,7 @@ def _sweep(
     return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look)
 
 
-@remembered
+@cached_per_subject
 def _known(subject: Subject, *stage: Any) -> dict[int, list[SampledAverages]]:
     """The chains of each look that was taken, which the next look joins to its own."""
     return {}

@@ -62,7 +62,7 @@ class Subject:
     """A scheme under a configuration. `reference` is how a command line names the scheme.
 
     `method` is the rung that was asked for, exact or monte-carlo; None: the highest there is. `memory` keeps what is derived
-    once (`remembered`).
+    once (`cached_per_subject`).
     """
 
     scheme: Scheme

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.sampled_rung import run_seed
 from sgverify.checks.subject import Subject
 from sgverify.rates.whiteness import bounded_by_normal
@@ -85,7 +85,7 @@ def rows_of(step: float, length: int = LENGTH) -> tuple[Row, ...]:
     return tuple(Row(schedule, (length,)) for schedule in schedules)
 
 
-@remembered
+@cached_per_subject
 def runs_of(subject: Subject) -> Runs:
     """The runs of a subject, made once. A momentum starts at random, so that its draws are seen too."""
     settings = Settings.of(

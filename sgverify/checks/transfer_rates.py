@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.question import Question
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.checks.transfer_bias import transferred_stationary_bias
 from sgverify.claims import claim_for
@@ -56,7 +56,7 @@ def transferred_rate(question: Question, what: str) -> Evidence:
     )
 
 
-@remembered
+@cached_per_subject
 def _transferred(subject: Subject) -> Evidence:
     return transferred_stationary_bias(Question(subject, claim_for(STATIONARY, "fixed"), STATIONARY))
 

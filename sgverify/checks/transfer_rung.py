@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.answers import GridAnswers
@@ -19,7 +19,7 @@ ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
 """By the state of the dynamics."""
 
 
-@remembered
+@cached_per_subject
 def transfer_answers(subject: Subject) -> GridAnswers:
     """The grids' answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     why = _why_not(subject)

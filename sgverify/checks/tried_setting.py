@@ -10,7 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 from sgverify.checks.gaussian_setting import FIRST_SHARE, GaussianSetting
 from sgverify.checks.law_defect import law_defect
 from sgverify.checks.one_step_map import OneStepMap, read_one_step
-from sgverify.checks.rung_rules import FEWEST, SHORT, Rungs, judge_rungs, undecided_end
+from sgverify.checks.rung_rules import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
 from sgverify.checks.step_rows import StepRows
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.black_box import GradientFunction
@@ -89,7 +89,7 @@ def try_setting(
             return _not_affine(rows, first, order, maps)
         parts = _parts(setting, steps, maps, above, order, flow)
         judged = [
-            (part, judge_rungs(part.times, part.errors, part.bounds, part.power, large=part.large))
+            (part, judge_errors(part.times, part.errors, part.bounds, part.power, large=part.large))
             for part in parts
         ]
         # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
@@ -137,7 +137,7 @@ class _Part:
     due: np.ndarray
     large: int
 
-    def words(self, found: Rungs) -> tuple[str, float, float]:
+    def words(self, found: ErrorTrend) -> tuple[str, float, float]:
         """What is off most, as a user sees it: the sentence, the value and what it should be."""
         n, h = self.setting.known, self.steps[found.rung]
         names, spreads = self.setting.names, self.setting.spreads
@@ -318,9 +318,9 @@ def _half(slope: float) -> str:
     return f"{round(2 * slope) / 2 + 0.0:g}"
 
 
-def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> Rungs | None:
+def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
     """The moment whose change falls slower than h^q and is largest; each has a bound of its own."""
-    found = [judge_rungs(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
+    found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
     slow = [
         (abs(errors[rungs.rung, k]), k, rungs) for k, rungs in enumerate(found) if rungs.verdict == "slow"
     ]

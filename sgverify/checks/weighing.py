@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from sgverify.checks.remembered import remembered
+from sgverify.checks.remembered import cached_per_subject
 from sgverify.checks.subject import Subject
 from sgverify.exact.partition.fixed_point import cumulated_weights, visited_weights
 from sgverify.exact.partition.masses import RegionMasses, region_masses
@@ -18,7 +18,7 @@ from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, 
 
 
 @dataclass(frozen=True)
-class Weighing:
+class WeightedSampler:
     """One adaptively weighted sampler under one configuration: its rules, and what the exact rungs know of them.
 
     `adaptation` is what the run adapts by; the masses are those of exp(-U/T) at the temperature of the configuration.
@@ -27,10 +27,10 @@ class Weighing:
     subject: Subject
 
     @staticmethod
-    @remembered
-    def of(subject: Subject) -> Weighing:
+    @cached_per_subject
+    def of(subject: Subject) -> WeightedSampler:
         """The same object for all claims of a subject, so that its masses are integrated once."""
-        return Weighing(subject)
+        return WeightedSampler(subject)
 
     @cached_property
     def adaptation(self) -> Adaptation:

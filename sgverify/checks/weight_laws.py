@@ -18,7 +18,7 @@ from flint import arb
 from sgverify.checks.line_terms import LineTerms, certified, with_terms
 from sgverify.checks.question import Question
 from sgverify.checks.subject import Subject
-from sgverify.checks.weighing import Weighing, text
+from sgverify.checks.weighing import WeightedSampler, text
 from sgverify.evidence import Evidence
 from sgverify.exact.ball import number
 from sgverify.exact.partition.fixed_point import BITS, cumulated_weights
@@ -42,7 +42,7 @@ def check_piecewise_law(question: Question) -> Evidence:
     Update (18) moves a theta towards a step function, so that from a monotone start it reaches monotone ones alone.
     """
     subject = question.subject
-    zeta = Weighing.of(subject).zeta
+    zeta = WeightedSampler.of(subject).zeta
     distances: dict[str, list[arb]] = {}
     within = True
     with flint.ctx.workprec(BITS):
@@ -134,7 +134,7 @@ def check_energy_noise(question: Question) -> Evidence:
 def check_chain_average(question: Question) -> Evidence:
     """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~."""
     subject = question.subject
-    left = _left(Weighing.of(subject).zeta, weighted=False)
+    left = _left(WeightedSampler.of(subject).zeta, weighted=False)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the average less int f varpi_Psi~": _rows(left),
@@ -161,7 +161,7 @@ def check_chain_average(question: Question) -> Evidence:
 def check_weighted_average(question: Question) -> Evidence:
     """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau."""
     subject = question.subject
-    left = _left(Weighing.of(subject).zeta, weighted=True)
+    left = _left(WeightedSampler.of(subject).zeta, weighted=True)
     certificate: dict[str, Any] = {
         "f": "1 on the lower half of the regions",
         "limit of the weighted average less int f pi_tau": _rows(left),

@@ -12,7 +12,7 @@ import numpy as np
 from flint import arb, arb_series
 
 from sgverify.checks.question import Question
-from sgverify.checks.weighing import Weighing, text
+from sgverify.checks.weighing import WeightedSampler, text
 from sgverify.claims import Claim
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
@@ -41,7 +41,7 @@ _CUMULATED = "cumulated-masses"
 def check_fixed_point(question: Question) -> Evidence:
     """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
     subject = question.subject
-    weighing = Weighing.of(subject)
+    weighing = WeightedSampler.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
@@ -78,7 +78,7 @@ def check_fixed_point(question: Question) -> Evidence:
 def check_weight_stability(question: Question) -> Evidence:
     """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise."""
     subject = question.subject
-    weighing = Weighing.of(subject)
+    weighing = WeightedSampler.of(subject)
     try:
         star, masses = weighing.star, weighing.masses.masses
     except SgverifyError as error:
@@ -108,7 +108,7 @@ def check_weight_stability(question: Question) -> Evidence:
     )
 
 
-def _printed(weighing: Weighing, certificate: dict[str, Any]) -> Judgement:
+def _printed(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
     """(37) on these masses: theta*(i)^zeta Z over the cumulated mass, which is 1 + o(1)."""
     masses, star = weighing.masses.masses, weighing.star
     constant = constant_of(star, masses, weighing.zeta)
@@ -133,7 +133,7 @@ def _printed(weighing: Weighing, certificate: dict[str, Any]) -> Judgement:
     )
 
 
-def _bent_otherwise(weighing: Weighing, star: Sequence[arb]) -> str:
+def _bent_otherwise(weighing: WeightedSampler, star: Sequence[arb]) -> str:
     """The multiplier that runs against the derivative of u + zeta tau log Psi at theta*, tau the chain's temperature."""
     adaptation = weighing.adaptation
     edges, widths = adaptation.partition.edges, adaptation.partition.widths
@@ -158,7 +158,7 @@ def _wrong(moving: list[int], field: Sequence[arb], bent: str) -> str:
     return f"theta does not rest where the masses put it: h_{i}(theta*) = {text(field[i - 1], 3)}, not 0"
 
 
-def _straight(weighing: Weighing, certificate: dict[str, Any]) -> Judgement:
+def _straight(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
     """h(theta) Z(theta) = theta* - theta at points in fractions: the rules that run, on masses that are rounded first."""
     generator = np.random.default_rng(0)
     masses = [Fraction(float(p.mid())) for p in weighing.masses.masses]
@@ -210,7 +210,7 @@ def _local(claim: Claim, decay: tuple[float, bool], symmetric: float, slack: flo
     )
 
 
-def _against(weighing: Weighing) -> int:
+def _against(weighing: WeightedSampler) -> int:
     """How many of some increasing theta the mean field drives away from theta*, by the Euclidean inner product."""
     generator = np.random.default_rng(1)
     masses = weighing.masses.values

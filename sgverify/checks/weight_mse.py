@@ -9,7 +9,7 @@ import numpy as np
 
 from sgverify.checks.line_terms import BoundTerm, LineTerms, certified, with_terms
 from sgverify.checks.question import Question
-from sgverify.checks.weighing import Weighing
+from sgverify.checks.weighing import WeightedSampler
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.partition.fixed_point import cumulated_weights
@@ -38,7 +38,7 @@ def check_weight_mse(question: Question) -> Evidence:
     Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
     """
     subject = question.subject
-    weighing = Weighing.of(subject)
+    weighing = WeightedSampler.of(subject)
     try:
         masses = weighing.masses.values
     except SgverifyError as error:

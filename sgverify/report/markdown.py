@@ -19,9 +19,9 @@ from sgverify.report.wording import (
     SYMBOLS,
     claim_order,
     found_text,
+    method_text,
     outcome,
     predicted_text,
-    rung_text,
     symbol,
 )
 
@@ -112,7 +112,7 @@ def _matrix(group: Group) -> str:
 
 
 def _cell(item: Evidence) -> str:
-    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({rung_text(item)})"
+    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({method_text(item)})"
 
 
 def _claim(id: str, items: Sequence[Evidence]) -> list[str]:
@@ -159,7 +159,7 @@ def _errata(formulas: Sequence[Erratum]) -> str:
 def _listed(items: Iterable[Evidence]) -> str:
     return "\n".join(
         f"- {symbol(item)} **{outcome(item)}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
-        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {rung_text(item)}. {_text(item.reason)}"
+        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {method_text(item)}. {_text(item.reason)}"
         + (f" Replay: {_code(item.replay)}" if item.replay else "")
         for item in items
     )

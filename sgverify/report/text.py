@@ -16,9 +16,9 @@ from sgverify.report.wording import (
     claim_order,
     found_text,
     gradient_text,
+    method_text,
     outcome,
     predicted_text,
-    rung_text,
     symbol,
 )
 
@@ -102,7 +102,7 @@ def summarise(evidence: Evidence) -> str:
     compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
     return (
         f"{symbol(evidence)} {outcome(evidence):<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
-        f"{compared}  [{rung_text(evidence)}]  {evidence.reason}"
+        f"{compared}  [{method_text(evidence)}]  {evidence.reason}"
     )
 
 
@@ -118,7 +118,8 @@ def explain(evidence: Evidence) -> str:
     lines.append(_field("predicted", predicted_text(evidence)))
     lines.append(
         _field(
-            "found", f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {rung_text(evidence)}"
+            "found",
+            f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {method_text(evidence)}",
         )
     )
     if fitted_text(evidence):

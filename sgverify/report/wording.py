@@ -39,7 +39,7 @@ def error_name(evidence: Evidence) -> str:
     return "error estimate" if evidence.method == "quadrature" or _estimated(evidence) else "error bound"
 
 
-def rung_text(evidence: Evidence) -> str:
+def method_text(evidence: Evidence) -> str:
     """The rung; `exact, errors estimated` where what is deterministic has an error that is estimated, as on a grid."""
     return (
         f"{evidence.method}, errors estimated"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgverify.checks.rung_rules import judge_rungs, undecided_end
+from sgverify.checks.rung_rules import judge_errors, undecided_end
 
 TIMES = 0.2 * 2.0 ** -np.arange(7.0)
 BOUNDS = np.full(7, 1e-13)
 
 
 def judged(errors, q=1, bounds=BOUNDS):
-    return judge_rungs(TIMES, np.asarray(errors, dtype=float)[:, None], bounds, q)
+    return judge_errors(TIMES, np.asarray(errors, dtype=float)[:, None], bounds, q)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_high_power_is_no_jump_and_what_an_exact_step_does_far_up_is_one():
     bounds = np.full(len(up), 1e-13)
 
     def far_up(errors):
-        return judge_rungs(up, errors[:, None], bounds, 2, large=4)
+        return judge_errors(up, errors[:, None], bounds, 2, large=4)
 
     assert far_up(up**7).verdict == far_up(1 - np.exp(-(up**2))).verdict == "fine"
     found = far_up(np.where(up > 0.7, 0.36, 1e-5 * up**2))

@@ -22,7 +22,7 @@ from sgverify.exact.long_double import LongDouble, LongDoubleGradient, step_in_l
 from sgverify.exact.series.local_order import compare_through, local_order
 from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.motion import StepMap
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.samplers import differentiation
 from sgverify.samplers.biased import Clipped
 from sgverify.samplers.differentiation import Potential
@@ -207,7 +207,7 @@ def test_the_plane_takes_the_kick_that_is_written() -> None:
         slope = grad.prior(theta) + grad.likelihood(theta) - h * grad.hessian(theta, noisy + p)
         return theta, p - h * slope + noisy
 
-    reading = PlaneReading(kick, target, temperature=1.0, friction=2.0)
+    reading = PlaneInterpreter(kick, target, temperature=1.0, friction=2.0)
     theta, p, h = np.array([0.7]), np.array([-0.3]), 0.02
     image = reading.moves(h)[0](theta, p)
     slope, bend = derivatives_of(target, theta, 2)[1:]

@@ -17,7 +17,7 @@ from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
 from sgverify.exact.cumulants import MultiIndex
 from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.words import Symbol, WordStep
+from sgverify.exact.multiplicative.words import HessianProductStep, Symbol
 from sgverify.schemes import NoiseLaw
 
 Factor = tuple[Symbol, int]
@@ -50,7 +50,7 @@ class KroneckerAverages:
     _averages: dict[Product, Average] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, law: MinibatchLaw, names: Sequence[str], step: WordStep) -> KroneckerAverages:
+    def of(cls, law: MinibatchLaw, names: Sequence[str], step: HessianProductStep) -> KroneckerAverages:
         """Those of a law for steps of one form, made once and then shared."""
         key = (tuple(names), step.laws, step.minibatches)
         known = _KNOWN.setdefault(law, {})

@@ -22,7 +22,7 @@ from sgverify.exact.expansion import ORDERS
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.multiplicative.averages import KroneckerAverages, Product, letters
 from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.words import WordStep
+from sgverify.exact.multiplicative.words import HessianProductStep
 from sgverify.exact.series.ring import Ring
 
 MOST_MOMENTS = 30_000
@@ -32,7 +32,7 @@ Image = dict[Product, Any]
 """Scalar coefficients by products of components."""
 
 
-def transition(averages: KroneckerAverages, step: WordStep, degree: int) -> arb_mat:
+def transition(averages: KroneckerAverages, step: HessianProductStep, degree: int) -> arb_mat:
     """T: E X_1^a given X_0 = x in the monomials of x, a row for each a of degree 0 to `degree`.
 
     Columns are the same monomials; `step` was read in balls.
@@ -49,7 +49,7 @@ def transition(averages: KroneckerAverages, step: WordStep, degree: int) -> arb_
     return arb_mat(rows)
 
 
-def leading_blocks(averages: KroneckerAverages, step: WordStep, degree: int, count: int) -> Any:
+def leading_blocks(averages: KroneckerAverages, step: HessianProductStep, degree: int, count: int) -> Any:
     """The block of T that takes the monomials of exactly this degree to themselves, in float64.
 
     `step` was read on arrays of `count` step sizes. Shape (count, m, m).
@@ -66,7 +66,9 @@ def leading_blocks(averages: KroneckerAverages, step: WordStep, degree: int, cou
     return np.moveaxis(blocks, -1, 0)
 
 
-def transition_series(averages: KroneckerAverages, step: WordStep, degree: int, ring: Ring) -> MatrixSeries:
+def transition_series(
+    averages: KroneckerAverages, step: HessianProductStep, degree: int, ring: Ring
+) -> MatrixSeries:
     """T as a power series in h, in fractions where they are.
 
     `step` was read in series of `ring`. Raises `NotExpandableError` where the step does not tend to the identity
@@ -98,18 +100,18 @@ def transition_series(averages: KroneckerAverages, step: WordStep, degree: int, 
     return MatrixSeries(alike(terms[::2]))
 
 
-def is_reached(law: MinibatchLaw, step: WordStep, degree: int) -> bool:
+def is_reached(law: MinibatchLaw, step: HessianProductStep, degree: int) -> bool:
     """Whether the joint moments of the minibatch that the operators on this degree need are not too many."""
     return math.comb(law.width + degree * _longest(step), law.width) <= MOST_MOMENTS
 
 
-def _longest(step: WordStep) -> int:
+def _longest(step: HessianProductStep) -> int:
     """The largest number of entries of minibatches that a coordinate multiplies in one step."""
     return max(letters(symbol) for row in step.rows.values() for symbol in row)
 
 
 def _images(
-    averages: KroneckerAverages, step: WordStep, degree: int, convert: Callable[[Any], Any]
+    averages: KroneckerAverages, step: HessianProductStep, degree: int, convert: Callable[[Any], Any]
 ) -> Iterator[Image]:
     """The monomials of X_1 of degree 1 to `degree`, in order, as combinations of products."""
     n, dim = averages.size, averages.law.dim

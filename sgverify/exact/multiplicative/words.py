@@ -18,7 +18,7 @@ Symbol = tuple[str, Any, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class WordStep:
+class HessianProductStep:
     """One step: for every state variable its coefficients by symbol; `laws` of its draws, `minibatches` minibatches."""
 
     rows: dict[str, dict[Symbol, Any]]
@@ -26,7 +26,7 @@ class WordStep:
     minibatches: int
 
 
-def read_words(scheme: Scheme, ingredients: dict[str, Any]) -> WordStep:
+def read_hessian_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
     """Read one step of `scheme`; `ingredients` holds h and the parameters as scalars.
 
     Raises `NotAffineError` where the step is not affine on a quadratic potential.
@@ -36,7 +36,7 @@ def read_words(scheme: Scheme, ingredients: dict[str, Any]) -> WordStep:
         name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
         for name, row in read.rows.items()
     }
-    return WordStep(rows, read.laws, read.gradients)
+    return HessianProductStep(rows, read.laws, read.gradients)
 
 
 class _OnMinibatch(AffineGradient):

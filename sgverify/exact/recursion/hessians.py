@@ -23,7 +23,7 @@ from sgverify.exact.multiplicative.transition import (
     transition,
     transition_series,
 )
-from sgverify.exact.multiplicative.words import WordStep, read_words
+from sgverify.exact.multiplicative.words import HessianProductStep, read_hessian_products
 from sgverify.exact.recursion.period import Period, RepeatedPeriod
 from sgverify.exact.recursion.running_sum import RunningSum
 
@@ -124,17 +124,17 @@ class FreshHessians:
         return tuple(self.model.scheme.state)
 
     @cached_property
-    def _symbolic(self) -> WordStep:
+    def _symbolic(self) -> HessianProductStep:
         """One step with any numbers: which words it has does not depend on them."""
         return self._read(1, lambda value: 1)
 
-    def _read(self, step: Any, number: Any) -> WordStep:
+    def _read(self, step: Any, number: Any) -> HessianProductStep:
         """One step in words; `number` makes a scalar of a parameter."""
         names, values = self.model.scheme.parameters, self.model.parameters
         return self._words({"h": step, **{name: number(values[name]) for name in names}})
 
-    def _words(self, ingredients: dict[str, Any]) -> WordStep:
-        return read_words(self.model.scheme, ingredients)
+    def _words(self, ingredients: dict[str, Any]) -> HessianProductStep:
+        return read_hessian_products(self.model.scheme, ingredients)
 
     def _unbuilt(self, degree: int) -> str | None:
         if is_reached(self.law, self._symbolic, degree):

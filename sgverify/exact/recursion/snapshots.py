@@ -21,7 +21,7 @@ from sgverify.exact.expansion import ORDERS, steady_means
 from sgverify.exact.matrix_series import MatrixSeries
 from sgverify.exact.multiplicative.letters import MinibatchLaw
 from sgverify.exact.multiplicative.transition import MOST_MOMENTS, is_reached
-from sgverify.exact.multiplicative.words import WordStep, bent, symbol
+from sgverify.exact.multiplicative.words import HessianProductStep, bent, symbol
 from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
 from sgverify.exact.recursion.period import RepeatedPeriod
 from sgverify.exact.recursion.running_sum import RunningSum
@@ -118,7 +118,7 @@ class Snapshots(FreshHessians):
     def _names(self) -> tuple[str, ...]:
         return (*self.model.scheme.state, SNAPSHOT, SLOPE)
 
-    def _words(self, ingredients: dict[str, Any]) -> WordStep:
+    def _words(self, ingredients: dict[str, Any]) -> HessianProductStep:
         return read_snapshot_words(self.model.scheme, ingredients)
 
     def _unbuilt(self, degree: int) -> str | None:
@@ -140,15 +140,15 @@ class Snapshots(FreshHessians):
         return MatrixSeries([first] + [first * 0] * ORDERS)
 
 
-def read_snapshot_words(scheme: Scheme, ingredients: dict[str, Any]) -> WordStep:
-    """Read one step between two snapshots; `ingredients` as for `read_words`."""
+def read_snapshot_words(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
+    """Read one step between two snapshots; `ingredients` as for `read_hessian_products`."""
     read = read_affine(scheme, ingredients, gradient=_FromSnapshot)
     rows = {
         name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
         for name, row in read.rows.items()
     }
     rows |= {name: {("state", name, ()): 1} for name in (SNAPSHOT, SLOPE)}
-    return WordStep(rows, read.laws, read.gradients)
+    return HessianProductStep(rows, read.laws, read.gradients)
 
 
 def take_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:

@@ -12,7 +12,7 @@ from sgverify.exact.transfer.answers import GridAnswers
 from sgverify.exact.transfer.plane_bias import GridBiases
 from sgverify.exact.transfer.plane_expansion import expand_in_plane
 from sgverify.exact.transfer.plane_leading import HIGHEST, PlanePrediction
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.exact.transfer.result import GridBias, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -32,7 +32,7 @@ class PlaneAnswers(GridAnswers):
         temperature: Fraction,
         friction: Fraction,
     ) -> None:
-        self._reading = PlaneReading(scheme, target, float(temperature), float(friction))
+        self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction))
         if observable.degree == 0:
             raise OutOfReachError("the test function is constant")
         self._parts = (target, observable, float(temperature), float(friction))

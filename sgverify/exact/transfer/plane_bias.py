@@ -13,7 +13,7 @@ from sgverify.exact.transfer.plane_escape import leak_of, plane_escape
 from sgverify.exact.transfer.plane_grid import PlaneGrid, plane_grid
 from sgverify.exact.transfer.plane_law import LawDifference, difference_of_law
 from sgverify.exact.transfer.plane_operator import PlaneOperator
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.targets import Observable
 
@@ -72,7 +72,7 @@ class GridBiases:
     costs in pi_h(phi).
     """
 
-    reading: PlaneReading
+    reading: PlaneInterpreter
     observable: Observable
     memory: float
     _grid: PlaneGrid | None = field(default=None, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sgverify.exact.transfer.plane_grid import PlaneGrid
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.exact.transfer.result import Escape
 
 _DOUBLINGS, _SECTIONS = 24, 16
@@ -18,7 +18,7 @@ _FAR, _ORBIT = 1e30, 2000
 _NEGLIGIBLE = 1e-13
 
 
-def plane_escape(reading: PlaneReading, step: float) -> Escape | None:
+def plane_escape(reading: PlaneInterpreter, step: float) -> Escape | None:
     """How chains escape, `leak` left at 0; None where the step without noise brings every start back.
 
     Starts at rest, (theta, 0), are followed for 100 steps without noise, and those at the edges that show until they
@@ -48,7 +48,9 @@ def plane_escape(reading: PlaneReading, step: float) -> Escape | None:
     return Escape(edges, 0.0, text)
 
 
-def leak_of(reading: PlaneReading, step: float, escape: Escape, grid: PlaneGrid, masses: np.ndarray) -> float:
+def leak_of(
+    reading: PlaneInterpreter, step: float, escape: Escape, grid: PlaneGrid, masses: np.ndarray
+) -> float:
     """The mass of a law at points of the grid from which the step without noise carries chains off.
 
     No more than the mass at energies U + p.p/2 of at least those of the edges, which is looked at first.
@@ -65,20 +67,20 @@ def leak_of(reading: PlaneReading, step: float, escape: Escape, grid: PlaneGrid,
     return float(np.abs(masses[above][gone]).sum())
 
 
-def _diverges(reading: PlaneReading, step: float, centre: float, edges: np.ndarray) -> bool:
+def _diverges(reading: PlaneInterpreter, step: float, centre: float, edges: np.ndarray) -> bool:
     finite = edges[np.isfinite(edges)]
     starts = centre + 1.1 * (finite - centre)
     bounds = _FAR * (1 + np.abs(finite))
     return bool(_gone(reading, step, starts, np.zeros_like(starts), bounds, _ORBIT, all_of_them=False).any())
 
 
-def _gone_from_rest(reading: PlaneReading, step: float, centre: float, offsets: np.ndarray) -> np.ndarray:
+def _gone_from_rest(reading: PlaneInterpreter, step: float, centre: float, offsets: np.ndarray) -> np.ndarray:
     starts = centre + offsets
     return _gone(reading, step, starts, np.zeros_like(starts), abs(centre) + _GONE * np.abs(offsets))
 
 
 def _gone(
-    reading: PlaneReading,
+    reading: PlaneInterpreter,
     step: float,
     theta: np.ndarray,
     p: np.ndarray,

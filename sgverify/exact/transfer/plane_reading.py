@@ -43,7 +43,7 @@ Move = Callable[[np.ndarray, np.ndarray], Images]
 
 
 @dataclass(frozen=True)
-class PlaneReading:
+class PlaneInterpreter:
     """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
 
     Raises `OutOfReachError` where scheme or target are others.
@@ -159,7 +159,7 @@ def _draws() -> Draw:
 class _Gradient(FullGradientIngredient):
     """U' at points that carry no noise."""
 
-    def __init__(self, reading: PlaneReading) -> None:
+    def __init__(self, reading: PlaneInterpreter) -> None:
         self._reading = reading
 
     def __call__(self, position: Noisy) -> Noisy:

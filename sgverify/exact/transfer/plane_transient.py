@@ -20,7 +20,7 @@ from sgverify.exact.transfer.interpolation import centred
 from sgverify.exact.transfer.jets import derivatives_of
 from sgverify.exact.transfer.plane_grid import Axis, PlaneGrid, support
 from sgverify.exact.transfer.plane_operator import Drift, Factor, Momentum, factors_of
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.exact.transfer.transient import LEFT, Solved, Transient, backward_moments
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -56,7 +56,7 @@ class PlaneTransient:
     ) -> None:
         self._temperature = float(parameters["T"])
         self._target, self._observable = target, observable
-        self._reading = PlaneReading(scheme, target, self._temperature, float(parameters["D"]))
+        self._reading = PlaneInterpreter(scheme, target, self._temperature, float(parameters["D"]))
 
     def average(
         self, step: float, length: int, start: float, *, stationary_momentum: bool = False

@@ -15,7 +15,7 @@ from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import MomentAnswers, QuadraticAnswers, answers_for
 from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.words import read_words
+from sgverify.exact.multiplicative.words import read_hessian_products
 from tests.exact.multiplicative.models import (
     draw,
     find,
@@ -30,7 +30,7 @@ CATALOGUE = ["sgld-euler", "heun", "sghmc-euler", "sghmc-euler-explicit", "sghmc
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_on_one_minibatch_words_are_powers_of_its_hessian(name: str) -> None:
     scheme = find(name)
-    plain, words = read_affine(scheme, GIVEN), read_words(scheme, GIVEN)
+    plain, words = read_affine(scheme, GIVEN), read_hessian_products(scheme, GIVEN)
     for state, row in plain.rows.items():
         expected = {
             (kind, which, (0,) * power): c
@@ -43,7 +43,7 @@ def test_on_one_minibatch_words_are_powers_of_its_hessian(name: str) -> None:
 
 
 def test_words_keep_the_order_in_which_minibatches_act() -> None:
-    words = read_words(find("fresh-heun"), GIVEN)
+    words = read_hessian_products(find("fresh-heun"), GIVEN)
     longest = [word for _, _, word in words.rows["theta"] if len(word) == 2]
     assert words.minibatches == 2 and set(longest) == {(1, 0)}
 

@@ -141,13 +141,13 @@ def test_fresh_minibatches(item, given: int, noise: str) -> None:
     assert (found.averaged.text == noise) is (given == 2)
 
 
-def memory_scheme(remembered):
+def memory_scheme(cached_per_subject):
     """Adams-Bashforth: theta - h (3/2 g_n - 1/2 g_(n-1)), the memory started as it stays."""
 
     @scheme(langevin, memory={"before": lambda theta, *, grad: grad(theta)})
     def adams(theta, before, *, h, grad, noise, T):
         now = grad(theta)
-        return theta - h * (3 * now / 2 - before / 2) + sqrt(2 * T * h) * noise(), remembered(now)
+        return theta - h * (3 * now / 2 - before / 2) + sqrt(2 * T * h) * noise(), cached_per_subject(now)
 
     return adams
 

@@ -17,7 +17,7 @@ from sgverify.exact.transfer import GridBias, plane_operator
 from sgverify.exact.transfer.plane import PlaneAnswers
 from sgverify.exact.transfer.plane_escape import plane_escape
 from sgverify.exact.transfer.plane_grid import Axis
-from sgverify.exact.transfer.plane_reading import PlaneReading
+from sgverify.exact.transfer.plane_reading import PlaneInterpreter
 from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinetic, scheme, sqrt
 from sgverify.targets import Target, build_target, parse_observable
 from tests.exact.transfer.plane_chains import stationary_average
@@ -199,5 +199,5 @@ def test_what_is_beyond_the_engine_is_refused_by_name(scheme: Scheme, target: Ta
 def test_a_chain_that_an_exponential_force_throws_out_comes_back(name: str, escapes: bool) -> None:
     """exp(theta) throws a chain far to the left, and the constant force there brings it back; theta^3 throws it on."""
     target = build_target(load_configuration(settings=[f"target.name={name}"]).target)
-    reading = PlaneReading(find_scheme("sghmc-euler"), target, 1.0, 2.0)
+    reading = PlaneInterpreter(find_scheme("sghmc-euler"), target, 1.0, 2.0)
     assert (plane_escape(reading, 0.03) is not None) == escapes
