@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
     # At the end of the path, so that an installed sgverify stays the one that is tested.
     sys.path.append(str(ROOT))
     try:
+        import benchmarks.__main__ as command
         import benchmarks.measuring as measuring
         import benchmarks.moment_recursion as recursion
         import benchmarks.power_schedule as power
@@ -29,7 +29,12 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         import benchmarks.registry as registry
 
         yield SimpleNamespace(
-            measuring=measuring, power=power, printing=printing, recursion=recursion, registry=registry
+            main=command.main,
+            measuring=measuring,
+            power=power,
+            printing=printing,
+            recursion=recursion,
+            registry=registry,
         )
     finally:
         sys.path.remove(str(ROOT))
@@ -73,24 +78,16 @@ def test_all_benchmarks_are_tried(benchmarks: SimpleNamespace) -> None:
     assert sorted(benchmarks.registry.BENCHMARKS) == sorted(marks[0].args[1])
 
 
-def test_the_command_prints_a_table_and_writes_json(tmp_path: Path) -> None:
+def test_the_command_prints_a_table_and_writes_json(
+    benchmarks: SimpleNamespace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, page = tmp_path / "times.json", tmp_path / "times.md"
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks",
-        "epochs",
-        "--tiny",
-        "--json",
-        str(file),
-        "--markdown",
-        str(page),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert benchmarks.main(["epochs", "--tiny", "--json", str(file), "--markdown", str(page)]) == 0
+    out = capsys.readouterr().out
     written = json.loads(file.read_text(encoding="utf-8"))
     assert written["results"]
     for result in written["results"]:
-        assert result["name"] in done.stdout
+        assert result["name"] in out
         assert result["name"] in page.read_text(encoding="utf-8")
         assert (result["ratio"] is None) == (result["peer"] is None)
         assert result["met"] == (None if result["bar"] is None else result["median"] < result["bar"])
@@ -98,11 +95,11 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path: Path) -> None:
     assert str(ROOT) not in file.read_text(encoding="utf-8") + page.read_text(encoding="utf-8")
 
 
-def test_an_unknown_name_is_refused() -> None:
-    command = [sys.executable, "-m", "benchmarks", "sampelr"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "sampelr: expected one of local-order" in done.stderr
+def test_an_unknown_name_is_refused(benchmarks: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        benchmarks.main(["sampelr"])
+    assert caught.value.code == 2
+    assert "sampelr: expected one of local-order" in capsys.readouterr().err
 
 
 def test_the_peer_on_a_power_schedule_reads_the_chain_that_the_engines_read(
