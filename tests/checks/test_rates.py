@@ -60,7 +60,7 @@ def test_a_step_that_forgets_h_does_not_converge() -> None:
 
 
 @pytest.mark.parametrize(("name", "order"), [("sgld-euler", 1), ("sghmc-aboba", 2)])
-@pytest.mark.parametrize("alpha", [0.1, 0.2, 0.25, 0.3333333333333333, 0.4, 0.5, 0.7])
+@pytest.mark.parametrize("alpha", [0.1, 0.2, 0.3333333333333333, 0.5, 0.7])
 def test_found_follows_the_prediction_away_from_the_best_alpha(name: str, order: int, alpha: float) -> None:
     exact = Fraction(1, 3) if alpha == 0.3333333333333333 else Fraction(repr(alpha))
     for quantity, factor in (("bias", 1), ("mse", 2)):
