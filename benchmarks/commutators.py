@@ -10,11 +10,11 @@ from typing import Any
 import sympy as sp
 
 from benchmarks.measuring import Row, Setting, compare, measure
-from sgverify.exact.bch import BCHResult, bch, bch_series
-from sgverify.exact.lyndon import expand
-from sgverify.exact.splitting import read_splitting
-from sgverify.exact.word_defect import vanishes
-from sgverify.schemes.algebraic import Algebraic
+from sgverify.exact.splittings.bch import BCHResult, bch, bch_series
+from sgverify.exact.splittings.lyndon import expand
+from sgverify.exact.splittings.order_conditions import vanishes
+from sgverify.exact.splittings.splitting import read_splitting
+from sgverify.schemes.numbers.algebraic import Algebraic
 
 WORD = "ABCBA"
 SERIES_BAR = 1.0

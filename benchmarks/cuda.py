@@ -12,7 +12,7 @@ from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, compare, measure
 from benchmarks.peer_samplers import FRICTION
 from benchmarks.peers import BATCH, DIM, SCHEMES, SIZE, STANDARD_ERRORS
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
 

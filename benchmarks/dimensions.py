@@ -13,8 +13,8 @@ from benchmarks.mean_square_error import AGREEMENT, LENGTHS
 from benchmarks.measuring import Row, Setting, close, compare, measure
 from benchmarks.moment_recursion import Step, mean_square_error, start_of, step_of, test_function_of
 from benchmarks.moment_recursion import TestFunction as Phi
-from sgverify.checks.questions import make_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for

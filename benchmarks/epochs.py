@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.measuring import Row, Setting, close, compare
-from sgverify.checks.questions import make_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import EpochAnswers

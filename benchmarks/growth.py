@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, Timing, compare
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
 

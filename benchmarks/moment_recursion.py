@@ -10,7 +10,7 @@ import flint
 import numpy as np
 
 from sgverify.exact.affine.model import Model, fixed_step
-from sgverify.schemes.mathematics import exp, expm1, sqrt
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 
 BITS = 128
 

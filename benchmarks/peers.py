@@ -19,8 +19,8 @@ from benchmarks.peer_samplers import (
     make_jax_normals,
     make_torch_normals,
 )
-from sgverify.checks.questions import make_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
 

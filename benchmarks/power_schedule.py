@@ -10,8 +10,8 @@ import numpy as np
 import sgverify
 from benchmarks.measuring import Row, Setting, close, compare
 from benchmarks.moment_recursion import Step, mean_square_error, start_of, test_function_of
-from sgverify.checks.questions import make_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 
 SCHEME = "sghmc-aboba"

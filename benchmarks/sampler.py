@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.measuring import Row, Setting, compare
-from sgverify.checks.questions import make_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import Settings, fixed, one_thread, sample
 

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from sgverify.schemes import Scheme
-from sgverify.schemes.mathematics import exp, expm1, sqrt
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 
 exp.register(sp.Expr, sp.exp)
 expm1.register(sp.Expr, lambda value: sp.exp(value) - 1)

@@ -29,9 +29,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.checks import Subject
-from sgverify.checks.judging import judge, judge_pair
-from sgverify.checks.questions import make_subject
+from sgverify.checks.applicable_claims import judge, judge_pair
 from sgverify.checks.registry import CHECKS
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import claims
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UserError

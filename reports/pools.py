@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from sgverify.selftest.entries import POOLS, entries
-from sgverify.selftest.running import SECONDS, Judged, judge_apart, settings_of
-from sgverify.selftest.table import faults, page, read, write
+from sgverify.selftest.pools.entries import POOLS, entries
+from sgverify.selftest.pools.running import SECONDS, Judged, judge_apart, settings_of
+from sgverify.selftest.pools.table import faults, page, read, write
 
 FOLDER = Path(__file__).parent / "power"
 

@@ -26,7 +26,7 @@ import sgverify.errors
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.evidence import json_text
-from sgverify.targets.log_density import LogDensity
+from sgverify.targets.own.log_density import LogDensity
 
 FOLDER = Path(__file__).parent / "posteriors"
 CHAINS = 100

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sgverify.checks.errata import check_errata
-from sgverify.checks.studies import build_study, studies_of
-from sgverify.checks.suites import find_suite
 from sgverify.cli.workers import Lost, default_workers, run_apart
 from sgverify.evidence import (
     Document,
@@ -25,6 +22,9 @@ from sgverify.evidence import (
     read_studies,
     write_studies,
 )
+from sgverify.papers.errata import check_errata
+from sgverify.papers.studies import build_study, studies_of
+from sgverify.papers.suites import find_suite
 from sgverify.report import counted, counts, write_report
 
 

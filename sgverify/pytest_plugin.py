@@ -214,6 +214,8 @@ def _text(item: pytest.Item, error: BaseException) -> str | None:
     if item.get_closest_marker("sgverify") is not None and isinstance(error, UserError):
         return f"{type(error).__name__}: {error}"
     text: str | None = (
-        getattr(error, "text", None) if type(error).__module__ == "sgverify.testing.violation" else None
+        getattr(error, "text", None)
+        if type(error).__module__ == "sgverify.testing.shrinking.counterexample"
+        else None
     )
     return text

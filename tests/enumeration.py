@@ -22,7 +22,7 @@ import numpy as np
 
 from sgverify.checks import Subject
 from sgverify.schemes import NoiseLaw, exact
-from sgverify.schemes.noise import NORMAL, Noise
+from sgverify.schemes.definition.noise import NORMAL, Noise
 from sgverify.targets.constants import read_precision
 from tests.extended import EPS, Extended, Real, real
 

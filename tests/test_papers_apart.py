@@ -112,5 +112,7 @@ def test_sources_docstrings_and_names_of_our_own_are_free(line: str) -> None:
 
 
 def test_a_planted_import_of_an_erratum_is_found() -> None:
-    assert len(imported("from sgverify.papers.chen2015 import errata", "sgverify.checks.mean_flow")) == 1
-    assert imported("from sgverify.claims import claims", "sgverify.checks.mean_flow") == []
+    assert (
+        len(imported("from sgverify.papers.chen2015 import errata", "sgverify.checks.order.mean_flow")) == 1
+    )
+    assert imported("from sgverify.claims import claims", "sgverify.checks.order.mean_flow") == []

@@ -11,9 +11,9 @@ import pytest
 
 from reports.__main__ import main
 from reports.parts import PARTS
-from sgverify.checks.errata import check_errata
-from sgverify.checks.questions import replay
+from sgverify.checks.verify_and_rate import replay
 from sgverify.evidence import Evidence, decode_errata, read_evidence
+from sgverify.papers.errata import check_errata
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.biased_gradient import unbiased
-from sgverify.checks.remembered import cached_per_subject
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.biased_gradient import unbiased
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
-from sgverify.schemes.words import Word
+from sgverify.schemes.splittings import Word
 
 
 class Facts(Mapping[str, Any]):

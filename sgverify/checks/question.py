@@ -11,7 +11,7 @@ from typing import Any
 
 from sgverify.checks.facts import facts_of
 from sgverify.checks.registry import Check, find_check
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.configuration import Configuration
 from sgverify.configuration.model import ScheduleTable

@@ -1,4 +1,8 @@
-"""Theorem cards: what is claimed, by whom, under which hypotheses, and how fast. Data, with a loader."""
+"""Theorem cards: what is claimed, by whom, under which hypotheses, and how fast. Data, with a loader.
+
+`claim` is a card, `predicate` a hypothesis on facts, `expression` a predicted exponent, `loading` reads the cards of
+`papers/`.
+"""
 
 from sgverify.claims.claim import Claim, Prediction, PredictionRule, Source
 from sgverify.claims.expression import ExponentExpression

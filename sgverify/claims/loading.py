@@ -1,4 +1,4 @@
-"""Cards read into claims; a malformed card is refused by file and place."""
+"""Cards, `papers/ROOM/cards/PREFIX/ID.toml`, read into the claims PREFIX/ID; a malformed card is refused by file and place."""
 
 from __future__ import annotations
 
@@ -49,10 +49,11 @@ _RULE_OPTIONAL = {
 def claims() -> Mapping[str, Claim]:
     """Every card shipped with the package by its id, in the paper's order, corrected cards after printed ones."""
     cards: list[tuple[int, Claim]] = []
-    folder = resources.files("sgverify.claims").joinpath("cards")
-    for paper in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if paper.is_dir():
-            cards += [_read(paper.name, file) for file in paper.iterdir() if file.name.endswith(".toml")]
+    rooms = resources.files("sgverify").joinpath("papers")
+    for room in sorted(rooms.iterdir(), key=lambda entry: entry.name):
+        folder = room.joinpath("cards")
+        for prefix in folder.iterdir() if folder.is_dir() else ():
+            cards += [_read(prefix.name, file) for file in prefix.iterdir() if file.name.endswith(".toml")]
     known = {claim.id: claim for _, claim in sorted(cards, key=_place)}
     _check_links(known)
     _check_rates(known)

@@ -11,7 +11,7 @@ from sgverify.cli.commands import JSON
 from sgverify.cli.workers import Job, default_workers, run_jobs
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Calibration, encode_calibration
-from sgverify.evidence.verdicts import INCONCLUSIVE, VIOLATES
+from sgverify.evidence.model import INCONCLUSIVE, VIOLATES
 
 DEFAULT_FOLDER = "sgverify-calibration"
 REPLICATIONS = 3000
@@ -81,14 +81,14 @@ def _simulated(
 ) -> Calibration:
     """All tables, filled. Nothing is written before they are complete: half a table says nothing of the bars."""
     from sgverify.evidence import Counted
-    from sgverify.rates.calibration import HABIT, Counts, bars_of, count_chunk, plans, tally
-    from sgverify.rates.calibration.counting import chunks_of
-    from sgverify.rates.calibration.grid import ORDERS
     from sgverify.rates.decision import MARGIN
+    from sgverify.selftest.calibration import HABIT, Counts, bars_of, count_chunk, plans, tally
+    from sgverify.selftest.calibration.counting import chunks_of
+    from sgverify.selftest.calibration.grid import ORDERS
 
     planned = plans(ORDERS if order is None else (order,), quick=quick)
     if not quick:
-        from sgverify.testing.screening_rates import screening_plan
+        from sgverify.selftest.screening import screening_plan
 
         planned.append(screening_plan())
     jobs: list[Job] = []

@@ -68,8 +68,8 @@ def verify(
 ) -> int:
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
     from sgverify.checks import judge, make_subject
-    from sgverify.checks.questions import refuse_stray_tables
-    from sgverify.checks.unused import refuse_unused
+    from sgverify.checks.unused_settings import refuse_unused
+    from sgverify.checks.verify_and_rate import refuse_stray_tables
     from sgverify.configuration import load_configuration
 
     watch = output.Stopwatch()
@@ -174,8 +174,8 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
 
     That a statement fails is computed; its severity, and which rows are one error, are judgements with a reason.
     """
-    from sgverify.checks.errata import check_errata
     from sgverify.evidence import encode_errata
+    from sgverify.papers.errata import check_errata
     from sgverify.report import explain_errata
 
     watch = output.Stopwatch()
@@ -200,8 +200,8 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     """
     from sgverify.checks import replay as again
     from sgverify.checks.progress import Interrupted, keep_evidence
-    from sgverify.checks.questions import differing
-    from sgverify.evidence.verdicts import VIOLATES
+    from sgverify.checks.verify_and_rate import differing
+    from sgverify.evidence.model import VIOLATES
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
@@ -241,7 +241,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
     """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
     from sgverify.configuration import tree_of
-    from sgverify.testing.minimising import minimise_violation, violation
+    from sgverify.testing.shrinking.minimising import minimise_violation, violation
 
     first = violation(evidence)
     if first is None:

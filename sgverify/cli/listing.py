@@ -44,14 +44,14 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
         return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
     if kind == "mutants":
-        from sgverify.checks.mutants import mutants
+        from sgverify.selftest.mutants import mutants
 
         return [
             _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)
             for mutant in mutants().values()
         ]
     if kind == "face":
-        from sgverify.schemes.limits import LIMITS
+        from sgverify.schemes.definition.limits import LIMITS
 
         return [
             _row(

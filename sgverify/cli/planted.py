@@ -12,8 +12,8 @@ from sgverify.cli.commands import JSON
 from sgverify.cli.sampling import INTERRUPTED
 from sgverify.cli.workers import Job, Lost, default_workers, run_apart
 from sgverify.evidence.kill_matrix import KillMatrix, encode_kill_matrix, write_kill_matrix
+from sgverify.evidence.model import CONFORMS, VIOLATES
 from sgverify.evidence.storage import write_atomically
-from sgverify.evidence.verdicts import CONFORMS, VIOLATES
 
 WIDTH = 120
 """Columns of a table that is not written to a terminal."""
@@ -47,9 +47,9 @@ def mutants(
 
     Exits with 0 where every bug is killed and no correct scheme raises an alarm, with 1 otherwise.
     """
-    from sgverify.checks.mutants.matrix import chosen, groups, joined, judge_group
     from sgverify.report import prepare_folder
     from sgverify.report.kill_matrix import render_kill_matrix, verdict
+    from sgverify.selftest.mutants.matrix import chosen, groups, joined, judge_group
 
     watch = output.Stopwatch()
     output.check_writable(json_path)

@@ -18,9 +18,9 @@ def run_report(
     suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None, watch: output.Stopwatch
 ) -> int:
     """Judge every case of the suite, build its studies, write the report; what is done is written even after Ctrl-C."""
-    from sgverify.checks.errata import check_errata
-    from sgverify.checks.studies import build_study, studies_of
-    from sgverify.checks.suites import find_suite
+    from sgverify.papers.errata import check_errata
+    from sgverify.papers.studies import build_study, studies_of
+    from sgverify.papers.suites import find_suite
     from sgverify.report import counted, counts, prepare_folder, write_report
 
     effort = {True: "quick", False: "full", None: "default"}[quick]

@@ -11,8 +11,8 @@ import click
 
 from sgverify.cli import output
 from sgverify.cli.commands import CONFIG, JSON, SET
-from sgverify.evidence.verdicts import VIOLATES
-from sgverify.schemes.own_code import own_code
+from sgverify.evidence.model import VIOLATES
+from sgverify.schemes.loading import own_code
 
 INTERRUPTED = 130
 
@@ -55,7 +55,7 @@ def sample(
     configuration = load_configuration(config, settings)
     load_step(scheme)
 
-    from sgverify.draws.library import arviz
+    from sgverify.draws.inference_data import arviz
     from sgverify.draws.memory import size_text
     from sgverify.draws.sampling import Sampling
     from sgverify.draws.summary import summarise_draws

@@ -60,7 +60,7 @@ def bch(
     json_path: str | None,
 ) -> int:
     """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...)."""
-    from sgverify.exact.bch import bch as compute
+    from sgverify.exact.splittings.bch import bch as compute
 
     output.check_writable(json_path)
     result = compute(word, coefficients, degree, decimals=decimals)
@@ -108,7 +108,7 @@ def bch(
 
 
 def _time_symmetry(result: Any) -> tuple[int | None, str]:
-    from sgverify.exact.bch import first_even_degree
+    from sgverify.exact.splittings.bch import first_even_degree
 
     if result.symmetric:
         return None, "  time-symmetric: a palindrome, Z is odd at every degree"
@@ -120,7 +120,7 @@ def _time_symmetry(result: Any) -> tuple[int | None, str]:
 
 def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
     """The order that a cut elsewhere in the step has, where it is higher."""
-    from sgverify.exact.conjugacy import effective_order
+    from sgverify.exact.splittings.conjugacy import effective_order
 
     found = effective_order(result.word, result.coefficients, degree)
     if not found.raised:
@@ -135,8 +135,8 @@ def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | 
 
 
 def _conjugate(result: Any, other: str | None, coefficients: str | None) -> tuple[dict[str, Any], str]:
-    from sgverify.exact.conjugacy import conjugacy, product_text
-    from sgverify.exact.splitting import Splitting, read_splitting
+    from sgverify.exact.splittings.conjugacy import conjugacy, product_text
+    from sgverify.exact.splittings.splitting import Splitting, read_splitting
 
     if other is None:
         raise DefinitionError(
@@ -156,7 +156,7 @@ def _conjugate(result: Any, other: str | None, coefficients: str | None) -> tupl
 
 
 def _modified(word: str, coefficients: str | None, degree: int | None, decimals: str) -> list[dict[str, Any]]:
-    from sgverify.exact.bch import MODIFIED_DEGREE, bch_series
+    from sgverify.exact.splittings.bch import MODIFIED_DEGREE, bch_series
 
     series = bch_series(word, coefficients, MODIFIED_DEGREE if degree is None else degree, decimals=decimals)
     return [
@@ -166,7 +166,7 @@ def _modified(word: str, coefficients: str | None, degree: int | None, decimals:
 
 
 def _conditions(word: str, degree: int | None, which: str) -> list[dict[str, Any]]:
-    from sgverify.exact.order_conditions import order_conditions
+    from sgverify.exact.splittings.order_conditions import order_conditions
 
     found = order_conditions(word, degree, symmetric=which == "symmetric")
     return [{"degree": c.degree, "word": c.word, "condition": str(c)} for c in found]

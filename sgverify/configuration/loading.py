@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from sgverify.configuration.model import Configuration, TargetTable
 from sgverify.errors import ConfigurationError, UnknownNameError
-from sgverify.targets.files import content_hash
+from sgverify.targets.data import content_hash
 from sgverify.targets.registry import is_own
 
 ALIASES = {

@@ -1,4 +1,9 @@
-"""Draws for people: a scheme run on a target, returned as ArviZ InferenceData, and written as netCDF or Zarr."""
+"""Draws for people: a scheme run on a target, returned as ArviZ InferenceData, and written as netCDF or Zarr.
+
+`sampling` answers `sample`, `memory` what it takes up, `inference_data` and `files` hold the draws, `summary` shows them on a
+screen. `step_bias` and `gaussian_closure` tell how far draws are off, `reweighting` averages weighted draws,
+`prediction` scores a classifier's.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +15,7 @@ from sgverify.draws.files import check_place, write_draws
 if TYPE_CHECKING:
     from sgverify.draws.reweighting import WeightedAverage, log_weights_between, reweighted
     from sgverify.draws.sampling import Sampling, sample
-    from sgverify.draws.summary import summarise_draws
-    from sgverify.draws.trips import round_trips
+    from sgverify.draws.summary import round_trips, summarise_draws
 
 __all__ = [
     "Sampling",
@@ -30,7 +34,7 @@ _ROOMS = {
     "WeightedAverage": "reweighting",
     "log_weights_between": "reweighting",
     "reweighted": "reweighting",
-    "round_trips": "trips",
+    "round_trips": "summary",
     "sample": "sampling",
     "summarise_draws": "summary",
 }

@@ -17,13 +17,13 @@ import flint
 import numpy as np
 from scipy import linalg, optimize
 
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
-from sgverify.exact import ball
-from sgverify.exact.affine.algebra import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
-from sgverify.exact.cubature import normal_cubature
+from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
+from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.schemes import exact
 
 LARGEST = 100
@@ -59,7 +59,7 @@ class GaussianClosure:
     def why_not(subject: Subject) -> str | None:
         """Why the approximation is not made of this subject; None where it is."""
         # It brings torch, which a run needs anyway.
-        from sgverify.samplers.module_target import ModuleTarget
+        from sgverify.samplers.own.module_target import ModuleTarget
 
         table = subject.configuration.gradient
         if isinstance(subject.target, ModuleTarget):
@@ -250,7 +250,7 @@ class GaussianClosure:
     def _gradients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The full gradient of U, and the covariance of the gradient estimate. Shape (k, d) -> (k, d), (k, d, d)."""
         # It brings torch, which a run needs anyway.
-        from sgverify.samplers.black_box import gradients_at, prior_gradients_at
+        from sgverify.samplers.own.functions import gradients_at, prior_gradients_at
 
         table, target, dim = self.subject.configuration.gradient, self.subject.target, points.shape[1]
         gradients, noises = prior_gradients_at(target, points), np.zeros((len(points), dim, dim))

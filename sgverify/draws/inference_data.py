@@ -1,21 +1,32 @@
-"""Draws as ArviZ InferenceData: what stands in which group, under which name and with which coordinates."""
+"""ArviZ and xarray, loaded when they are first asked for."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import sgverify
 from sgverify.configuration import Configuration
-from sgverify.draws.library import arviz
 from sgverify.draws.step_bias import StepBias
-from sgverify.samplers.module_target import ModuleTarget
-from sgverify.samplers.recording import Draws
-from sgverify.samplers.schedules import Row
+from sgverify.samplers.own.module_target import ModuleTarget
+from sgverify.samplers.run.recording import Draws
+from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target
+
+
+@cache
+def arviz() -> Any:
+    """The library; what it says once a day about its next version, which is not asked for here, is left unsaid."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "\\s*ArviZ is undergoing", FutureWarning)
+        import arviz as library
+    return library
+
 
 MOST_OBSERVED = 1_000_000
 """Numbers of data beyond which they are not copied into every file of draws."""

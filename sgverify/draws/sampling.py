@@ -9,24 +9,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sgverify.checks import schedule_steps
-from sgverify.checks.questions import make_subject, refuse_stray_tables
-from sgverify.checks.subject import Subject
-from sgverify.checks.unused import refuse_unused
+from sgverify.checks.subject import schedule as schedule_steps
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.unused_settings import refuse_unused
+from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_bias import StepBias, step_bias
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
-from sgverify.samplers.module_target import ModuleTarget
-from sgverify.samplers.recording import bytes_needed, kept_steps, record
-from sgverify.samplers.run import Ensemble
-from sgverify.samplers.schedules import Fixed, Power, Row
-from sgverify.samplers.settings import Settings
+from sgverify.samplers.own.module_target import ModuleTarget
+from sgverify.samplers.run.recording import bytes_needed, kept_steps, record
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.schedules import Fixed, Power, Row
+from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
-from sgverify.targets.log_density import LogDensity
+from sgverify.targets.own.log_density import LogDensity
 
 _LOG = logging.getLogger("sgverify")
 

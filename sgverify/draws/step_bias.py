@@ -11,12 +11,12 @@ from typing import Protocol
 import flint
 import numpy as np
 
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.errors import InstabilityError, NotAffineError
 from sgverify.exact.affine.model import Model, fixed_step
-from sgverify.exact.ball import PrecisionLostError
-from sgverify.exact.invariant import InvariantLaw
+from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.targets import Target
 

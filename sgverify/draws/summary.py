@@ -1,4 +1,4 @@
-"""One screen about draws: size, where they come from, and ArviZ's summary of them."""
+"""How well replicas mix on their ladder: trips from the coldest temperature to the hottest and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.draws.library import arviz
+from sgverify.draws.inference_data import arviz
+
+
+def round_trips(walkers: np.ndarray) -> np.ndarray:
+    """Completed trips of each walker: from the coldest replica up to the hottest and back again. Shape (R, C).
+
+    `walkers`, shape (L, R, C): who is at each replica after each of L steps (`walker` of `sample_stats`, its axes in this
+    order), each walker by the number of the replica that it started at.
+    """
+    length, replicas, chains = walkers.shape
+    trips = np.zeros((replicas, chains), dtype=np.int64)
+    # 0: not yet at the coldest; 1: last at the coldest of the two ends; 2: has been at the hottest since.
+    seen = np.zeros((replicas, chains), dtype=np.int64)
+    columns = np.arange(chains)
+    for l in range(length):
+        coldest, hottest = (walkers[l, end].astype(np.int64) for end in (0, -1))
+        trips[coldest, columns] += seen[coldest, columns] == 2
+        seen[coldest, columns] = 1
+        seen[hottest, columns] = np.where(seen[hottest, columns] > 0, 2, 0)
+    return trips
+
 
 MOST_ROWS = 20
 """Lines of the table: a screen."""
@@ -107,3 +127,6 @@ def _first(posterior: Any) -> tuple[Any, int]:
     shown = posterior[[]].assign(kept)
     drawn = sum(value.size for value in kept.values()) // (posterior.sizes["chain"] * posterior.sizes["draw"])
     return shown, total - drawn
+
+
+__all__ = ["round_trips"]

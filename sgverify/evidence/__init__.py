@@ -1,4 +1,9 @@
-"""What a check returns: a verdict, the points behind it, the certificate, and the command that replays it."""
+"""What a check returns: a verdict, the points behind it, the certificate, and the command that replays it.
+
+`model` is the evidence, `command` what replays it, `provenance` where it was made, `codec` and `storage` its JSON and files,
+`published` the schemas. Other documents: `erratum`, `study`, `kill_matrix`, `calibration`, `regression`; `crash` keeps an
+exception that nobody foresaw.
+"""
 
 from sgverify.evidence.calibration import (
     CALIBRATION,
@@ -22,8 +27,19 @@ from sgverify.evidence.codec import (
     validate,
 )
 from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
-from sgverify.evidence.identity import canonical, evidence_id
-from sgverify.evidence.model import Evidence, Found, Point, Predicted
+from sgverify.evidence.model import (
+    METHODS,
+    VERDICTS,
+    Evidence,
+    Found,
+    Method,
+    Point,
+    Predicted,
+    Verdict,
+    canonical,
+    evidence_id,
+    exit_code,
+)
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.regression import (
     DEFAULT_FILE,
@@ -54,7 +70,6 @@ from sgverify.evidence.study import (
     validate_studies,
     write_studies,
 )
-from sgverify.evidence.verdicts import METHODS, VERDICTS, Method, Verdict, exit_code
 
 __all__ = [
     "CALIBRATION",

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from sgverify.evidence.plain import plain
+from sgverify.evidence.model import plain
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Name, Published, Says, Size
 from sgverify.evidence.storage import json_text, write_atomically
@@ -31,7 +31,7 @@ class Erratum:
     `printed` quotes the paper and `read_as` is what was computed with. `fails` is what the computation says of that; `holds`
     then is what the same computation confirms, and `WEIGHT` and `elsewhere` (where the paper itself has the right form) are said
     by judgement; all are empty where the printed one stands. The certificate is copied to plain JSON values
-    (`sgverify.evidence.plain`).
+    (`sgverify.evidence.model`).
     """
 
     id: Id

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from sgverify.evidence.plain import plain
+from sgverify.evidence.model import METHODS, Method, plain
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
 from sgverify.evidence.storage import write_atomically
-from sgverify.evidence.verdicts import METHODS, Method
 
 Outcome = Literal["conforms", "violates", "inconclusive", "not-applicable", "refused", "crashed"]
 

@@ -1,26 +1,141 @@
-"""What a check returns: frozen data, never a bool."""
+"""The words that evidence is stated in, and the exit code that a list of evidence amounts to."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    pass
+import hashlib
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
-from sgverify.evidence.identity import evidence_id
-from sgverify.evidence.plain import name_of, plain
 from sgverify.evidence.published import Name, Number, Says, Size
-from sgverify.evidence.verdicts import (
-    BOUNDS,
-    METHODS,
-    POINT_KINDS,
-    VERDICTS,
-    Bound,
-    Method,
-    PointKind,
-    Verdict,
-)
+
+Verdict = Literal["conforms", "violates", "inconclusive", "not-applicable"]
+Method = Literal["proof", "exact", "quadrature", "monte-carlo"]
+Bound = Literal["upper", "sharp"]
+PointKind = Literal["exact", "sampled"]
+
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+METHODS: tuple[str, ...] = get_args(Method)
+BOUNDS: tuple[str, ...] = get_args(Bound)
+POINT_KINDS: tuple[str, ...] = get_args(PointKind)
+
+CONFORMS, VIOLATES, INCONCLUSIVE = 0, 1, 3
+
+
+def exit_code(evidence: Iterable[Evidence]) -> int:
+    """1 if something violates, else 3 if something is inconclusive, else 0.
+
+    A refuted claim as printed (`refuted`) speaks against the paper and not against the scheme, so it does not
+    count; `not-applicable` is neutral.
+    """
+    counted = {item.verdict for item in evidence if not item.refuted}
+    if "violates" in counted:
+        return VIOLATES
+    if "inconclusive" in counted:
+        return INCONCLUSIVE
+    return CONFORMS
+
+
+def plain(value: Any, path: str = "") -> tuple[Any, dict[str, str]]:
+    """A JSON-ready copy of `value`, and the place and name of every number that is not finite.
+
+    Fractions become strings ("1/2"; a whole one "2"), tuples lists, array scalars and arrays (anything with
+    `tolist`) their Python values. NaN and infinities become None and are listed as `{"/path": "nan"}`, because
+    JSON has no word for them and a reader must not mistake them for something that was not computed.
+
+    Raises TypeError for a value that has no JSON form, naming its place.
+    """
+    missing: dict[str, str] = {}
+    return _copy(value, path, missing), missing
+
+
+def name_of(value: float) -> str | None:
+    """'nan', 'inf' or '-inf' for a float that is not finite, None for one that is."""
+    return None if math.isfinite(value) else str(float(value))
+
+
+def _copy(value: Any, path: str, missing: dict[str, str]) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        name = name_of(value)
+        if name is None:
+            return float(value)
+        missing[path or "/"] = name
+        return None
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {_key(key, path): _copy(item, f"{path}/{key}", missing) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copy(item, f"{path}/{place}", missing) for place, item in enumerate(value)]
+    if hasattr(value, "tolist"):
+        return _copy(value.tolist(), path, missing)
+    raise TypeError(f"no JSON form for {type(value).__name__} at {path or '/'}: {value!r}")
+
+
+def _key(key: Any, path: str) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"keys are strings, not {key!r} at {path or '/'}")
+    return key
+
+
+DIGITS = 6
+
+
+def evidence_id(scheme: str, claim: str, check: str, configuration: Mapping[str, Any]) -> str:
+    """A short name that depends on scheme, claim, check and configuration only, such as `theorem-4-sghmc-aboba-3f2a9c`.
+
+    A claim of the corrected cards keeps the word "corrected" in front, so that it reads apart from the printed one.
+
+    >>> evidence_id("sghmc-aboba", "chen2015/theorem-4", "stationary-bias", {"friction": 2.0})
+    'theorem-4-sghmc-aboba-7541d2'
+    """
+    content = json.dumps(
+        canonical_numbers([scheme, claim, check, plain(dict(configuration))[0]]), sort_keys=True
+    )
+    digest = hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
+    paper, _, name = claim.rpartition("/")
+    words = [paper, name, scheme] if paper == "corrected" else [name, scheme]
+    return "-".join([*map(_slug, words), digest])
+
+
+def canonical(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document without `provenance` and `seconds`: the same configuration and seed give the same value of this."""
+    return {
+        **{key: value for key, value in document.items() if key not in ("provenance", "evidence")},
+        "evidence": [
+            {key: value for key, value in item.items() if key != "seconds"}
+            for item in document.get("evidence", [])
+        ],
+    }
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "x"
+
+
+def canonical_numbers(value: Any) -> Any:
+    """2.0 and 2 are the same setting and get the same name."""
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: canonical_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [canonical_numbers(item) for item in value]
+    return value
+
 
 NOT_FINITE = "not_finite"
 
@@ -134,7 +249,7 @@ class Evidence:
     The fields are in the order of the JSON. `refuted` marks a claim as printed in a paper that is refuted for every scheme of
     the order it speaks of, under the setting shown: a result about the paper, which does not count against the scheme. `sharp`
     says that equality with the prediction was shown too. `configuration` and `certificate` are copied to plain JSON values
-    (`sgverify.evidence.plain`); a number in the certificate that is not finite is stored as None and listed under its key
+    (`sgverify.evidence.model`); a number in the certificate that is not finite is stored as None and listed under its key
     "not_finite".
     """
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sgverify.errors import UserError
-from sgverify.evidence.identity import canonical_numbers
+from sgverify.evidence.model import canonical_numbers
 from sgverify.evidence.published import Name, Published, Says
 from sgverify.evidence.storage import write_atomically
 

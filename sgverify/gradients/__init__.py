@@ -1,26 +1,30 @@
-"""Gradient estimators: each one declared object, which samplers, exact engines, strategies and the configuration ask."""
+"""Gradient estimators: each one declared object, which samplers, exact engines, strategies and the configuration ask.
+
+`estimator` is the declaration, `kinds` those that ship.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from sgverify.errors import find_named
-from sgverify.gradients.all_data import ADDITIVE, FULL, AdditiveNoise, FullGradient
-from sgverify.gradients.control_variates import (
-    CONTROL_VARIATE,
-    SAGA,
-    SVRG,
-    CentredGradient,
-    SnapshotGradient,
-    TableGradient,
-)
 from sgverify.gradients.estimator import GradientEstimator
-from sgverify.gradients.minibatches import (
+from sgverify.gradients.kinds import (
+    ADDITIVE,
+    CONTROL_VARIATE,
+    FULL,
     IID,
     RESHUFFLE,
+    SAGA,
+    SVRG,
     SYMMETRIC,
     WITHOUT_REPLACEMENT,
+    AdditiveNoise,
+    CentredGradient,
+    FullGradient,
     MinibatchGradient,
+    SnapshotGradient,
+    TableGradient,
 )
 
 ESTIMATORS: Mapping[str, GradientEstimator] = {

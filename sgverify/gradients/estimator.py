@@ -11,8 +11,8 @@ from typing import Any
 class GradientEstimator:
     """An estimator of the gradient of U = prior + sum_i likelihood(x_i), by what it declares.
 
-    Whoever asks about an estimator asks this object, never its name. A way to run it (`sgverify.samplers.gradient_kinds`)
-    and an exact law of its noise (`sgverify.exact.affine.gradient_noise`) are registered for its class. One family of estimators is
+    Whoever asks about an estimator asks this object, never its name. A way to run it (`sgverify.samplers.gradients.kinds`)
+    and an exact law of its noise (`sgverify.exact.affine.noise`) are registered for its class. One family of estimators is
     a class, one estimator an instance in `ESTIMATORS`. Minibatches hold n = `gradient.batch` of N data.
 
     `summary`, `source`: what it is, for `sgverify list gradients`; `label`: the same in a report, with {batch} for n.

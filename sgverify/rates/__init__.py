@@ -1,13 +1,17 @@
-"""From expansions, or from sampled points, to an exponent and a verdict."""
+"""From expansions, or from sampled points, to an exponent and a verdict.
+
+Exact: `verdict` compares found and predicted rates, `length` those in L. Sampled: `sample` (points with errors), `fit`, `trial`
+and `decision` (is a forbidden order part of the error?), `allocation` (how many chains), `regression` (a description,
+never a verdict). Point values: `point_null`, `nulls`, `whiteness`.
+"""
 
 from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
 from sgverify.rates.fit import Fit, fit_terms
 from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.level import LevelShare, chance_of_any
 from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
 from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
 from sgverify.rates.regression import Regression, regress, regress_exact
-from sgverify.rates.sample import Sample
+from sgverify.rates.sample import LevelShare, Sample, chance_of_any
 from sgverify.rates.trial import ErrorTerm, Ratio, fieller
 from sgverify.rates.verdict import (
     Judgement,

@@ -1,16 +1,21 @@
-"""Reports from evidence: JSON, HTML, Markdown and JUnit, the figures, and lines for a terminal."""
+"""Reports from evidence: JSON, HTML, Markdown and JUnit, the figures, and lines for a terminal.
+
+`answer` comes before the evidence, `text` is the terminal's form, `page` and `markdown` the report's, `writing` its folder
+with JUnit. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it; `calibration` and `kill_matrix` have
+pages of their own. Figures: `figures` chooses the data, `drawing` draws, `panels` are those of studies, `rate_plot` one
+rate, `svg` what lives inside a page.
+"""
 
 from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.drawing import draw
 from sgverify.report.errata import counted, explain_errata, explain_erratum
+from sgverify.report.exponents import fitted_text
 from sgverify.report.figures import Curve, Figure, Guide, figures
-from sgverify.report.fitted import fitted_text
-from sgverify.report.junit import render_junit
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import Group, groups
 from sgverify.report.page import render_page
 from sgverify.report.text import counts, explain, summarise, tallied
-from sgverify.report.writing import prepare_folder, write_report
+from sgverify.report.writing import prepare_folder, render_junit, write_report
 
 __all__ = [
     "Curve",

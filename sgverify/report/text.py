@@ -9,8 +9,8 @@ from textwrap import fill, indent
 
 from sgverify.claims import claims
 from sgverify.evidence import VERDICTS, Evidence
-from sgverify.rates.level import chance_of_any
-from sgverify.report.fitted import fitted_text
+from sgverify.rates.sample import chance_of_any
+from sgverify.report.exponents import fitted_text
 from sgverify.report.wording import (
     REFUTED,
     claim_order,

@@ -1,25 +1,87 @@
-"""The report in a folder: JSON, HTML, Markdown and JUnit from one document and the studies beside it."""
+"""The report as JUnit XML, for continuous integration."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from sgverify.errors import UserError
 from sgverify.evidence import (
     Document,
     Erratum,
+    Evidence,
     Study,
     write_atomically,
     write_errata,
     write_evidence,
     write_studies,
 )
-from sgverify.report.junit import render_junit
+from sgverify.report.exponents import sampled_beside_exact
 from sgverify.report.markdown import render_markdown
+from sgverify.report.matrix import groups
 from sgverify.report.page import render_page
-from sgverify.report.sampled_beside import sampled_beside_exact
+from sgverify.report.text import explain
+from sgverify.report.wording import claim_order, outcome
+
+SKIPPED = ("inconclusive", "not-applicable")
+
+
+def render_junit(document: Document) -> str:
+    """One suite for each claim, one case for each piece of evidence.
+
+    A violation is a failure; inconclusive and not-applicable are skipped; a claim refuted as printed passes and says
+    so, since it is a result about the paper.
+    """
+    evidence = document.evidence
+    titles = {item.id: group.title for group in groups(evidence) for item in group.evidence}
+    root = ElementTree.Element("testsuites", {"name": "sgverify", **_totals(evidence)})
+    for claim in sorted({item.claim for item in evidence}, key=claim_order):
+        items = [item for item in evidence if item.claim == claim]
+        suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(claim), **_totals(items)})
+        for item in items:
+            _case(suite, item, titles[item.id])
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, item: Evidence, title: str) -> None:
+    name = _xml(f"{item.scheme} {item.check} ({title}) {item.id}")
+    case = ElementTree.SubElement(
+        suite, "testcase", classname=_xml(item.claim), name=name, time=_time(item.seconds)
+    )
+    message = _xml(f"{item.reason} Replay: {item.replay}" if item.replay else item.reason)
+    if _fails(item):
+        ElementTree.SubElement(case, "failure", type=item.verdict, message=message).text = _xml(explain(item))
+    elif item.verdict in SKIPPED:
+        ElementTree.SubElement(case, "skipped", message=_xml(f"{item.verdict}: {item.reason}"))
+    elif item.refuted:
+        ElementTree.SubElement(case, "system-out").text = _xml(f"{outcome(item)} as printed: {item.reason}")
+
+
+def _totals(items: Sequence[Evidence]) -> dict[str, str]:
+    return {
+        "tests": str(len(items)),
+        "failures": str(sum(map(_fails, items))),
+        "errors": "0",
+        "skipped": str(sum(item.verdict in SKIPPED for item in items)),
+        "time": _time(sum(item.seconds for item in items)),
+    }
+
+
+def _fails(item: Evidence) -> bool:
+    return item.verdict == "violates" and not item.refuted
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _xml(text: str) -> str:
+    """Without the control characters that XML 1.0 has no form for."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", text)
 
 
 def write_report(

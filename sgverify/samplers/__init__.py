@@ -1,13 +1,18 @@
-"""The sampled reading of a scheme: all chains and all step sizes of a sweep in one torch tensor."""
+"""The sampled reading of a scheme: all chains and all step sizes of a sweep in one torch tensor.
 
-from sgverify.samplers.averages import Averages, sample
-from sgverify.samplers.blocks import Divergence
-from sgverify.samplers.checkpoint import Checkpoint
-from sgverify.samplers.gradients import GradientChoice
-from sgverify.samplers.pausing import Run
-from sgverify.samplers.schedules import Cyclical, Fixed, Power, Row, cyclical, fixed, horizon, power
-from sgverify.samplers.settings import Settings, one_thread
-from sgverify.samplers.states import States, sample_states
+`reading` runs a definition on tensors, `randomness` has the streams, `gradients` the estimators, `run` the loop.
+`composites` act around steps (swaps, adaptive weights), `own` is users' torch code, `intercepted` runs it with its draws
+replaced, `fused` runs quadratic targets in one C kernel.
+"""
+
+from sgverify.samplers.gradients.estimators import GradientChoice
+from sgverify.samplers.run.averages import Averages, sample
+from sgverify.samplers.run.checkpoint import Checkpoint
+from sgverify.samplers.run.leg import Divergence
+from sgverify.samplers.run.pausing import Run
+from sgverify.samplers.run.schedules import Cyclical, Fixed, Power, Row, cyclical, fixed, horizon, power
+from sgverify.samplers.run.settings import Settings, one_thread
+from sgverify.samplers.run.states import States, sample_states
 
 __all__ = [
     "Averages",

@@ -1,10 +1,17 @@
-"""What an integrator is: dynamics, letters, words, steps, and the catalogue."""
+"""What an integrator is: dynamics, letters, splittings, steps, and the catalogue.
+
+`dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
+and their `compositions`, `torch_step` (somebody else's). `loading` finds them by name or in a file. `definition` holds
+what a definition may say, `numbers` its exact constants, `catalogue` and `composites` what ships.
+"""
 
 from sgverify.schemes.catalogue import ALPHABETS, NAMED, find_scheme
-from sgverify.schemes.constants import constants, linear
-from sgverify.schemes.density import Density, density
+from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.definition.noise import LAWS, NoiseLaw
 from sgverify.schemes.dynamics import (
+    Density,
     Dynamics,
+    density,
     dynamics,
     kinetic,
     langevin,
@@ -12,14 +19,13 @@ from sgverify.schemes.dynamics import (
     riemannian_langevin,
     thermostat,
 )
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
-from sgverify.schemes.noise import LAWS, NoiseLaw
-from sgverify.schemes.number_text import read_number
+from sgverify.schemes.numbers.constants import constants, linear
+from sgverify.schemes.numbers.surd import Surd, exact
+from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.recipe import complete_recipe
 from sgverify.schemes.scheme import Scheme, scheme
-from sgverify.schemes.surd import Surd, exact
+from sgverify.schemes.splittings import Alphabet, Letter, Word
 from sgverify.schemes.torch_step import TorchStep, torch_step
-from sgverify.schemes.words import Alphabet, Letter, Word
 
 __all__ = [
     "ALPHABETS",

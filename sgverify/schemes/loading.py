@@ -1,15 +1,182 @@
-"""Schemes by reference: a catalogue name, `module:attribute` or `path/to/file.py:attribute`."""
+"""What the code of a user's file may not do to the command that runs it: speak on its stdout, or end its process unseen."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
 
 from sgverify.errors import DefinitionError, UnknownNameError, UserError
 from sgverify.schemes.catalogue import NAMED, PATTERNS, find_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
-from sgverify.schemes.references import Wanted, load_object
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.torch_step import TorchStep
+
+ENDINGS = ("_exit", "abort", "execv", "execve")
+"""Functions of `os` that end the interpreter, or put another program in its place, past every handler and `finally`."""
+
+
+class InterpreterEndedError(SystemExit):
+    """A call that would have ended the process with any exit code that it likes: 0 reads as "all is well"."""
+
+
+@contextlib.contextmanager
+def own_code() -> Iterator[None]:
+    """Within, what is printed on stdout goes to stderr, and a call that would end the interpreter raises.
+
+    `sys.exit` raises `SystemExit` by itself. A process that was forked within is its own master.
+    """
+    with contextlib.redirect_stdout(_stderr()), unending():
+        yield
+
+
+@contextlib.contextmanager
+def unending() -> Iterator[None]:
+    """Within, `os._exit` and its like raise `InterpreterEndedError` in this process; may be entered again, by any thread."""
+    with _LOCK:
+        _DEPTH[0] += 1
+        if _DEPTH[0] == 1:
+            _install()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _DEPTH[0] -= 1
+            if _DEPTH[0] == 0:
+                _remove()
+
+
+_LOCK = threading.RLock()
+_DEPTH = [0]
+_KEPT: list[tuple[ModuleType, str, Callable[..., Any]]] = []
+
+
+def _install() -> None:
+    # `os` takes these names from the system's own module, where `from posix import _exit` finds them.
+    for module in (os, importlib.import_module(os.name)):
+        for name in ENDINGS:
+            real = getattr(module, name, None)
+            if real is not None:
+                _KEPT.append((module, name, real))
+                setattr(module, name, _refusing(name, real, os.getpid()))
+
+
+def _remove() -> None:
+    while _KEPT:
+        module, name, real = _KEPT.pop()
+        setattr(module, name, real)
+
+
+def _refusing(name: str, real: Callable[..., Any], owner: int) -> Callable[..., Any]:
+    def refuse(*arguments: Any) -> NoReturn:
+        if os.getpid() != owner:
+            real(*arguments)
+        given = ", ".join(map(repr, arguments))
+        raise InterpreterEndedError(f"os.{name}({given[:100]}) would have ended the interpreter")
+
+    return refuse
+
+
+def _stderr() -> Any:
+    return sys.stderr if sys.stderr is not None else open(os.devnull, "w")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reference is to name: the setting that holds it, its type, and how such an object is written."""
+
+    key: str
+    noun: str
+    type: type | tuple[type, ...]
+    written: str
+    catalogue: str
+
+
+def load_object(reference: str, wanted: Wanted) -> Any:
+    """The object that `module:attribute` or `path/to/file.py:attribute` names.
+
+    Raises `UserError` where the file is missing or raises, or the attribute is missing (with the nearest one), and
+    `DefinitionError` where it is of another type.
+    """
+    given = f"{wanted.key}={reference!r}"
+    place, _, attribute = reference.rpartition(":")
+    if not place or not attribute:
+        raise UserError(f"{given}: expected module:attribute or path/to/file.py:attribute")
+    module = _from_file(Path(place), given) if place.endswith(".py") else _from_module(place, given, wanted)
+    if not hasattr(module, attribute):
+        known = [name for name, value in vars(module).items() if isinstance(value, wanted.type)]
+        if not known:
+            raise UserError(
+                f"{given}: {place} has no {attribute!r}, and no {wanted.noun} at all; expected {wanted.written}; define one"
+            )
+        raise UnknownNameError(f"{wanted.noun} of {place}", attribute, known)
+    found = getattr(module, attribute)
+    if not isinstance(found, wanted.type):
+        raise DefinitionError(f"{given}: is of type {type(found).__name__}; expected {wanted.written}")
+    return found
+
+
+def place_of(error: BaseException, path: Path) -> str:
+    """FILE:LINE of the last line of `path` that an error passed through."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    line = next((f.lineno for f in frames if Path(f.filename).resolve() == path.resolve()), None)
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    return f"{path.name}:{line}" if line else path.name
+
+
+def _from_file(path: Path, given: str) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"{given}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path")
+    # The name depends on the place, so that two files of one name do not meet.
+    name = f"sgverify_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{given}: {str(path)!r} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
+        with own_code():
+            exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    except (UserError, KeyboardInterrupt):
+        sys.modules.pop(name, None)
+        raise
+    except (
+        BaseException
+    ) as error:  # SystemExit too: a file that exits must not end the command as if all were well
+        sys.modules.pop(name, None)
+        raise UserError(f"{given}: {place_of(error, path)} raised {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _from_module(name: str, given: str, wanted: Wanted) -> ModuleType:
+    try:
+        with own_code():
+            return importlib.import_module(name)
+    except (UserError, KeyboardInterrupt):
+        raise
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{given}: no module {error.name!r}; expected module:attribute, path/to/file.py:attribute or a "
+            f"catalogue name (see `sgverify list {wanted.catalogue}`)"
+        ) from None
+    except BaseException as error:
+        raise UserError(f"{given}: importing {name} raised {type(error).__name__}: {error}") from None
+
 
 _SCHEME = Wanted(
     key="scheme",
@@ -97,3 +264,6 @@ def _named(name: str, wanted: Wanted) -> Scheme | Composite:
             [*NAMED, *PATTERNS, *COMPOSITES],
             "A scheme of your own is path/to/file.py:attribute.",
         ) from None
+
+
+__all__ = ["InterpreterEndedError", "own_code", "unending"]

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.abstract import where
-from sgverify.schemes.abstract_value import SCALAR, VECTOR
-from sgverify.schemes.declaration import read_signature
-from sgverify.schemes.density import default_density, make_density
-from sgverify.schemes.dynamics import Dynamics, dynamics
-from sgverify.schemes.mathematics import dot
-from sgverify.schemes.slopes import Tracked, gradient_of
+from sgverify.schemes.definition.abstract import where
+from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.definition.declaration import read_signature
+from sgverify.schemes.definition.gradient import Tracked, gradient_of
+from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.dynamics import Dynamics, default_density, dynamics, make_density
 
 
 def complete_recipe(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.abstract import where
-from sgverify.schemes.abstract_value import VECTOR
-from sgverify.schemes.declaration import Declaration, check_ingredients, check_state
+from sgverify.schemes.definition.abstract import where
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.declaration import Declaration, check_ingredients, check_state
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.order import ClaimedOrders, Order
+from sgverify.schemes.scheme import ClaimedOrders, Order
 
 
 @dataclass(frozen=True)

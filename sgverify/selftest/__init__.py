@@ -1,1 +1,7 @@
-"""How far the tool is to be trusted: pools of right and wrong steps, and what `verify` says of each."""
+"""How far the tool is to be trusted.
+
+`mutants`: planted bugs that a check must refute. `pools`: right and wrong steps from the literature and from
+practice, and what `verify` says of them. `calibration`: how often the decision procedures err on simulated truths.
+`screening`: how often screen-and-confirm passes examples whose sampled mean is off. The last results are committed
+under `reports/power/` and `reports/calibration/`.
+"""

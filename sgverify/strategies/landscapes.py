@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import TargetTable
-from sgverify.strategies.columns import asymmetric, columns
-from sgverify.strategies.precisions import precisions
-from sgverify.strategies.scalars import decimals
+from sgverify.strategies.scalars import asymmetric, columns, decimals, precisions
 from sgverify.targets import TARGETS, TargetKind
 from sgverify.targets.kind import MATRIX, NUMBER, POSITIVE, POSITIVE_VECTOR, SIMPLEX, VECTOR, ConstantShape
 

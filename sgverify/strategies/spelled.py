@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from sgverify.errors import UserError
 from sgverify.schemes import ALPHABETS, Alphabet, Scheme
-from sgverify.schemes.number_text import read_number, split_numbers
-from sgverify.schemes.rounded import Rounded
-from sgverify.schemes.words import Share
+from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.schemes.numbers.text import read_number, split_numbers
+from sgverify.schemes.splittings import Share
 from sgverify.strategies.splittings import splitting
 
 CATALOGUE = {alphabet.name: alphabet for alphabet in ALPHABETS.values()}

@@ -11,10 +11,8 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.columns import columns
 from sgverify.strategies.landscapes import landscape
-from sgverify.strategies.precisions import Precision, precisions
-from sgverify.strategies.scalars import as_decimal, decimals
+from sgverify.strategies.scalars import Precision, as_decimal, columns, decimals, precisions
 from sgverify.targets import TARGETS, build_target
 
 DIMENSIONS = (1, 2, 3, 4, 5)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import ConfigurationError
-from sgverify.schemes.surd import exact
+from sgverify.schemes.numbers.surd import exact
+from sgverify.targets.form import leading_minors
 from sgverify.targets.potential import Matrix, Vector
-from sgverify.targets.quadratic import leading_minors
 
 # Squares and N-fold sums of numbers of this size are still far from the end of float64.
 LARGEST = 1e100

@@ -1,15 +1,179 @@
-"""The data of a posterior: given in the configuration, or drawn from a seed."""
+"""Data from a file: CSV, npy or npz, read once, refused clearly, and known by the hash of its content."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.constants import LARGEST, is_list, shown
+
+FILE_KEYS = ("file", "columns", "key", "sha256")
+"""The configuration keys below `target.` that speak of a file."""
+
+
+def content_hash(file: str) -> str:
+    """The SHA-256 of a file's content, in hexadecimal; raises `ConfigurationError` where it cannot be read."""
+    return hashlib.sha256(_content(file)).hexdigest()
+
+
+def read_file(given: Mapping[str, Any]) -> np.ndarray:
+    """The numbers of `target.file`, the `columns` that are asked for, in their order. Shape (N, w), float64.
+
+    A CSV file has a header where its first line holds anything but numbers; columns are named, or counted from 0. An npz
+    file needs `key` where it holds several arrays. `sha256`, where it is given, has to be the content's. Raises
+    `ConfigurationError` for a file that is missing, empty, ragged, changed, or holds what is no finite number.
+    """
+    file = str(given["file"])
+    content = _content(file)
+    digest = hashlib.sha256(content).hexdigest()
+    if given.get("sha256", digest) != digest:
+        raise ConfigurationError(
+            f"target.file={file!r} has changed: its content has the SHA-256 {digest[:12]}..., and target.sha256 is "
+            f"{str(given['sha256'])[:12]}...; restore the file, or leave target.sha256 out to take it as it is"
+        )
+    suffix = Path(file).suffix.lower()
+    if suffix in (".npy", ".npz"):
+        names, table = None, _array(file, content, given.get("key"))
+    elif suffix in (".csv", ".tsv", ".txt"):
+        if "key" in given:
+            raise ConfigurationError(
+                f"target.key={given['key']!r} names an array of an npz file, and target.file={file!r} is none; leave it out"
+            )
+        names, table = _csv(file, content, suffix)
+    else:
+        raise ConfigurationError(
+            f"target.file={file!r}: expected a file named *.csv, *.tsv, *.txt, *.npy or *.npz; rename it"
+        )
+    width = table.shape[1]
+    if given.get("columns") is not None:
+        table = np.ascontiguousarray(table[:, _places(file, names, width, given["columns"])])
+    wrong = np.argwhere(~np.isfinite(table))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        if suffix in (".csv", ".tsv", ".txt"):
+            _refuse_text(
+                file, content, suffix, names, row, _places(file, names, width, given.get("columns"))[column]
+            )
+        raise ConfigurationError(
+            f"target.file={file!r}: datum {row} (from 0) holds {table[row, column]} in column {column} of those taken; expected "
+            "finite numbers; remove or mend this datum"
+        )
+    return table
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"target.file={file!r}: cannot be read ({error.strerror or error}); give a CSV, npy or npz file"
+        ) from None
+
+
+def _array(file: str, content: bytes, key: str | None) -> np.ndarray:
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+        arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {"": found}
+    except (ValueError, OSError, EOFError) as error:
+        # Of bytes that are no array numpy says how to unpickle them, which would run what they hold.
+        why = "it holds no array of numpy, or objects" if "pickle" in str(error) else str(error)
+        raise ConfigurationError(
+            f"target.file={file!r}: numpy cannot read it ({why}); expected arrays of numbers, written by numpy.save or numpy.savez"
+        ) from None
+    if (key is None and len(arrays) != 1) or (key is not None and key not in arrays):
+        given = "" if key is None else f", target.key={key!r}"
+        raise ConfigurationError(
+            f"target.file={file!r}{given}: it holds {', '.join(map(repr, arrays)) or 'no array'}; expected target.key to name one"
+        )
+    array = arrays[next(iter(arrays)) if key is None else key]
+    if array.ndim not in (1, 2) or not array.size or array.dtype.kind not in "fiub":
+        raise ConfigurationError(
+            f"target.file={file!r}: the array is {array.dtype} of shape {array.shape}; expected numbers of shape (N,) or (N, w)"
+        )
+    return np.asarray(array, dtype=np.float64).reshape(len(array), -1)
+
+
+def _csv(file: str, content: bytes, suffix: str) -> tuple[list[str] | None, np.ndarray]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"target.file={file!r}: not a text file; save it as UTF-8") from None
+    rows = [row for row in csv.reader(io.StringIO(text), delimiter=_delimiter(suffix)) if row]
+    names = (
+        [name.strip() for name in rows[0]]
+        if rows and not all(_is_number(entry) for entry in rows[0])
+        else None
+    )
+    body = rows if names is None else rows[1:]
+    if not body:
+        raise ConfigurationError(
+            f"target.file={file!r} holds no data; expected one line for each datum, numbers apart by commas"
+        )
+    for i, row in enumerate(body):
+        if len(row) != len(rows[0]):
+            raise ConfigurationError(
+                f"target.file={file!r}: datum {i} (from 0) has {len(row)} entries, and the first line has {len(rows[0])}; give "
+                "every line as many"
+            )
+    # What is not asked for may be text.
+    return names, np.array([[float(entry) if _is_number(entry) else np.nan for entry in row] for row in body])
+
+
+def _refuse_text(
+    file: str, content: bytes, suffix: str, names: list[str] | None, row: int, column: int
+) -> NoReturn:
+    """Say what a CSV file holds in the place of a finite number, and in which line."""
+    reader = csv.reader(io.StringIO(content.decode("utf-8-sig")), delimiter=_delimiter(suffix))
+    lines = [(reader.line_num, entries) for entries in reader if entries]
+    line, entries = lines[row if names is None else row + 1]
+    where = f"column {column} (from 0)" if names is None else f"column {names[column]!r}"
+    raise ConfigurationError(
+        f"target.file={file!r}: line {line} holds {entries[column]!r} in {where}; expected finite numbers; remove or mend this "
+        "line, or leave the column out by target.columns"
+    )
+
+
+def _places(file: str, names: list[str] | None, width: int, columns: Sequence[Any] | None) -> list[int]:
+    """The numbers of the columns that are asked for, all of them by default."""
+    if columns is None:
+        return list(range(width))
+    places = []
+    for column in columns:
+        if isinstance(column, int) and 0 <= column < width:
+            places.append(column)
+        elif names is not None and names.count(str(column)) == 1:
+            places.append(names.index(str(column)))
+        else:
+            there = ", ".join(names) if names is not None else f"0 to {width - 1}, as it has no header"
+            raise ConfigurationError(
+                f"target.columns={shown(list(columns))}: {column!r} is no column of {file!r}; it has {there}"
+            )
+    if not places:
+        raise ConfigurationError(
+            "target.columns=[] is empty; expected at least one column; leave it out for all"
+        )
+    return places
+
+
+def _delimiter(suffix: str) -> str:
+    return "\t" if suffix == ".tsv" else ","
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    return True
+
 
 MOST_NUMBERS = 10**7
 

@@ -11,9 +11,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from sgverify.targets.data import exact_sum
-from sgverify.targets.form import DataTable, Form, Monomial, read_form
+from sgverify.targets.form import DataTable, Form, Monomial, Quadratic, quadratic_of, read_form
 from sgverify.targets.potential import PairPotential, Potential, Vector
-from sgverify.targets.quadratic import Quadratic, quadratic_of
 
 _ZERO = fmpq(0)
 

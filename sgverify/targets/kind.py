@@ -19,7 +19,7 @@ from sgverify.targets.constants import (
     read_simplex,
     read_vector,
 )
-from sgverify.targets.files import FILE_KEYS
+from sgverify.targets.data import FILE_KEYS
 from sgverify.targets.potential import PairPotential, Potential
 from sgverify.values import Finite, Numbers
 

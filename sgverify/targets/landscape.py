@@ -14,8 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from sgverify.errors import ConfigurationError
-from sgverify.targets.line import Energy, find_frame
-from sgverify.targets.peaks import average_on_peaks
+from sgverify.targets.line import Energy, average_on_peaks, find_frame
 
 if TYPE_CHECKING:
     from sgverify.targets.target import Target

@@ -1,18 +1,145 @@
-"""Averages over the line under exp(-E): the trapezoid rule in t, x = centre + scale sinh(t), refined until it settles.
+"""Many numbers as few weighted ones that stand for them in sums of a smooth function: Gauss's rule on each panel.
 
-The rule converges geometrically for analytic integrands that vanish at both ends: halving the spacing squares the
-error (Trefethen and Weideman 2014, theorem 5.1). The substitution turns algebraic tails into exponential ones.
+The rule of K nodes for the measure that puts 1 on every datum of a panel has positive weights and sums polynomials up
+to degree 2K - 1 exactly. So sum_i f(x_i) is missed by at most 2 n E for each panel of n data, E the distance of f from
+those polynomials. For f analytic and bounded by M inside the ellipse around the panel [c - w, c + w] whose half-axes
+sum to rho w, E <= 2 M rho^(1 - 2K)/(rho - 1). Sources: Golub and Welsch 1969; Trefethen 2013, theorems 8.2 and 19.3.
+
+With f(x) = softplus(s x) nearest to singular at a distance pi/|s| from the line, rho is about 2 pi/(|s| w): with s w = 1
+and K = 10 the bound is n M 1e-14, which is rounding. Only sums over all data may use it; minibatches take the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sgverify.errors import ConfigurationError
+
+NODES = 10
+PANELS = 100
+FEWEST = 4 * NODES
+"""A panel of fewer data keeps them."""
+SMALLEST = 4 * NODES * PANELS
+"""Fewer data are not worth it."""
+
+
+class Weighted(NamedTuple):
+    """Data and how often each counts. Shapes (M, 1), (M,), float64."""
+
+    data: np.ndarray
+    weights: np.ndarray
+
+
+def condense(data: np.ndarray) -> Weighted:
+    """At most max(NODES, FEWEST) * PANELS weighted numbers that stand for the data in smooth sums. Shape (N, 1)."""
+    x = np.sort(data[:, 0])
+    edges = np.linspace(x[0], x[-1], PANELS + 1)[1:-1]
+    nodes, weights = [], []
+    for panel in np.split(x, np.searchsorted(x, edges)):
+        if len(panel) < FEWEST or panel[0] == panel[-1]:
+            found, counts = np.unique(panel, return_counts=True)
+            nodes.append(found)
+            weights.append(counts.astype(np.float64))
+            continue
+        middle, half = (panel[0] + panel[-1]) / 2, (panel[-1] - panel[0]) / 2
+        found, shares = _gauss((panel - middle) / half)
+        nodes.append(middle + half * found)
+        weights.append(shares)
+    return Weighted(_frozen(np.concatenate(nodes))[:, None], _frozen(np.concatenate(weights)))
+
+
+def _gauss(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss's rule for the sum over t in [-1, 1], from its orthogonal polynomials."""
+    diagonal, beside = np.zeros(NODES), np.zeros(NODES - 1)
+    before, now = np.zeros_like(t), np.full_like(t, len(t) ** -0.5)
+    for k in range(NODES):
+        diagonal[k] = (t * now**2).sum()
+        if k < NODES - 1:
+            following = (t - diagonal[k]) * now - (beside[k - 1] * before if k else 0.0)
+            beside[k] = np.sqrt((following**2).sum())
+            if not beside[k] > 1e-12 * np.sqrt(len(t)):
+                # Fewer than K different data.
+                return np.unique(t, return_counts=True)[0], np.unique(t, return_counts=True)[1].astype(float)
+            before, now = now, following / beside[k]
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    return values, len(t) * vectors[0] ** 2
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    values.flags.writeable = False
+    return values
+
+
+_BARRIER = 60.0
+"""Peaks are apart where E between them is this far above its least: what is cut off there is e^-60 of a peak's height."""
+_NARROW = 0.05
+"""And where a peak's standard deviation is below this share of the distance, so that one frame would not do."""
+
+
+def average_on_peaks(
+    energy: Energy,
+    functions: Callable[[np.ndarray], np.ndarray],
+    centre: float,
+    scale: float,
+    peaks: Sequence[float] = (),
+) -> LineAverages:
+    """The averages of `functions` under exp(-E) on the line; see `average_on_line`, which this is without peaks.
+
+    `peaks` are points near the modes, one in each; they are integrated between the middles of neighbours. Where those
+    are no barriers, or the peaks not narrow, there is one integral, looked for from (centre, scale).
+    """
+    frames = _frames(energy, sorted(peaks))
+    if frames is None:
+        return average_on_line(energy, functions, find_frame(energy, centre, scale))
+    found = []
+    for part, frame in frames:
+        found.append(average_on_line(part, functions, frame))
+    heights = np.array([part.log_mass for part in found])
+    masses = np.exp(heights - heights.max())
+    shares = masses / masses.sum()
+    values = sum(share * part.values for share, part in zip(shares, found, strict=True))
+    # A share is off by at most twice the largest relative error of the masses, of itself.
+    off = 2 * max(part.mass_error for part in found) + np.exp(-_BARRIER)
+    bounds = sum(
+        share * (part.error_bounds + off * np.abs(part.values - values))
+        for share, part in zip(shares, found, strict=True)
+    )
+    return LineAverages(
+        np.asarray(values),
+        np.asarray(bounds),
+        np.concatenate([part.nodes for part in found]),
+        np.concatenate([share * part.weights for share, part in zip(shares, found, strict=True)]),
+        float(heights.max() + np.log(masses.sum())),
+        off,
+    )
+
+
+def _frames(energy: Energy, peaks: Sequence[float]) -> list[tuple[Energy, Frame]] | None:
+    """E on each peak's own interval, infinite beyond, and its frame; None where one frame serves all."""
+    if len(peaks) < 2 or len(set(peaks)) < len(peaks):
+        return None
+    middles = (np.array(peaks[1:]) + np.array(peaks[:-1])) / 2
+    edges = [-np.inf, *middles, np.inf]
+    if not (energy(middles) > energy(np.array(peaks)).min() + _BARRIER).all():
+        return None
+    found: list[tuple[Energy, Frame]] = []
+    for peak, low, high in zip(peaks, edges, edges[1:], strict=False):
+        width = min(peak - low, high - peak)
+        part = _between(energy, low, high)
+        frame = find_frame(part, peak, width / 100)
+        if frame.scale > _NARROW * width:
+            return None
+        found.append((part, frame))
+    return found
+
+
+def _between(energy: Energy, low: float, high: float) -> Energy:
+    return lambda x: np.where((x > low) & (x < high), energy(x), np.inf)
+
 
 Energy = Callable[[np.ndarray], np.ndarray]
 """U/T at points of the line; shape (n,) -> (n,); infinity where the density is 0."""

@@ -1,18 +1,161 @@
-"""The concrete metric that a sampled run uses: G^-1 = diag(b(theta_i)^2) with one polynomial b, or B B^T with a matrix."""
+"""A metric by its whole root: G^-1 = B B^T with a matrix B of polynomials in all coordinates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
 from sgverify.errors import ConfigurationError
-from sgverify.targets.polynomial import parse_polynomial
-from sgverify.targets.root_matrix import MatrixMetric, parse_root
+from sgverify.targets.observable import Terms, parse_polynomial
+
+EXAMPLE = '[["1 + theta[0]**2/10", "theta[1]/5"], ["0", "1"]]'
+
+LARGEST = 6
+"""The largest side: there are d^3 derivatives of the entries."""
+
+PLACES = tuple(Fraction(k) for k in (-3, -1, 0, 1, 3))
+MOST_PLACES = 700
+
+
+@dataclass(frozen=True)
+class MatrixMetric:
+    """B = (B_ij(theta)), `entries[i][j]` its polynomials as {exponents: coefficient}."""
+
+    entries: tuple[tuple[Any, ...], ...]
+
+    @property
+    def dim(self) -> int:
+        """The side of B."""
+        return len(self.entries)
+
+    def divergence(self) -> tuple[Terms, ...]:
+        """sum_j d_j (B B^T)_ij for each i, as polynomials."""
+        return tuple(
+            _sum(
+                _derivative(_product(self.entries[i][k], self.entries[j][k]), j)
+                for j in range(self.dim)
+                for k in range(self.dim)
+            )
+            for i in range(self.dim)
+        )
+
+    def root_divergence(self) -> tuple[Terms, ...]:
+        """sum_j d_j B_ji for each i, as polynomials."""
+        return tuple(
+            _sum(_derivative(self.entries[j][i], j) for j in range(self.dim)) for i in range(self.dim)
+        )
+
+    def root(self, theta: np.ndarray) -> np.ndarray:
+        """B at every place. Shapes (n, d) -> (n, d, d)."""
+        return np.stack(
+            [np.stack([_at(terms, theta) for terms in row], axis=-1) for row in self.entries], axis=-2
+        )
+
+    def derivatives(self, theta: np.ndarray) -> np.ndarray:
+        """d_k B_ij at every place, as entry (n, i, j, k). Shapes (n, d) -> (n, d, d, d)."""
+        rows = [
+            [np.stack([_at(_derivative(terms, k), theta) for k in range(self.dim)], axis=-1) for terms in row]
+            for row in self.entries
+        ]
+        return np.stack([np.stack(row, axis=-2) for row in rows], axis=-3)
+
+    def largest(self, location: np.ndarray, spread: np.ndarray) -> float:
+        """The largest eigenvalue of G^-1 seen within three standard deviations, on the axes and the diagonals."""
+        lines = [*np.eye(self.dim), *(np.array(s) for s in product((-1.0, 1.0), repeat=min(self.dim, 4)))]
+        padded = [np.resize(line, self.dim) for line in lines]
+        nodes = np.concatenate(
+            [location + spread * line * t for line in padded for t in np.linspace(-3, 3, 13)[:, None]]
+        ).reshape(-1, self.dim)
+        return float(np.linalg.norm(self.root(nodes), 2, axis=(-2, -1)).max() ** 2)
+
+
+def parse_root(rows: Sequence[Sequence[str]]) -> MatrixMetric:
+    """The metric of a matrix of polynomials in theta[0], theta[1], ...
+
+    B is checked to be regular at some hundred places, with a determinant of one sign: what it is elsewhere is not proved.
+    Raises `ConfigurationError` where it is not square, an entry is no polynomial, or B is singular between two of them.
+    """
+    dim = len(rows)
+    if not 1 <= dim <= LARGEST or any(isinstance(row, str) or len(row) != dim for row in rows):
+        raise ConfigurationError(
+            f"metric={list(rows)!r}: expected a square matrix of polynomials, of side 1 to {LARGEST}, such as {EXAMPLE}"
+        )
+    try:
+        entries = tuple(
+            tuple(parse_polynomial(text, dim, ("theta",), ("theta",)) for text in row) for row in rows
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(str(error).replace("test_function=", "metric=", 1)) from None
+    metric = MatrixMetric(entries)
+    signs = set()
+    for place in list(product(PLACES, repeat=dim))[:: max(1, len(PLACES) ** dim // MOST_PLACES)]:
+        values = [[_at(terms, np.array([place], dtype=object))[0] for terms in row] for row in entries]
+        determinant = _determinant(values)
+        signs.add(determinant > 0)
+        if not determinant or len(signs) > 1:
+            shown = ", ".join(map(str, place))
+            raise ConfigurationError(
+                f"metric={list(rows)!r}: the determinant of B is {'0 at' if not determinant else 'of both signs, 0 before'} "
+                f"theta=({shown}), where noise and drift stop; expected a matrix that is regular everywhere, such as {EXAMPLE}"
+            )
+    return metric
+
+
+def _at(terms: Terms, theta: np.ndarray) -> np.ndarray:
+    total = theta[..., 0] * 0
+    for exponents, coefficient in terms.items():
+        exact = theta.dtype == object
+        term: Any = (
+            coefficient if exact else theta.dtype.type(coefficient.numerator) / coefficient.denominator
+        )
+        for i, power in enumerate(exponents):
+            if power:
+                term = term * theta[..., i] ** power
+        total = total + term
+    return np.asarray(total)
+
+
+def _product(left: Terms, right: Terms) -> Terms:
+    return _sum(
+        {tuple(a + b for a, b in zip(first, second, strict=True)): x * y}
+        for first, x in left.items()
+        for second, y in right.items()
+    )
+
+
+def _derivative(terms: Terms, place: int) -> Terms:
+    return {
+        (*e[:place], e[place] - 1, *e[place + 1 :]): value * e[place]
+        for e, value in terms.items()
+        if e[place]
+    }
+
+
+def _sum(parts: Any) -> Terms:
+    total: Terms = {}
+    for part in parts:
+        for exponents, value in part.items():
+            total[exponents] = total.get(exponents, Fraction(0)) + value
+    return {exponents: value for exponents, value in total.items() if value}
+
+
+def _determinant(rows: list[list[Fraction]]) -> Fraction:
+    if len(rows) == 1:
+        return rows[0][0]
+    return sum(
+        (
+            (-1) ** j * rows[0][j] * _determinant([[*row[:j], *row[j + 1 :]] for row in rows[1:]])
+            for j in range(len(rows))
+            if rows[0][j]
+        ),
+        Fraction(0),
+    )
+
 
 DEFAULT_METRIC = "1 + theta**2/10"
 """What b is where the configuration leaves it open: a smooth function that is nowhere 0 and nowhere flat."""
@@ -34,7 +177,7 @@ class CoordinateMetric:
 
     def derivative(self, theta: Any) -> Any:
         """b' at every coordinate."""
-        return _horner(_derivative(self.coefficients) or (Fraction(0),), theta)
+        return _horner(_derivative_on_line(self.coefficients) or (Fraction(0),), theta)
 
     def root(self, theta: Any, vector: Any) -> Any:
         """B v; a definition may ask this metric itself, on any carrier."""
@@ -100,7 +243,7 @@ def _horner(coefficients: Coefficients, theta: Any) -> Any:
     return total
 
 
-def _derivative(coefficients: Coefficients) -> Coefficients:
+def _derivative_on_line(coefficients: Coefficients) -> Coefficients:
     return tuple(k * c for k, c in enumerate(coefficients))[1:]
 
 
@@ -109,7 +252,7 @@ def _has_a_zero(coefficients: Coefficients) -> bool:
     if not any(coefficients):
         return True
     chain = [_trimmed(coefficients)]
-    following = _trimmed(_derivative(chain[0]))
+    following = _trimmed(_derivative_on_line(chain[0]))
     while following:
         chain.append(following)
         following = tuple(-c for c in _remainder(chain[-2], chain[-1]))

@@ -1,7 +1,7 @@
 """What a potential is written with: exact constants, and how they meet the values that flow through it.
 
 A potential is defined once, with arithmetic, `dot` and `linear`; a carrier that wants to read it registers
-two functions for its own type: `dot` (sgverify.schemes.mathematics) and `constant`.
+two functions for its own type: `dot` (sgverify.schemes.definition.mathematics) and `constant`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.mathematics import cos, dot, exp, log, sin, softplus, sqrt
-from sgverify.schemes.surd import exact
+from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
+from sgverify.schemes.numbers.surd import exact
 
 
 class Vector:

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, UnknownNameError
-from sgverify.targets.beta_bernoulli import BETA_BERNOULLI
+from sgverify.targets.catalogue.beta_bernoulli import BETA_BERNOULLI
+from sgverify.targets.catalogue.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
+from sgverify.targets.catalogue.double_well import DOUBLE_WELL
+from sgverify.targets.catalogue.gamma_poisson import GAMMA_POISSON
+from sgverify.targets.catalogue.gaussian import GAUSSIAN
+from sgverify.targets.catalogue.gaussian_mean import GAUSSIAN_MEAN
+from sgverify.targets.catalogue.linear_regression import LINEAR_REGRESSION
+from sgverify.targets.catalogue.logistic_regression import LOGISTIC_REGRESSION
+from sgverify.targets.catalogue.mixture import MIXTURE
+from sgverify.targets.catalogue.quartic import QUARTIC
+from sgverify.targets.catalogue.tied_means import TIED_MEANS
 from sgverify.targets.constants import is_list, read_whole, shown
-from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
-from sgverify.targets.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
-from sgverify.targets.double_well import DOUBLE_WELL
-from sgverify.targets.files import FILE_KEYS, read_file
-from sgverify.targets.gamma_poisson import GAMMA_POISSON
-from sgverify.targets.gaussian import GAUSSIAN
-from sgverify.targets.gaussian_mean import GAUSSIAN_MEAN
+from sgverify.targets.data import FILE_KEYS, MOST_NUMBERS, frozen, read_data, read_file
 from sgverify.targets.kind import (
     MATRIX,
     POINTS,
@@ -26,14 +30,9 @@ from sgverify.targets.kind import (
     DataLayout,
     TargetKind,
 )
-from sgverify.targets.linear_regression import LINEAR_REGRESSION
-from sgverify.targets.log_density import DATA_KEYS, OWN_KEYS, load_log_density, read_averages
-from sgverify.targets.logistic_regression import LOGISTIC_REGRESSION
-from sgverify.targets.mixture import MIXTURE
 from sgverify.targets.multimodal import FUNCTIONS
-from sgverify.targets.quartic import QUARTIC
+from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, load_log_density, read_averages
 from sgverify.targets.target import Target
-from sgverify.targets.tied_means import TIED_MEANS
 
 _KINDS = (
     GAUSSIAN_MEAN,

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.targets.condensed import SMALLEST, condense
 from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
-from sgverify.targets.form import Monomial
+from sgverify.targets.form import Monomial, Quadratic, Rows, inverse
+from sgverify.targets.line import SMALLEST, condense
 from sgverify.targets.potential import PairPotential, Potential
-from sgverify.targets.quadratic import Quadratic, Rows, inverse
 
 if TYPE_CHECKING:
     from sgverify.targets.landscape import Landscape

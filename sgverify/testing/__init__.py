@@ -1,19 +1,22 @@
 """What third parties test with: the conformance suites of readings, and failing examples as commands.
 
-None of it needs pytest.
+`parametrize` makes every applicable check a test, `property` holds a claim under generated configurations, `screening`
+confirms noisy failures. A failure has a `references` command, a place (`places`) and a row (`regressions`); `profiles` are
+hypothesis's, `recording` collects what was found. The rooms: `conformance` (a reading against the others), `shrinking`
+(a violation under the simplest configuration). None of it needs pytest.
 """
 
-from sgverify.testing.case import Case, cases
-from sgverify.testing.conformance import CarrierConformance
-from sgverify.testing.expansion import ExpansionConformance, Expectation, expectations
-from sgverify.testing.minimising import Minimal, minimise
+from sgverify.testing.conformance.case import Case, cases
+from sgverify.testing.conformance.expansion import ExpansionConformance, Expectation, expectations
+from sgverify.testing.conformance.suite import CarrierConformance
 from sgverify.testing.parametrize import check_property, parametrize_with_checks
+from sgverify.testing.places import regression_examples
 from sgverify.testing.profiles import examples, register_profiles
+from sgverify.testing.references import note_replay, replay_command
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.replay import note_replay, replay_command
-from sgverify.testing.row_examples import regression_examples
 from sgverify.testing.screening import Faulty, Screening, Unconfirmed, assert_sampled, screen_and_confirm
-from sgverify.testing.violation import Violation
+from sgverify.testing.shrinking.counterexample import Violation
+from sgverify.testing.shrinking.minimising import Minimal, minimise
 
 __all__ = [
     "CarrierConformance",

@@ -13,23 +13,22 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify import strategies as library
 from sgverify.checks import Subject, make_subject
-from sgverify.checks.judging import judge_pair
-from sgverify.checks.questions import Source
+from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.unused import refuse_unused
+from sgverify.checks.unused_settings import refuse_unused
+from sgverify.checks.verify_and_rate import Source
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.loading import load_step
-from sgverify.testing.counterexample import DEFAULT_FOLDER
 from sgverify.testing.places import Places, places_for
 from sgverify.testing.property import MOST_EXAMPLES, Property
 from sgverify.testing.recording import record
 from sgverify.testing.references import reference_of
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.violation import Violation
+from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER, Violation
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hypothesis import example
+
 from sgverify.evidence import DEFAULT_FILE
-from sgverify.testing.counterexample import DEFAULT_FOLDER
 from sgverify.testing.regressions import Regressions
+from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER
 
 PLUGIN = "sgverify.pytest_plugin"
 OFF = "off"
@@ -49,4 +51,28 @@ def _short(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-__all__ = ["Places", "places_for"]
+def regression_examples(
+    reference: str, check: str, *, file: str | Path | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a test under `@given(configurations(...))`: hypothesis tries the rows of this scheme and check first.
+
+        @regression_examples("mine.py:heun", "stationary-bias")
+        @given(configurations(dims=[1]))
+        def test_heun(configuration):
+            ...
+
+    `file` is the regression file, by default that of the test run: `sgverify-regressions.jsonl` beside the test module,
+    or what `--sgverify-regressions` names. Raises `UserError` with file and line for a row that cannot be read.
+    """
+    chosen = Regressions(Path(file)) if file else places_for(sys._getframe(1).f_globals).regressions
+    rows = chosen.rows_of({reference}, check) if chosen else []
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        for _, configuration in reversed(rows):
+            test = example(configuration)(test)
+        return test
+
+    return decorate
+
+
+__all__ = ["Places", "places_for", "regression_examples"]

@@ -1,8 +1,8 @@
 """One claim of one scheme under every configuration that a strategy generates.
 
 A scheme's bug shows under most configurations, so finding one takes few examples; making it small is done on the
-configuration, not on what was drawn (`sgverify.testing.minimising`): on planted bugs that takes 1 to 4 judgements and ends in
-0 or 1 key, where hypothesis' own shrinking takes 30 and ends in the 8 keys that the strategy always draws.
+configuration, not on what was drawn (`sgverify.testing.shrinking.minimising`): on planted bugs that takes 1 to 4
+judgements and ends in 0 or 1 key, where hypothesis' own shrinking takes 30 and ends in the 8 keys that the strategy always draws.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from sgverify.claims import Claim
 from sgverify.configuration import Configuration, settings_of
 from sgverify.evidence import Evidence
 from sgverify.report.wording import outcome
-from sgverify.testing.counterexample import DEFAULT_FOLDER, keep_counterexample
-from sgverify.testing.minimising import ask, descend, violation
 from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
 from sgverify.testing.references import references_of
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.violation import Violation
+from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER, Violation, keep_counterexample
+from sgverify.testing.shrinking.minimising import ask, descend, violation
 
 MOST_EXAMPLES = 50
 """Configurations that a property generates where nobody says how many; the nightly profile takes its own number."""

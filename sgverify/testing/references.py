@@ -10,6 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hypothesis import currently_in_test_context, note
+
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.configuration import Configuration
 from sgverify.schemes import NAMED, Scheme, TorchStep
 
 
@@ -84,4 +88,20 @@ def _short(file: str) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-__all__ = ["reference_of", "references_of"]
+def replay_command(reference: str, configuration: Configuration, claim: str) -> str:
+    """`sgverify verify REFERENCE --checks CLAIM --set ...`: judges the scheme under exactly this configuration.
+
+    >>> from sgverify.configuration import load_configuration
+    >>> replay_command("sghmc-aboba", load_configuration(friction=3.0), "chen2015/theorem-4")
+    'sgverify verify sghmc-aboba --checks chen2015/theorem-4 --set friction=3.0'
+    """
+    return make_subject(reference, configuration).command("verify", "--checks", claim)
+
+
+def note_replay(reference: str, configuration: Configuration, claim: str) -> None:
+    """Have hypothesis print that command with the example, should it fail; outside of one, do nothing."""
+    if currently_in_test_context():
+        note(f"replay: {replay_command(reference, configuration, claim)}")
+
+
+__all__ = ["note_replay", "reference_of", "references_of", "replay_command"]

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgverify.checks.judging import judge_pair
-from sgverify.checks.questions import make_subject
+from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import find_check
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import UserError

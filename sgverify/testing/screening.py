@@ -22,7 +22,7 @@ from hypothesis import currently_in_test_context, event, note
 
 from sgverify.checks import Subject
 from sgverify.errors import ConfigurationError
-from sgverify.evidence.identity import canonical_numbers
+from sgverify.evidence.model import canonical_numbers
 from sgverify.testing.recording import count_screened
 
 SCREEN = 2.33

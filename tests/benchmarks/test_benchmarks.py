@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sgverify.checks import step_sizes, subject
+from sgverify.checks.subject import step_sizes, subject
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sgverify import rate, verify
-from sgverify.checks.mutants import torch_code
-from sgverify.checks.torch_subject import TorchSubject
+from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.crash import RAISE
+from sgverify.selftest.mutants import torch_code
 
 
 def stumbles(error):

@@ -8,11 +8,12 @@ from functools import cached_property
 import pytest
 
 import sgverify
-from sgverify.checks import Subject, facts, make_subject, sampled_lengths
+from sgverify.checks import Subject, facts, make_subject
 from sgverify.checks.question import STATED, Question
+from sgverify.checks.rates.sampled import lengths
+from sgverify.checks.rates.sampled.lengths import NoRun
+from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.registry import find_check
-from sgverify.checks.sampled_forgetting import NoRun
-from sgverify.checks.sampled_rung import run_seed
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError
@@ -82,7 +83,7 @@ def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_repl
         seeds.append(run_seed(subject, "lengths"))
         raise NoRun("seen")
 
-    monkeypatch.setattr(sampled_lengths, "_settle", settle)
+    monkeypatch.setattr(lengths, "_settle", settle)
     subject = make_subject("sgld-euler", load_configuration(), method="monte-carlo")
     asked = Question(subject, find_claim("chen2015/theorem-5"), "bias")
     stored = load_configuration(asked.check.sample(asked).configuration)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from sgverify.checks import judging, make_subject, verify
-from sgverify.checks.judging import universal_defect
+from sgverify.checks import applicable_claims, make_subject, verify
+from sgverify.checks.applicable_claims import universal_defect
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
-from sgverify.strategies.remembering import kept_force
+from sgverify.strategies.schemes import kept_force
 from tests.checks.schemes import WEAK, nose, two_noises, unreadable
 
 NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "batch": 2}}
@@ -49,13 +49,13 @@ def test_a_theorem_that_falls_for_all_is_not_held_against_a_scheme_whose_correct
     monkeypatch: pytest.MonkeyPatch, corrected: str
 ) -> None:
     """Few samples may refute the printed h^2 long before they show the h that holds in its place."""
-    plain = judging.run_check
+    plain = applicable_claims.run_check
 
     def run(question, **options):
         found = plain(question, **options)
         return replace(found, verdict=corrected) if question.claim.id.startswith("corrected/") else found
 
-    monkeypatch.setattr(judging, "run_check", run)
+    monkeypatch.setattr(applicable_claims, "run_check", run)
     found = verify(find_scheme("sghmc-aboba"), checks=["stationary-bias"], **NOISY)
     printed = [("violates", corrected == "inconclusive")]
     assert [(item.verdict, item.refuted) for item in found] == (

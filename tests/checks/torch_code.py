@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from sgverify import torch_step
-from sgverify.samplers.carrier import Chains
-from sgverify.samplers.constants import Clock, Constant
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.noise import Noise
+from sgverify.schemes.definition.noise import Noise
 
 
 def as_torch(scheme: Scheme) -> TorchStep:

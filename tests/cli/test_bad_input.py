@@ -409,7 +409,7 @@ def test_an_unwritable_report_folder_is_met_before_the_work(
 ) -> None:
     (tmp_path / "regular").write_text("a file")
     monkeypatch.setattr(
-        "sgverify.checks.suites.SuiteCase.run", lambda self: pytest.fail("worked for nothing")
+        "sgverify.papers.suites.SuiteCase.run", lambda self: pytest.fail("worked for nothing")
     )
     refused(call, "report", "--out", folder, says=(f"out={folder!r}", "file", "--out DIR"))
 

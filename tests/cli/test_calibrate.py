@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sgverify.evidence import CALIBRATION
-from sgverify.rates.calibration import TablePlan, plans
+from sgverify.selftest.calibration import TablePlan, plans
 from tests.cli.conftest import Call
 
 FILES = {"calibration.json", "calibration.md", "calibration.svg"}
@@ -25,9 +25,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             for plan in plans(orders, quick=quick)
         ]
 
-    monkeypatch.setattr("sgverify.rates.calibration.plans", fewer)
+    monkeypatch.setattr("sgverify.selftest.calibration.plans", fewer)
     # Where it is defined loads torch.
-    alone = "sgverify.testing.screening_rates.screening_plan"
+    alone = "sgverify.selftest.screening.screening_plan"
     monkeypatch.setattr(alone, lambda: TablePlan("screening", "Screening", "None.", plans()[-1].settings[:1]))
 
 
@@ -88,14 +88,14 @@ def test_an_interrupt_writes_nothing(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgverify.rates.calibration.count_chunk", stopped)
+    monkeypatch.setattr("sgverify.selftest.calibration.count_chunk", stopped)
     answer = call("calibrate", "--quick", "--replications", "1", "--workers", "1")
     assert (answer.code, answer.err.strip()) == (130, "interrupted")
     assert not list((tmp_path / "sgverify-calibration").iterdir())
 
 
 def test_a_missed_bar_is_the_exit_code(call: Call, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgverify.rates.calibration.bars.COVERAGE", (0.0, 0.001))
+    monkeypatch.setattr("sgverify.selftest.calibration.bars.COVERAGE", (0.0, 0.001))
     answer = call("calibrate", "--quick", "--replications", "2", "--workers", "1")
     assert answer.code == 1
     assert "✗ missed" in answer.out

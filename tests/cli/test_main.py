@@ -64,7 +64,7 @@ def test_an_internal_error_has_a_traceback_and_says_how_to_report_it(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("somewhere deep")
 
-    monkeypatch.setattr("sgverify.checks.subject.Subject.validate", broken)
+    monkeypatch.setattr("sgverify.checks.subject.subject.Subject.validate", broken)
     answer = call("verify", "sghmc-aboba", "--checks", "local-order")
     assert (answer.code, answer.out) == (4, "")
     assert "Traceback (most recent call last)" in answer.err and "somewhere deep" in answer.err
@@ -80,7 +80,7 @@ def broken_check(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise type(error)(*error.args)
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.checks.stationarity.check_stationarity", broken)
+    monkeypatch.setattr("sgverify.checks.order.stationarity.check_stationarity", broken)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_derivation_that_fails_takes_only_what_needs_it(
         raise ValueError("no series")
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.checks.subject.prove_order", broken)
+    monkeypatch.setattr("sgverify.checks.subject.subject.prove_order", broken)
     found = call(
         "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,pure-step", "--json", "-"
     ).evidence
@@ -201,6 +201,6 @@ def test_interrupted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def pressed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgverify.checks.judging.judge_question", pressed)
+    monkeypatch.setattr("sgverify.checks.applicable_claims.judge_question", pressed)
     answer = call("verify", "sghmc-aboba")
     assert (answer.code, answer.out, answer.err.strip()) == (130, "", "interrupted")

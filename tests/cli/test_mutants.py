@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sgverify.checks.mutants import mutants
 from sgverify.cli.main import main
+from sgverify.selftest.mutants import mutants
 
 
 @pytest.mark.power  # the README's line does the same
@@ -54,7 +54,7 @@ def test_a_name_like_no_other_is_told_three_others(capsys) -> None:
 
 
 def test_a_family_is_known_by_a_part_of_its_name_in_either_case() -> None:
-    from sgverify.checks.mutants.matrix import chosen
+    from sgverify.selftest.mutants.matrix import chosen
 
     assert chosen(family="euler") == chosen(family="Euler schemes") != ()
 
@@ -70,7 +70,7 @@ def test_the_list_has_name_summary_and_source_of_each(capsys) -> None:
 def test_a_survivor_makes_it_exit_with_one(capsys, monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from sgverify.checks.mutants import matrix
+    from sgverify.selftest.mutants import matrix
 
     harmless = replace(mutants()["sgld-noise-by-h"], now="sqrt(2*h*T)*z1")
     monkeypatch.setattr(matrix, "mutants", lambda: {harmless.name: harmless})

@@ -152,7 +152,7 @@ def test_what_an_exception_ended_is_undecided_and_keeps_the_rest(
         raise ZeroDivisionError("somewhere deep")
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.checks.stationarity.check_stationarity", broken)
+    monkeypatch.setattr("sgverify.checks.order.stationarity.check_stationarity", broken)
     answer = call("replay", "e.json")
     assert answer.code == 3, answer
     assert "not computed anew" in answer.err and "the same" in answer.err and "2 answers" in answer.out

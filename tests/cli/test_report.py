@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sgverify.checks.errata import generators
-from sgverify.checks.suites import SUITES, SuiteCase
 from sgverify.evidence import Study, read_studies, validate
+from sgverify.papers.chen2015.errata import generators
+from sgverify.papers.suites import SuiteCase
 from tests.cli.conftest import Call
 
 FILES = {"report.json", "index.html", "report.md", "junit.xml", "studies.json", "errata.json"}
@@ -38,11 +38,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(
         "sgverify.cli.reporting.default_workers", lambda: 1
     )  # a new process would not see these
-    monkeypatch.setitem(SUITES, "chen2015", suite)
-    monkeypatch.setattr("sgverify.checks.studies.registry.STUDIES", {STUDY: study})
-    monkeypatch.setattr(
-        "sgverify.checks.errata.registry.formulas", lambda paper=None: generators.FORMULAS[:2]
-    )
+    monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": suite})
+    monkeypatch.setattr("sgverify.papers.studies.studies", lambda: {STUDY: study})
+    monkeypatch.setattr("sgverify.papers.errata.formulas", lambda paper=None: generators.FORMULAS[:2])
     return efforts
 
 
@@ -80,7 +78,7 @@ def test_the_default_folder_is_one_that_git_does_not_track(
 
 def test_strict_exits_like_verify(call: Call, small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("report", "--strict").code == 1
-    monkeypatch.setitem(SUITES, "chen2015", lambda effort: list(GOOD))
+    monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": lambda effort: list(GOOD)})
     assert call("report", "--strict").code == 0
 
 
@@ -122,8 +120,8 @@ def test_a_report_can_be_replayed(call: Call, small: list[str]) -> None:
 def test_the_evidence_does_not_depend_on_the_number_of_workers(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SUITES, "chen2015", lambda effort: list(GOOD))
-    monkeypatch.setattr("sgverify.checks.studies.registry.STUDIES", {})
+    monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": lambda effort: list(GOOD)})
+    monkeypatch.setattr("sgverify.papers.studies.studies", dict)
     found = []
     for workers in ("1", "2"):
         assert call("report", "--out", workers, "--workers", workers).code == 0

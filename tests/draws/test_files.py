@@ -45,7 +45,7 @@ def test_a_netcdf_file_is_plain_hdf5(draws: Any, tmp_path: Path) -> None:
 
 
 def test_arviz_reads_the_file(draws: Any, tmp_path: Path) -> None:
-    from sgverify.draws.library import arviz
+    from sgverify.draws.inference_data import arviz
 
     found = arviz().from_netcdf(str(write_draws(draws, tmp_path / "draws.nc")))
     assert found.groups() == ["posterior", "sample_stats", "observed_data"]

@@ -16,7 +16,7 @@ from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
 from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.invariant import InvariantLaw
+from sgverify.exact.answers.invariant import InvariantLaw
 
 
 def posterior_of_coins() -> tuple[dict[str, Any], Any]:

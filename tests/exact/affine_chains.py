@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from flint import arb_mat
 
-from sgverify.exact.ball import column, matrix, number
-from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
+from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
+from sgverify.exact.numbers.ball import column, matrix, number
 
 Polynomial = dict[tuple[int, ...], Fraction]
 

@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 from hypothesis import strategies as st
 
-from sgverify.schemes.mathematics import exp, magnitude, sqrt
+from sgverify.schemes.definition.mathematics import exp, magnitude, sqrt
 
 Tree = tuple[Any, ...]
 

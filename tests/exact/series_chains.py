@@ -8,9 +8,9 @@ from typing import Any
 
 from flint import arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact.ball import number
-from sgverify.exact.chain import AffineChain, ChainProblem, QuadraticForm
-from sgverify.exact.expansion import AffineSeries, Expansion, expand_bias, expand_decay
+from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
+from sgverify.exact.chain.expansion import AffineSeries, Expansion, expand_bias, expand_decay
+from sgverify.exact.numbers.ball import number
 
 
 @dataclass

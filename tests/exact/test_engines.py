@@ -13,19 +13,20 @@ import pytest
 from flint import fmpq
 
 from sgverify import scheme, sqrt
-from sgverify.checks.subject import Subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError, InstabilityError, MomentsDivergeError, NotAffineError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers, MomentAnswers, QuadraticAnswers, answers_for, unreached
-from sgverify.exact.ball import Certified, number
-from sgverify.exact.epochs import Epoch
+from sgverify.exact.minibatch.epochs import Epoch
+from sgverify.exact.numbers.ball import Certified, number
 from sgverify.exact.recursion.average import Average
 from sgverify.exact.recursion.blocks import PermutationBlocks
-from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin, noise
+from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin
+from sgverify.schemes.definition import noise
 from tests.enumeration import Outcome, enumerate_runs
-from tests.exact.multiplicative.models import bent, draw, fresh_heun, table
-from tests.exact.multiplicative.models import heun as normal_heun
+from tests.exact.minibatch.models import bent, draw, fresh_heun, table
+from tests.exact.minibatch.models import heun as normal_heun
 from tests.extended import real
 
 H = 0.0625

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.exact.block_recursion import Array
-from sgverify.exact.varying import StepArrays, VaryingProblem
+from sgverify.exact.chain.block_recursion import Array
+from sgverify.exact.chain.varying_steps import StepArrays, VaryingProblem
 from tests.exact.affine_chains import PlainChain
 
 

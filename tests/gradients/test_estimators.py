@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.checks.gradient_cases import elsewhere
+from sgverify.checks.code.gradient_cases import elsewhere
 from sgverify.errors import UnknownNameError
-from sgverify.exact.affine.gradient_noise import noise_of
+from sgverify.exact.affine.noise import noise_of
 from sgverify.gradients import ESTIMATORS, READERS, GradientEstimator, find_estimator
 from sgverify.samplers import GradientChoice
-from sgverify.samplers.gradient_kinds import RUNNING
+from sgverify.samplers.gradients.kinds import RUNNING
 
 EVERY = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.checks.studies import settings
-from sgverify.checks.studies.draws import draws_of, smaller
-from sgverify.checks.studies.tuning import CONTENDERS, tuned_over
+from sgverify.papers.chen2015.figures import settings
+from sgverify.papers.chen2015.figures.draws import draws_of, smaller
+from sgverify.papers.chen2015.figures.tuning import CONTENDERS, tuned_over
 from tests.notebooks.executing import executed
 from tests.notebooks.test_chen2015 import texts
 
@@ -35,7 +35,7 @@ def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
 
 
 def test_the_figures_are_those_of_the_registry() -> None:
-    from sgverify.checks.studies import studies_of
+    from sgverify.papers.studies import studies_of
 
     shown = [
         "".join(cell["source"]).split('"')[1]

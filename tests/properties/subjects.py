@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.checks import Subject
-from sgverify.checks.judging import run_check
+from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sgverify.checks import Subject
 from sgverify.exact.answers import answers_for
-from sgverify.exact.varying import power_steps
+from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.rates import decreasing_bias
 from sgverify.strategies import exponents, schedules
 from sgverify.testing import examples, note_replay

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sgverify.exact.formula import plant
+from sgverify.exact.readings.formula import plant
 from sgverify.schemes import NAMED
 
 PATH = Path(__file__).parents[2] / "reports" / "false_alarms.py"

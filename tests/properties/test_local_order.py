@@ -12,11 +12,11 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.checks import Subject
 from sgverify.configuration import Configuration
-from sgverify.exact.bch import bch
-from sgverify.exact.lyndon import expand
 from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import Operator, add_to, compose, difference
+from sgverify.exact.splittings.bch import bch
+from sgverify.exact.splittings.lyndon import expand
 from sgverify.schemes import ALPHABETS, Scheme
 from sgverify.schemes.catalogue import chen, molecular
 from sgverify.strategies import alphabets, words

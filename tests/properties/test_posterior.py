@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgverify.configuration import TargetTable
-from sgverify.exact.posterior import posterior_average
+from sgverify.exact.posterior.polynomials import posterior_average
 from sgverify.strategies import observables, targets, temperatures
 from sgverify.targets import build_target, parse_observable
 from sgverify.testing import examples

@@ -9,7 +9,7 @@ from flint import arb, fmpq, fmpq_mat
 from hypothesis import event, given, settings
 
 from sgverify.checks import Subject
-from sgverify.checks.judging import judge_pair
+from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import find_claim
 from sgverify.exact.answers import answers_for
 from sgverify.targets.constants import read_precision

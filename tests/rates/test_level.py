@@ -8,7 +8,7 @@ from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
 from sgverify.errors import UserError
 from sgverify.rates import LevelShare, chance_of_any
-from sgverify.rates.level import CALL, POINT_NULLS, RATES
+from sgverify.rates.sample import CALL, POINT_NULLS, RATES
 
 
 def pairs(quantities: set[str]) -> int:

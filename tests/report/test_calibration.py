@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from sgverify.evidence import Calibration, decode_calibration
-from sgverify.rates.calibration import bars_of
 from sgverify.report import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.calibration import draw_calibration
+from sgverify.selftest.calibration import bars_of
 from tests.evidence.test_calibration import BAR, CELL, WHOLE
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.samplers.differentiation import Potential
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.targets import Target, build_target
 
 MATRIX = [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]]

@@ -7,7 +7,7 @@ import pytest
 from sgverify import Alphabet, scheme, sqrt
 from sgverify.errors import DefinitionError
 from sgverify.schemes import langevin
-from sgverify.schemes.order import KINDS, ClaimedOrders
+from sgverify.schemes.scheme import KINDS, ClaimedOrders
 
 
 def euler(theta, *, h, grad, noise, T):

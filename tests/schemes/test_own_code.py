@@ -13,8 +13,7 @@ import pytest
 
 import sgverify
 from sgverify.errors import UserError
-from sgverify.schemes.loading import load_scheme
-from sgverify.schemes.own_code import InterpreterEndedError, own_code
+from sgverify.schemes.loading import InterpreterEndedError, load_scheme, own_code
 
 EULER = """
 from sgverify import scheme, sqrt
@@ -51,7 +50,7 @@ def test_what_would_end_the_interpreter_raises(name: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_ends_as_it_likes() -> None:
-    code = "import os\nfrom sgverify.schemes.own_code import own_code\n"
+    code = "import os\nfrom sgverify.schemes.loading import own_code\n"
     code += "with own_code():\n    child = os.fork()\n    child or os._exit(7)\n"
     code += "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 7

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sgverify.errors import DefinitionError
+from sgverify.exact.rings.differential_field import Field
 from sgverify.exact.series import local_order
 from sgverify.exact.stationarity import find_curl, stationarity_residual
-from sgverify.exact.stationarity.carrier import read_dynamics
-from sgverify.exact.stationarity.field import Field
+from sgverify.exact.stationarity.fokker_planck import read_dynamics
 from sgverify.schemes import complete_recipe, dot, kinetic, langevin, scheme, sqrt
 
 

@@ -18,8 +18,7 @@ from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations, gradients, schemes, targets, words
-from sgverify.strategies.remembering import REMEMBERING
-from sgverify.strategies.schemes import DYNAMICS
+from sgverify.strategies.schemes import DYNAMICS, REMEMBERING
 from sgverify.strategies.targets import NAMES
 from sgverify.targets import build_target
 

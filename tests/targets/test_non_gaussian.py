@@ -15,9 +15,9 @@ from mpmath import mpf
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.samplers.carrier import Chains
-from sgverify.samplers.differentiation import Potential, read_affine
-from sgverify.schemes.mathematics import log, softplus
+from sgverify.samplers.gradients.differentiation import Potential, read_affine
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.mathematics import log, softplus
 from sgverify.targets import Target, build_target
 from sgverify.targets.form import read_form
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.targets import parse_observable
-from sgverify.targets.polynomial import parse_polynomial
+from sgverify.targets.observable import parse_polynomial
 
 
 def read(text: str, dim: int = 1, state: tuple[str, ...] = ("theta", "p")) -> dict[tuple[int, ...], Fraction]:

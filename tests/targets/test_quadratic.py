@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sgverify.errors import DefinitionError
 from sgverify.schemes import dot
 from sgverify.targets import Matrix, Vector, constant, linear
-from sgverify.targets.form import read_form
-from sgverify.targets.quadratic import inverse, leading_minors, quadratic_of
+from sgverify.targets.form import inverse, leading_minors, quadratic_of, read_form
 
 fractions = st.fractions(-5, 5, max_denominator=12)
 

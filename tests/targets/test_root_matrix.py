@@ -12,11 +12,11 @@ import torch
 from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
-from sgverify.exact.long_double import LongDouble, LongDoubleRootMatrix
+from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
 from sgverify.samplers import Settings
-from sgverify.samplers.carrier import Chains
-from sgverify.samplers.metric import FullMetric, make_metric
-from sgverify.targets.root_matrix import MatrixMetric, parse_root
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.metric import FullMetric, make_metric
+from sgverify.targets.metric import MatrixMetric, parse_root
 
 ROWS = (
     ("1 + theta[0]**2/10", "theta[1]/5", "0"),

@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks import Subject
-from sgverify.checks.judging import run_check
+from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.cli import main
@@ -30,9 +30,9 @@ from sgverify.testing import (
     regression_examples,
 )
 from sgverify.testing import property as property_module
-from sgverify.testing.minimising import subject_under
 from sgverify.testing.places import places_for
 from sgverify.testing.recording import take, take_remarks, take_tallies
+from sgverify.testing.shrinking.minimising import subject_under
 
 MINE = """
 from sgverify import scheme, sqrt
@@ -196,7 +196,7 @@ def test_a_claim_without_a_rate_has_no_plot(folder: Path) -> None:
 
 
 def test_a_scheme_that_no_command_line_loads_gets_no_row(folder: Path) -> None:
-    from sgverify.exact.formula import plant
+    from sgverify.exact.readings.formula import plant
     from sgverify.schemes import find_scheme
 
     nowhere = plant(find_scheme("sgld-euler"), "sqrt(2*T*h)", "sqrt(2*h)")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sgverify.checks import Subject
-from sgverify.checks.average_law import law_of_average
+from sgverify.checks.code.running_average_law import law_of_average
 from sgverify.configuration import Configuration, TargetTable, load_configuration
 from sgverify.errors import ConfigurationError, MomentsDivergeError, OutOfReachError
-from sgverify.exact.formula import plant
+from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import NAMED, Scheme
 from sgverify.strategies import configurations

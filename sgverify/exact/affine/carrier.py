@@ -15,13 +15,13 @@ from typing import Any, Literal
 from sgverify.errors import DefinitionError, NotAffineError
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
-from sgverify.schemes.binding import Carrier, State, bind
-from sgverify.schemes.constants import constants_like, linear_image
-from sgverify.schemes.declaration import read_signature
-from sgverify.schemes.literals import literal
-from sgverify.schemes.mathematics import first_entry
-from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import GradientIngredient
+from sgverify.schemes.definition.binding import Carrier, State, bind
+from sgverify.schemes.definition.declaration import read_signature
+from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.numbers.constants import constants_like, linear_image
+from sgverify.schemes.numbers.rounded import literal
 
 Base = tuple[str, Any]
 """What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
@@ -180,7 +180,7 @@ class AffineGradient(GradientIngredient):
         return vector.times_precision()
 
     def prior(self, place: AffineValue) -> AffineValue:
-        """Refused: what it is the target says (`sgverify.schemes.parts`)."""
+        """Refused: what it is the target says (`sgverify.schemes.definition.gradient`)."""
         raise NotAffineError(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
         )

@@ -19,14 +19,14 @@ from typing import Any
 
 from flint import arb_mat, arb_poly, fmpq_mat, fmpq_poly
 
-from sgverify.exact.affine.gradient_noise import GradientNoise
-from sgverify.exact.affine.matrices import alike, product, total
+from sgverify.exact.affine.matrices import added, alike, product
 from sgverify.exact.affine.model import Model
+from sgverify.exact.affine.noise import GradientNoise
 from sgverify.exact.affine.step_series import StepSeries
-from sgverify.exact.continuous import ContinuousLyapunov
-from sgverify.exact.cumulants import moments_from_cumulants
-from sgverify.exact.expansion import Expansion
-from sgverify.exact.series.polynomials import to_fmpq, to_fraction
+from sgverify.exact.chain.expansion import Expansion
+from sgverify.exact.chain.lyapunov import ContinuousLyapunov
+from sgverify.exact.numbers.cumulants import moments_from_cumulants
+from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
 from sgverify.targets import Target
 
 Matrix = Any
@@ -105,7 +105,7 @@ def _leading(
     for j, p in enumerate(powers):
         shift = product(series.blocks([("ones", 0)], 2, p), ones)
         for i in range(j + 1):
-            shift = total(shift, product(pulls[i], centre[j - i]))
+            shift = added(shift, product(pulls[i], centre[j - i]))
         shifts.append(shift)
     return alike(maps), alike(shifts), alike([series.covariance(2, p) for p in powers])
 

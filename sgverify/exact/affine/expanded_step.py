@@ -16,12 +16,11 @@ import numpy as np
 from flint import arb
 
 from sgverify.errors import NotAffineError
-from sgverify.exact import ball
 from sgverify.exact.affine.carrier import AffineStep, read_affine
-from sgverify.exact.affine.constants import coefficient, constant, number_ring, step_size
-from sgverify.exact.affine.field import BALLS, Scalar
-from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, TruncatedSeries
+from sgverify.exact.affine.field import BALLS, Scalar, coefficient, constant, number_ring, step_size
+from sgverify.exact.numbers import ball
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import Scheme, exact
 
 TERMS = 52

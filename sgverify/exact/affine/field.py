@@ -1,4 +1,4 @@
-"""The scalars that can flow through an affine reading: balls, float64 arrays, exact series in sqrt(h)."""
+"""Exact series in sqrt(h) with number coefficients: the scalars of the expansion at h = 0."""
 
 from __future__ import annotations
 
@@ -8,15 +8,72 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
-from sgverify.exact.ball import enclosed
-from sgverify.schemes import Surd, exp, expm1, sqrt
-from sgverify.schemes.algebraic import Algebraic
-from sgverify.schemes.arithmetic import Arithmetic
-from sgverify.schemes.literals import literal
-from sgverify.schemes.rounded import Rounded
-from sgverify.schemes.surd import Irrational
+from sgverify.errors import NotExpandableError
+from sgverify.exact.numbers.ball import enclosed
+from sgverify.exact.rings.polynomials import evaluate
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Ring
+from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.rounded import Rounded, literal
+from sgverify.schemes.numbers.surd import Irrational
+
+
+def number_ring(cap: int) -> Ring:
+    """The ring Q(sqrt 2, sqrt 3, ...) with series cut at s^cap."""
+    return Ring(1, {}, (), depth=0, draws=0, minibatches=1, cap=cap)
+
+
+def constant(ring: Ring, value: Any) -> TruncatedSeries:
+    """A number as a series."""
+    return TruncatedSeries(ring, {0: ring.constant(value)}, EXACT)
+
+
+def step_size(ring: Ring) -> TruncatedSeries:
+    """h = s^2."""
+    return TruncatedSeries(ring, {2: ring.one}, EXACT)
+
+
+def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
+    """The coefficient of s^power of a scalar, rational where it is, else a ball."""
+    if not isinstance(value, TruncatedSeries):
+        return 0 if power else rational(exact(value))
+    found = ring.reduce(value.coefficient(power))
+    if not found:
+        return 0
+    if found.is_constant():
+        return fmpq(found.leading_coefficient())
+    return _evaluate(ring, found)
+
+
+def rational(value: Any) -> fmpq | arb:
+    """A number as flint's rational, or as a ball where it has roots."""
+    if isinstance(value, Algebraic | Rounded):
+        return enclosed(value)
+    if isinstance(value, Surd):
+        return sum(
+            (arb(fmpq(r.numerator, r.denominator)) * arb(q).sqrt() for q, r in value.terms.items()), arb(0)
+        )
+    return fmpq(value.numerator, value.denominator)
+
+
+def _evaluate(ring: Ring, value: Any) -> arb:
+    total: arb = evaluate(value.to_dict(), lambda position: _of_slot(ring, position), arb)
+    if not total.is_finite():
+        raise NotExpandableError("a coefficient that has no value")
+    return total
+
+
+def _of_slot(ring: Ring, position: int) -> arb:
+    what = ring.opaque.get(position)
+    if what is not None and what.kind == "root":
+        return _evaluate(ring, what.argument).sqrt()
+    if what is not None and what.kind == "reciprocal":
+        return 1 / _evaluate(ring, what.argument)
+    return arb(rational(ring.number_of_slot(position)))
 
 
 @dataclass(frozen=True)
@@ -84,5 +141,6 @@ BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt)
 
 FLOATS = ScalarKind(_float, np.exp, np.expm1, np.sqrt)
 """float64 arrays, one entry per step size."""
+
 
 __all__ = ["BALLS", "FLOATS", "Scalar", "ScalarKind"]

@@ -1,17 +1,19 @@
-"""What the exact engines answer about a model: one protocol, and the engine that reaches a model."""
+"""What the exact engines answer about a model: one protocol, and the engine that reaches a model.
+
+`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `moments` by the recursion of
+moments, `epochs` under reshuffled minibatches, `invariant` has the first two moments of the invariant law.
+"""
 
 from __future__ import annotations
 
 from sgverify.exact.affine.model import Model
-from sgverify.exact.answers.coefficients import Coefficients
 from sgverify.exact.answers.epochs import EpochAnswers
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import ExactAnswers
+from sgverify.exact.answers.questions import Coefficients, ExactAnswers
 from sgverify.exact.recursion.additive import StateIndependentNoise
-from sgverify.exact.recursion.hessians import FreshHessians
-from sgverify.exact.recursion.orders import Orders
-from sgverify.exact.recursion.randomness import Expandable
+from sgverify.exact.recursion.average import Expandable
+from sgverify.exact.recursion.hessians import FreshHessians, Orders
 from sgverify.exact.recursion.snapshots import Snapshots
 
 __all__ = [

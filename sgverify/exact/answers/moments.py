@@ -10,23 +10,26 @@ from typing import Any
 import flint
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact import ball
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.answers.coefficients import Coefficients, to_float
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import ExactAnswers, Question, checked_position
-from sgverify.exact.ball import Certified, refine
-from sgverify.exact.cumulants import multi_indices, unit
-from sgverify.exact.expansion import EXPANSION_BITS, Expansion, steady_means
-from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.moments import Moments
+from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, checked_position, to_float
+from sgverify.exact.chain.expansion import EXPANSION_BITS, Expansion, steady_means
+from sgverify.exact.chain.two_moments import Moments
+from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.ball import Certified, refine
+from sgverify.exact.numbers.cumulants import multi_indices, unit
+from sgverify.exact.numbers.matrix_series import MatrixSeries
 from sgverify.exact.recursion.additive import telescopes
-from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.period import Period, inner_block, stationary_moments, stationary_series
-from sgverify.exact.recursion.randomness import Expandable
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.recursion.average import Average, Expandable
+from sgverify.exact.recursion.period import (
+    Period,
+    RunningSum,
+    inner_block,
+    stationary_moments,
+    stationary_series,
+)
 from sgverify.exact.recursion.snapshots import Snapshots
-from sgverify.exact.series.polynomials import to_fmpq
+from sgverify.exact.rings.polynomials import to_fmpq
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,14 @@ import flint
 from flint import fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import start_ingredients
-from sgverify.exact.affine.drawn_noise import normal_through
-from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.affine.step_series import StepSeries
-from sgverify.exact.affine.two_scale_step import two_scale_series
-from sgverify.exact.affine.varying_model import varying_problem
-from sgverify.exact.answers.coefficients import Coefficients, to_float
-from sgverify.exact.answers.questions import ExactAnswers, Question
-from sgverify.exact.ball import Certified
-from sgverify.exact.block_recursion import Array
-from sgverify.exact.chain import QuadraticForm
-from sgverify.exact.ergodic import ergodic_bias, stationary_bias, stationary_law
-from sgverify.exact.expansion import (
+from sgverify.exact.affine.model import Model, StepSize, varying_problem
+from sgverify.exact.affine.noise import normal_through
+from sgverify.exact.affine.step_series import StepSeries, two_scale_series
+from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, to_float
+from sgverify.exact.chain.block_recursion import Array
+from sgverify.exact.chain.chain import QuadraticForm
+from sgverify.exact.chain.ergodic import ergodic_bias, stationary_bias, stationary_law
+from sgverify.exact.chain.expansion import (
     EXPANSION_BITS,
     ORDERS,
     AffineSeries,
@@ -32,16 +28,17 @@ from sgverify.exact.expansion import (
     expand_bias,
     expand_decay,
 )
-from sgverify.exact.moments import Moments
-from sgverify.exact.mse import mean_square_error
-from sgverify.exact.series.polynomials import to_fmpq
-from sgverify.exact.two_scales import TwoScaleSeries
-from sgverify.exact.varying import (
+from sgverify.exact.chain.mse import mean_square_error
+from sgverify.exact.chain.two_moments import Moments
+from sgverify.exact.chain.two_scales import TwoScaleSeries
+from sgverify.exact.chain.varying_steps import (
     VaryingProblem,
     varying_bias,
     varying_error,
     varying_mean_square_error,
 )
+from sgverify.exact.numbers.ball import Certified
+from sgverify.exact.rings.polynomials import to_fmpq
 
 LARGEST_VARYING = 4
 """Coordinates for which a recursion over a million different steps is run: two dimensions with momentum."""

@@ -1,4 +1,8 @@
-"""Finite-time laws beyond affine steps: the moments of a chain where finitely many of them close."""
+"""Finite-time laws beyond affine steps: the moments of a chain where finitely many of them close.
+
+`carrier` runs a step on polynomials, `moments` asks whether they close, `answers` takes matrix powers in balls,
+`generator` is L on polynomials, with the Poisson equation of an affine dynamics.
+"""
 
 from sgverify.exact.closure.answers import ClosureAnswers
 from sgverify.exact.closure.generator import Generator, read_generator

@@ -13,13 +13,12 @@ from flint import arb, arb_mat
 
 from sgverify.errors import MomentsDivergeError, NotExpandableError
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.answers.coefficients import Coefficients
-from sgverify.exact.answers.questions import ExactAnswers, Question
-from sgverify.exact.ball import Certified, identity, number, refine
+from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question
+from sgverify.exact.chain.expansion import ORDERS
 from sgverify.exact.closure.moments import ClosedMoments, Monomial
-from sgverify.exact.expansion import ORDERS
+from sgverify.exact.numbers.ball import Certified, identity, number, refine
+from sgverify.exact.posterior.reference import Reference
 from sgverify.exact.recursion.period import RepeatedPeriod
-from sgverify.exact.reference import Reference
 
 _TINY = 60
 """Leading coefficients at h = 0 are read off at h = 2^-60 and 2^-61, where the next term is 1e-18 of them."""

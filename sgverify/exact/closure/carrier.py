@@ -9,9 +9,9 @@ from typing import Any
 from flint import arb
 
 from sgverify.errors import OutOfReachError
-from sgverify.exact.ball import enclosed
-from sgverify.exact.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
-from sgverify.exact.series.polynomials import (
+from sgverify.exact.numbers.ball import enclosed
+from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
+from sgverify.exact.rings.polynomials import (
     Polynomial,
     evaluate,
     polynomials_in,
@@ -20,10 +20,9 @@ from sgverify.exact.series.polynomials import (
     to_fraction,
 )
 from sgverify.schemes import Surd, exp, expm1, sqrt
-from sgverify.schemes.arithmetic import LiftedArithmetic
-from sgverify.schemes.literals import literal
-from sgverify.schemes.rounded import Rounded
-from sgverify.schemes.surd import sqrt_of_rational
+from sgverify.schemes.definition.arithmetic import LiftedArithmetic
+from sgverify.schemes.numbers.rounded import Rounded, literal
+from sgverify.schemes.numbers.surd import sqrt_of_rational
 
 SLOTS = 12
 

@@ -22,12 +22,12 @@ from sgverify.exact.closure.carrier import (
     polynomials_of,
     symbols_of,
 )
-from sgverify.exact.entrywise import EntrywiseVector
-from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fmpq
+from sgverify.exact.numbers.entrywise import EntrywiseVector
+from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fmpq
 from sgverify.schemes import Scheme, dot
-from sgverify.schemes.binding import Carrier, bind
-from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.noise import NoiseLaw
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
 

@@ -1,1 +1,5 @@
-"""Replica exchange without sampling: swap chances, energies of minibatches, and the law of two replicas."""
+"""Replica exchange without sampling.
+
+`acceptance` (the chance of a noisy swap), `control_variates` and `energy_variance` (of minibatch energies), `first_swap`
+(the joint law of two replicas and its distance from the diffusion), `generator` (two replicas on a grid).
+"""

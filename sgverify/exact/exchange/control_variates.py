@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sgverify.exact.exchange.minibatch_energy import Quadratics, covariance_of, estimates
+from sgverify.exact.exchange.acceptance import Quadratics, covariance_of, estimates
 from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
 
 DATA = Quadratics(tuple(map(Fraction, (-1, 1, 4))), (Fraction(1), Fraction(2), Fraction(1, 2)))

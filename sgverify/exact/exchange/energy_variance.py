@@ -17,8 +17,8 @@ from typing import Any
 
 from flint import arb, arb_mat
 
-from sgverify.exact.ball import identity
-from sgverify.exact.chain import AffineChain
+from sgverify.exact.chain.chain import AffineChain
+from sgverify.exact.numbers.ball import identity
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,80 @@
-"""W2 between replica exchange with noisy energies and the diffusion that it approximates, after one step: from both sides.
-
-Two data -1 and 1 of unit variance and a flat prior: U(beta) = beta^2 up to a constant. Replicas start where energies agree, at
-x and -x. After the step eta they swap with the chance r eta min(1, S~), and those of the diffusion with r eta min(1, S) (Deng et
-al. 2021, (34) and (35)); energies are those of a minibatch of one datum with the control at the start, so that L~1 - L~2 has the
-noise +-2 ((beta1 - x) - (beta2 + x)). Given beta1 - beta2 both log S and log S~ are normal: their chances are in closed form, and
-one integral is left, a Gauss-Hermite sum.
-
-On the line u = (beta1 - beta2)/sqrt 2 a swap is u -> -u, and mass that swaps in one law and not in the other is 2a away where
-|u| >= a. For every coupling
-
-    W2^2 >= (2a)^2 (P(u <= -a; diffusion) - P(u < a; algorithm)),    and    W2^2 <= r eta E |dS| 2 (beta1 - beta2)^2 + E |d beta|^2
-
-for the coupling that shares noise and uniforms, with |dS| <= |log S~ - log S| <= gap (|noise| + gap variance/F).
-"""
+"""The exact joint law of two replicas on a few discrete energies, with local moves and noisy swaps."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
-from sgverify.exact.exchange.acceptance import expected_minimum, normal_cdf
+from sgverify.exact.exchange.acceptance import GAP, TAUS, Rule, expected_minimum, normal_cdf, swap_chance
+from sgverify.exact.numbers.ball import number
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+
+ENERGIES = (Fraction(0), Fraction(1), Fraction(5, 2))
+
+
+def joint_law(
+    variance: Any, *, F: Any, energies: Sequence[Fraction] = ENERGIES, rule: Rule | None = None
+) -> tuple[list[arb], list[arb]]:
+    """The invariant law of (state 1, state 2) and the joint Gibbs law, in the order of the pairs of states.
+
+    A step is a local Metropolis move of each replica at its own temperature, uniform among the other states, which keeps
+    the Gibbs law; then a swap with the chance that normal noise of this variance in log S leaves.
+    """
+    size = len(energies)
+    states = list(itertools.product(range(size), repeat=2))
+    cold, warm = (_metropolis(energies, number(TAUS[name])) for name in ("tau_1", "tau_2"))
+    chance = {
+        (i, j): swap_chance(GAP * (energies[i] - energies[j]), variance, F=F, rule=rule) for i, j in states
+    }
+    count = len(states)
+    local = arb_mat(count, count, [cold[a, c] * warm[b, d] for a, b in states for c, d in states])
+    swap = arb_mat(count, count)
+    for row, (i, j) in enumerate(states):
+        swap[row, states.index((j, i))] += chance[i, j]
+        swap[row, row] += 1 - chance[i, j]
+    step = local * swap
+    # pi (P - 1) = 0 with one equation replaced by sum pi = 1.
+    system = step.transpose() - arb_mat(
+        count, count, [int(i == j) for i in range(count) for j in range(count)]
+    )
+    for column in range(count):
+        system[count - 1, column] = 1
+    right = arb_mat(count, 1, [*[0] * (count - 1), 1])
+    found = system.solve(right).entries()
+    weights = [
+        (-number(energies[i]) / number(TAUS["tau_1"]) - number(energies[j]) / number(TAUS["tau_2"])).exp()
+        for i, j in states
+    ]
+    total = sum(weights, arb(0))
+    return found, [weight / total for weight in weights]
+
+
+def distance_from_gibbs(
+    variance: Any, *, F: Any, energies: Sequence[Fraction] = ENERGIES, rule: Rule | None = None
+) -> arb:
+    """The total variation distance of the two laws of `joint_law`."""
+    found, gibbs = joint_law(variance, F=F, energies=energies, rule=rule)
+    return sum((abs(a - b) for a, b in zip(found, gibbs, strict=True)), arb(0)) / 2
+
+
+def _metropolis(energies: Sequence[Fraction], temperature: arb) -> arb_mat:
+    size = len(energies)
+    moves = arb_mat(size, size)
+    for i in range(size):
+        for j in range(size):
+            if i != j:
+                rise = number(energies[j] - energies[i])
+                moves[i, j] = arb.min(arb(1), (-rise / temperature).exp()) / (size - 1)
+        moves[i, i] = 1 - sum((moves[i, j] for j in range(size) if j != i), arb(0))
+    return moves
+
 
 CURVATURE = SIZE = 2
 """U'' = N of N = 2 data of unit variance under a flat prior; a minibatch of one is off by 1 from their mean."""

@@ -1,23 +1,53 @@
-"""Bias and mean square error of an average over any number of steps, for every kind of randomness."""
+"""What a kind of randomness says of itself; everything that is asked of moments follows from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import flint
 from flint import arb, arb_mat
 
 from sgverify.errors import InstabilityError
-from sgverify.exact import ball
-from sgverify.exact.affine.model import StepSize
-from sgverify.exact.ball import Certified, refine
-from sgverify.exact.chain import checked_length
-from sgverify.exact.cumulants import MultiIndex, gaussian_moments
-from sgverify.exact.recursion.period import Period, Powers
-from sgverify.exact.recursion.randomness import Randomness
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.chain.chain import checked_length
+from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.ball import Certified, refine
+from sgverify.exact.numbers.cumulants import MultiIndex, gaussian_moments
+from sgverify.exact.recursion.period import Period, Powers, RunningSum
+
+
+class Randomness(Protocol):
+    """A kind of randomness of a model's steps: how moments move on average over one period of it."""
+
+    @property
+    def model(self) -> Model:
+        """The scheme, its target and the gradient's noise."""
+
+    @property
+    def steps(self) -> int | None:
+        """Steps in a period; None where every step is like every other."""
+
+    def period(self, step: StepSize, asked: RunningSum) -> Period:
+        """The mean operators of one period on the moments that are asked for, in balls at the working precision."""
+
+    def why_no_square(self, degree: int) -> str | None:
+        """Why the mean square error of a test function of this degree is not computed; None where it is."""
+
+
+class Expandable(Randomness, Protocol):
+    """One whose laws are computed by its operators too, at any step size and in powers of h."""
+
+    def period_series(self, degree: int) -> Period:
+        """The operators in powers of h, on the moments of the state alone.
+
+        Raises `NotExpandableError` where the step has no such series.
+        """
+
+    def unreached(self, degree: int) -> str | None:
+        """Why test functions of this degree are not reached; None where they are."""
+
 
 KEY_BITS = 128
 """Step sizes that agree to so many bits are one."""
@@ -94,3 +124,6 @@ class Average:
 
 def _key(value: arb) -> tuple[Any, Any]:
     return value.mid().man_exp(), value.rad().man_exp()
+
+
+__all__ = ["Expandable", "Randomness"]

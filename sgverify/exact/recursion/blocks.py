@@ -22,14 +22,13 @@ from typing import Any
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import ConfigurationError
-from sgverify.exact.affine.drawn_noise import joint_cumulants
 from sgverify.exact.affine.model import Model, StepParts, StepSize
-from sgverify.exact.ball import identity
-from sgverify.exact.block_moments import Component
-from sgverify.exact.cumulants import cumulants_from_moments
-from sgverify.exact.recursion.lifting import lifted
-from sgverify.exact.recursion.period import Period, RepeatedPeriod, summed
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.affine.noise import joint_cumulants
+from sgverify.exact.minibatch.block_moments import Component
+from sgverify.exact.numbers.ball import identity
+from sgverify.exact.numbers.cumulants import cumulants_from_moments
+from sgverify.exact.recursion.additive import lifted
+from sgverify.exact.recursion.period import Period, RepeatedPeriod, RunningSum, summed
 
 LARGEST = 3
 """Coordinates for which the mean square error is computed: theta, p and one more for a memory."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from flint import arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact import ball
-from sgverify.exact.affine.constants import constant, number_ring, step_size
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, constant, number_ring, step_size
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.expansion import ORDERS
-from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.multiplicative.averages import KroneckerAverages
-from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.transition import (
+from sgverify.exact.chain.expansion import ORDERS
+from sgverify.exact.minibatch.hessians import (
+    HessianProductStep,
+    KroneckerAverages,
+    MinibatchLaw,
+    read_hessian_products,
+)
+from sgverify.exact.minibatch.transition import (
     MOST_MOMENTS,
     is_reached,
     leading_blocks,
     transition,
     transition_series,
 )
-from sgverify.exact.multiplicative.words import HessianProductStep, read_hessian_products
-from sgverify.exact.recursion.period import Period, RepeatedPeriod
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.ball import identity
+from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.recursion.period import ListedPeriod, Period, RepeatedPeriod, RunningSum, summed
 
 WHERE = "where the minibatch changes the Hessian"
 
@@ -140,3 +146,137 @@ class FreshHessians:
         if is_reached(self.law, self._symbolic, degree):
             return None
         return f"one step multiplies many Hessians; {WHERE} at most {MOST_MOMENTS} of their joint moments are computed"
+
+
+MOST_PRODUCTS = 6000
+"""Products of operators that an enumeration may take."""
+
+
+MOST_BLOCKS = 300
+"""Blocks whose operators an enumeration may need."""
+
+
+MOST_DATA = 32
+"""Data beyond which nothing is counted: blocks of one datum alone have too many sets by then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orders(FreshHessians):
+    """The blocks of a permutation; a period is an epoch, or a sweep forward and backward; one step uses one minibatch."""
+
+    @property
+    def steps(self) -> int:
+        """Steps in an epoch; twice as many where every sweep forward is followed by one backward."""
+        return self.model.noise.sweeps * self.model.noise.blocks
+
+    def period(self, step: StepSize, asked: RunningSum) -> ListedPeriod:
+        """See `Randomness`."""
+        operators = {bits: self.one_step(step, asked, found) for bits, found in self._blocks.items()}
+        return self._listed(operators, identity(next(iter(operators.values())).nrows()))
+
+    def period_series(self, degree: int) -> ListedPeriod:
+        """See `Randomness`."""
+        series = {bits: self.one_step_series(degree, found) for bits, found in self._blocks.items()}
+        if not all(isinstance(found.terms[0], fmpq_mat) for found in series.values()):
+            series = {bits: MatrixSeries([arb_mat(t) for t in found.terms]) for bits, found in series.items()}
+        first = next(iter(series.values()))
+        return self._listed(series, MatrixSeries([first.terms[0], *(t * 0 for t in first.terms[1:])]))
+
+    def why_no_square(self, degree: int) -> str | None:
+        """See `Randomness`."""
+        return f"under reshuffling it is not reached {WHERE}"
+
+    def _unbuilt(self, degree: int) -> str | None:
+        why = super()._unbuilt(degree)
+        if why is not None:
+            return why
+        used, size, batch = self.model.scheme.minibatches, len(self.law.vectors), self.law.batch
+        if used > 1:
+            return f"one step uses {used} minibatches; {WHERE} the blocks of a permutation are reached for one in a step"
+        if not is_enumerable(size, batch):
+            return (
+                f"{size} data in blocks of {batch} have too many orders to enumerate; {WHERE} the blocks of a permutation are "
+                f"reached up to {MOST_BLOCKS} different blocks and {MOST_PRODUCTS} products of them, as for 10 data in blocks of 2"
+            )
+        return None
+
+    def _listed(self, operators: dict[int, Any], unit: Any) -> ListedPeriod:
+        averages = sweep_averages if self.model.noise.symmetric else position_averages
+        return ListedPeriod(averages(operators, len(self.law.vectors), unit))
+
+    @cached_property
+    def _blocks(self) -> dict[int, KroneckerAverages]:
+        return {bits: self.averages_of(law) for bits, law in block_laws(self.law).items()}
+
+
+def is_enumerable(size: int, batch: int) -> bool:
+    """Whether the epochs over `size` data in blocks of `batch` are few enough."""
+    if size > MOST_DATA or math.comb(size, batch) > MOST_BLOCKS:
+        return False
+    return count_products(size, batch) <= MOST_PRODUCTS
+
+
+def count_products(size: int, batch: int) -> int:
+    """How many products the enumeration takes: every set of data with every block that may have come last."""
+    return sum(math.comb(size, used) * math.comb(used, batch) for used in range(batch, size + 1, batch))
+
+
+def block_laws(law: MinibatchLaw) -> dict[int, MinibatchLaw]:
+    """The law of every fixed minibatch, a point, by the bits of its data."""
+    found = {}
+    for chosen in itertools.combinations(range(len(law.vectors)), law.batch):
+        mean = [sum(column) / law.batch for column in zip(*(law.vectors[i] for i in chosen), strict=True)]
+        found[sum(1 << i for i in chosen)] = MinibatchLaw(law.dim, [mean], law.offset, 1, replaced=False)
+    return found
+
+
+def position_averages(operators: dict[int, Any], size: int, identity: Any) -> list[Any]:
+    """The mean operators after i = 1, ..., s steps of an epoch over `size` data, from those of its blocks.
+
+    Operators know +, a product and a product with a fraction: matrices of balls, or series of matrices.
+    """
+    return [
+        summed(list(level.values())) * weight for level, weight in _forward(operators, size, identity)[1:]
+    ]
+
+
+def sweep_averages(operators: dict[int, Any], size: int, identity: Any) -> list[Any]:
+    """The same after i = 1, ..., 2s steps of a sweep over the blocks and back again.
+
+    With P(S) = sum_{B in S} T_B P(S - B) T_B over the orders of the data S, forward and backward, the operator r
+    steps after the turn is the mean of P(rest) F(U) over the sets U of the blocks that do not come back yet.
+    """
+    levels = _forward(operators, size, identity)
+    whole, (_, weight) = (1 << size) - 1, levels[-1]
+    found = [summed(list(level.values())) * share for level, share in levels[1:]]
+    there_and_back = {0: identity}
+    for level, _ in reversed(levels[:-1]):
+        there_and_back = _grown(
+            there_and_back, operators, lambda operator, inner: operator * inner * operator
+        )
+        found.append(summed([there_and_back[whole ^ used] * total for used, total in level.items()]) * weight)
+    return found
+
+
+def _forward(operators: dict[int, Any], size: int, identity: Any) -> list[tuple[dict[int, Any], fmpq]]:
+    """F(S) by sets of 0, 1, ... blocks, each with one over the number of their orders."""
+    batch = next(iter(operators)).bit_count()
+    levels, sums, count = [({0: identity}, fmpq(1))], {0: identity}, 1
+    for used in range(0, size, batch):
+        sums = _grown(sums, operators, lambda operator, total: operator * total)
+        count *= math.comb(size - used, batch)
+        levels.append((sums, fmpq(1, count)))
+    return levels
+
+
+def _grown(
+    sums: dict[int, Any], operators: dict[int, Any], join: Callable[[Any, Any], Any]
+) -> dict[int, Any]:
+    """Sums over sets of one block more."""
+    later: dict[int, Any] = {}
+    for used, total in sums.items():
+        for block, operator in operators.items():
+            if not block & used:
+                value, grown = join(operator, total), block | used
+                later[grown] = later[grown] + value if grown in later else value
+    return later

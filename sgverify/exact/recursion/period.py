@@ -6,18 +6,21 @@ matrices of balls, or series of matrices (`MatrixSeries`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 from flint import arb, arb_mat
 
+from sgverify.errors import InstabilityError, MomentsDivergeError
 from sgverify.exact.affine.matrices import alike
-from sgverify.exact.ball import identity
-from sgverify.exact.expansion import steady_means
-from sgverify.exact.lyapunov import Contraction
-from sgverify.exact.matrix_series import MatrixSeries
+from sgverify.exact.chain.expansion import steady_means
+from sgverify.exact.chain.lyapunov import Contraction
+from sgverify.exact.numbers.ball import identity
+from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices, product
+from sgverify.exact.numbers.matrix_series import MatrixSeries
 
 
 class Period(Protocol):
@@ -141,3 +144,105 @@ def shift_of(operator: Any) -> Any:
 def summed(operators: Sequence[Any]) -> Any:
     """The sum of operators of one kind, of which there is at least one."""
     return sum(operators[1:], operators[0])
+
+
+@dataclass(frozen=True)
+class RunningSum:
+    """The moments of S to `order`, with those of the state that they need, to degree max(1, r) k.
+
+    `size` and `degree` are those of f, `summand` its coefficients by the powers of x. Order 0: the state alone.
+    """
+
+    size: int
+    degree: int
+    summand: Mapping[MultiIndex, arb] = field(default_factory=dict)
+    order: int = 0
+
+    @property
+    def highest(self) -> int:
+        """The degree of the moments of the state."""
+        return max(1, self.order) * self.degree
+
+    def joined(self, step: arb_mat, size: int) -> arb_mat:
+        """The operator of one step on all of them, from the one on moments of a state of `size` coordinates.
+
+        Coordinates beyond those of f, which a memory adds, come last.
+        """
+        if not self.order:
+            return step
+        pad = (0,) * (size - self.size)
+        summand = {(*powers, *pad): c for powers, c in self.summand.items()}
+        powers: list[Mapping[MultiIndex, Any]] = [{(0,) * size: arb(1)}]
+        for _ in range(self.order):
+            powers.append(product(powers[-1], summand))
+        columns = [multi_indices(size, 0, self._degree_beside(i)) for i in range(self.order + 1)]
+        rows: list[list[Any]] = []
+        for j, monomials in enumerate(columns):
+            blocks = []
+            for i in range(j + 1):
+                place = {key: k for k, key in enumerate(columns[i])}
+                picked = [[arb(0)] * len(place) for _ in monomials]
+                for row, key in zip(picked, monomials, strict=True):
+                    for other, c in product(powers[j - i], {key: arb(math.comb(j, i))}).items():
+                        row[place[other]] += c
+                blocks.append((arb_mat(picked) * leading(step, len(place), len(place))).tolist())
+            rest = [arb(0)] * sum(map(len, columns[j + 1 :]))
+            rows += [[x for part in parts for x in part] + rest for parts in zip(*blocks, strict=True)]
+        return arb_mat(rows)
+
+    def for_memory_change(self, ends: arb_mat, after: int, before: int) -> arb_mat:
+        """What enters or leaves a memory: `ends` takes the moments of `before` coordinates to those of `after`."""
+        blocks = [
+            leading(ends, _count(after, degree), _count(before, degree)).tolist()
+            for degree in map(self._degree_beside, range(self.order + 1))
+        ]
+        width, done, rows = sum(len(block[0]) for block in blocks), 0, []
+        for block in blocks:
+            wide = len(block[0])
+            rows += [[arb(0)] * done + row + [arb(0)] * (width - done - wide) for row in block]
+            done += wide
+        return arb_mat(rows)
+
+    def moment(self, powers: Powers, period: Period, start: arb_mat, length: int) -> arb:
+        """E (S_L / L)^order; `start` holds the moments of X_0, `powers` are those of one whole period."""
+        periods, rest = divmod(length, period.steps)
+        others = powers.operator.nrows() - start.nrows()
+        column = powers.applied(periods, arb_mat([*start.tolist(), *([[arb(0)]] * others)]))
+        if rest:
+            column = period.after(rest) * column
+        return column[column.nrows() - 1, 0] / length**self.order
+
+    def require_contraction(self, whole: arb_mat) -> None:
+        """Raise `InstabilityError` where a period expands the mean of the state.
+
+        `MomentsDivergeError` where it contracts the mean, and expands the moments of the highest degree that are needed.
+        """
+        Contraction.of(self._block(whole, 1))
+        try:
+            Contraction.of(self._block(whole, self.highest))
+        except InstabilityError as error:
+            if self.order < 2:
+                raise
+            raise MomentsDivergeError(
+                f"moments of degree {self.highest}: one step does not contract them on this target with these "
+                f"minibatches, so that no mean square error settles ({error})"
+            ) from error
+
+    def _block(self, whole: arb_mat, degree: int) -> arb_mat:
+        """How a period takes the monomials of exactly this degree to themselves."""
+        first, last = _count(self.size, degree - 1), _count(self.size, degree)
+        return arb_mat([row[first:last] for row in whole.tolist()[first:last]])
+
+    def _degree_beside(self, power: int) -> int:
+        """The degree of the moments of x that stand beside S^power."""
+        return self.highest - power * self.degree
+
+
+def leading(matrix: arb_mat, rows: int, columns: int) -> arb_mat:
+    """The upper left corner."""
+    return arb_mat([row[:columns] for row in matrix.tolist()[:rows]])
+
+
+def _count(size: int, degree: int) -> int:
+    """Monomials of degree 0 to `degree`."""
+    return math.comb(size + degree, degree)

@@ -16,15 +16,13 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, read_affine
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.cumulants import MultiIndex, multi_indices, product, unit
-from sgverify.exact.expansion import ORDERS, steady_means
-from sgverify.exact.matrix_series import MatrixSeries
-from sgverify.exact.multiplicative.letters import MinibatchLaw
-from sgverify.exact.multiplicative.transition import MOST_MOMENTS, is_reached
-from sgverify.exact.multiplicative.words import HessianProductStep, bent, symbol
+from sgverify.exact.chain.expansion import ORDERS, steady_means
+from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, symbol
+from sgverify.exact.minibatch.transition import MOST_MOMENTS, is_reached
+from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices, product, unit
+from sgverify.exact.numbers.matrix_series import MatrixSeries
 from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
-from sgverify.exact.recursion.period import RepeatedPeriod
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.recursion.period import RepeatedPeriod, RunningSum
 from sgverify.schemes import Scheme
 
 SNAPSHOT, SLOPE = "the snapshot", "its gradient"

@@ -17,9 +17,9 @@ import numpy as np
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import BITS, NEAR
-from sgverify.exact.ball import PrecisionLostError
+from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.recursion.hessians import FreshHessians
-from sgverify.exact.recursion.running_sum import RunningSum
+from sgverify.exact.recursion.period import RunningSum
 
 SECOND, FOURTH = 2, 4
 """Degrees: of the moments that the law of the chain needs, and of those that mean square errors need."""

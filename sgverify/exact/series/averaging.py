@@ -8,11 +8,9 @@ from math import comb
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.operators import Operator
-from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.printing import potential_label
-from sgverify.exact.series.ring import Index, Ring
-from sgverify.exact.series.smoothness import has_moments
+from sgverify.exact.rings.polynomials import Polynomial, potential_label
+from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.series.operators import Operator, has_moments
 
 Family = tuple[Index, ...]
 Moments = tuple[Family, ...]

@@ -14,10 +14,10 @@ from random import Random
 from typing import Any, TypeVar
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series.evaluation import NotRealError, sign_of, value_at
-from sgverify.exact.series.polynomials import Polynomial, to_fraction
-from sgverify.exact.series.radicals import UnknownSignError
-from sgverify.exact.series.ring import Ring
+from sgverify.exact.rings.evaluation import NotRealError, sign_of, value_at
+from sgverify.exact.rings.polynomials import Polynomial, to_fraction
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.rings.roots import UnknownSignError
 
 MOST_BRANCHES = 32
 """Five signs of their own; each branch is an expansion."""

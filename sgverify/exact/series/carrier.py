@@ -9,15 +9,15 @@ from math import factorial, prod
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import EntrywiseVector, RootMetric, state_of, times
-from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.reciprocals import DIM
-from sgverify.exact.series.ring import Index, Ring, multi_indices
-from sgverify.exact.series.series import EXACT, TruncatedSeries
+from sgverify.exact.numbers.entrywise import EntrywiseVector, RootMetric, state_of, times
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Index, Ring, multi_indices
+from sgverify.exact.rings.roots import DIM
 from sgverify.schemes import Scheme
-from sgverify.schemes.binding import Bound, Carrier, D, State, bind
-from sgverify.schemes.noise import NoiseLaw
-from sgverify.schemes.slope import GradientIngredient
+from sgverify.schemes.definition.binding import Bound, Carrier, D, State, bind
+from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.noise import NoiseLaw
 
 
 class Metric(RootMetric):

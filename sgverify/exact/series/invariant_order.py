@@ -15,19 +15,26 @@ from fractions import Fraction
 import numpy as np
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
+from sgverify.exact.rings.ring import Ring, TooShallowError
+from sgverify.exact.rings.roots import WHERE
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zero
-from sgverify.exact.series.conditions import WHERE
+from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.letters import AlphabetProof
-from sgverify.exact.series.operators import Operator, add_to, generator_of, operator_text, ring_of
-from sgverify.exact.series.polynomials import Polynomial, evaluate, to_fraction
-from sgverify.exact.series.ring import Ring, TooShallowError
-from sgverify.exact.series.settled import EquilibratedStep
-from sgverify.exact.series.symbols import derivative_along, operator_of
+from sgverify.exact.series.operators import (
+    Operator,
+    add_to,
+    derivative_along,
+    generator_of,
+    operator_of,
+    operator_text,
+    ring_of,
+)
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import Dynamics, Scheme
-from sgverify.schemes.algebraic import Algebraic, basis_of, coordinates
-from sgverify.schemes.density import default_density
+from sgverify.schemes.dynamics import default_density
+from sgverify.schemes.numbers.algebraic import Algebraic, basis_of, coordinates
 
 __all__ = ["InvariantOrder", "invariant_order", "leaves_density"]
 

@@ -7,17 +7,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.evaluation import root_interval, sign_of
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.ring import Ring, TooShallowError
+from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
 from sgverify.exact.series.branches import EmptyBranchError, Signs, is_empty, on_every_branch, told_from_zero
-from sgverify.exact.series.evaluation import root_interval, sign_of
-from sgverify.exact.series.operators import Operator, generator_of, operator_text, ring_of
+from sgverify.exact.series.equilibrated_memory import EquilibratedStep
+from sgverify.exact.series.operators import (
+    Operator,
+    exponential_symbols,
+    generator_of,
+    operator_of,
+    operator_text,
+    ring_of,
+    symbol_of,
+    takes_roots_of_gradients,
+)
 from sgverify.exact.series.orders import Defect, LocalOrder
-from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.radicals import UnknownSignError
-from sgverify.exact.series.ring import Ring, TooShallowError
-from sgverify.exact.series.settled import EquilibratedStep
-from sgverify.exact.series.smoothness import takes_roots_of_gradients
-from sgverify.exact.series.symbols import exponential_symbols, operator_of, symbol_of
 from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.schemes import Dynamics, Scheme
 

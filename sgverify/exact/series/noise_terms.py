@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from sgverify.exact.rings.polynomials import print_operator
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import Moments, average, print_moments
 from sgverify.exact.series.local_order import defect_text, expand_step
-from sgverify.exact.series.operators import compose, difference, generator_of, ring_of
+from sgverify.exact.series.operators import Operator, compose, difference, generator_of, operator_of, ring_of
 from sgverify.exact.series.orders import Defect
-from sgverify.exact.series.printing import print_operator
-from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.symbols import Operator, operator_of
 from sgverify.schemes import Dynamics, Scheme
 
 _ALONE = re.compile(r"\[(-?)(\d+)(?:/(\d+))?\] ([^+]+)")

@@ -1,37 +1,42 @@
-"""Differential operators with polynomial coefficients, in normal order: {a: c_a} stands for sum_a c_a d^a."""
+"""What a root of the state takes from an element of a ring: its derivatives, and its average over minibatches."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
-from sgverify.exact.entrywise import coordinates_of, squares_of
+from sgverify.errors import NotExpandableError
+from sgverify.exact.numbers.entrywise import coordinates_of, squares_of
+from sgverify.exact.rings.polynomials import Polynomial, parts_in, print_operator
+from sgverify.exact.rings.power_series import TruncatedSeries
+from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.rings.roots import DIM
 from sgverify.exact.series.carrier import SeriesInterpreter
-from sgverify.exact.series.polynomials import Polynomial
-from sgverify.exact.series.printing import print_operator
-from sgverify.exact.series.reciprocals import DIM
-from sgverify.exact.series.ring import Index, Ring
-from sgverify.exact.series.series import TruncatedSeries
-from sgverify.exact.series.symbols import (
-    Operator,
-    compose_symbols,
-    derivative_along,
-    exponential_symbols,
-    operator_of,
-    symbol_of,
-)
 from sgverify.schemes import Dynamics
 
-__all__ = [
-    "Operator",
-    "add_to",
-    "compose",
-    "derivative",
-    "difference",
-    "exponential",
-    "generator_of",
-    "identity",
-]
+
+def is_smooth(value: Polynomial, ring: Ring) -> bool:
+    """Whether no root of the state occurs in `value`, whose derivatives the ring does not have."""
+    degrees = value.degrees()
+    return all(
+        ring.depends_only_on_parameters(what.argument)
+        for position, what in ring.opaque.items()
+        if what.kind != "number" and degrees[position]
+    )
+
+
+def has_moments(value: Polynomial, ring: Ring) -> bool:
+    """Whether no root in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
+    degrees = value.degrees()
+    inside = [what.argument for k, what in ring.opaque.items() if what.kind == "root" and degrees[k]]
+    return not any(argument.degrees()[k] for argument in inside for k in ring.jets)
+
+
+def takes_roots_of_gradients(ring: Ring) -> bool:
+    """Whether a derivative of U stands under a root, or in a polynomial whose sign is supposed."""
+    inside = [what.argument for what in ring.opaque.values() if what.kind == "root"]
+    return any(value.degrees()[k] for value in (*inside, *ring.supposed.values()) for k in ring.jets)
 
 
 def ring_of(
@@ -123,3 +128,88 @@ def add_to(operator: Operator, index: Index, value: Polynomial) -> None:
 
 def _coefficient(entry: Any, ring: Ring) -> Polynomial:
     return entry.coefficient(0) if isinstance(entry, TruncatedSeries) else ring.constant(entry)
+
+
+Operator = dict[Index, Polynomial]
+
+
+def symbol_of(operator: Mapping[Index, Polynomial], ring: Ring) -> Polynomial:
+    """sum_a c_a xi^a."""
+    total = ring.zero
+    for index, coefficient in operator.items():
+        term = coefficient
+        for k, n in enumerate(index):
+            if n:
+                term = term * ring.generator("dual", k) ** n
+        total = total + term
+    return total
+
+
+def operator_of(symbol: Polynomial, ring: Ring) -> Operator:
+    """{a: c_a}, zero coefficients left out."""
+    return parts_in(symbol, _dual_positions(ring))
+
+
+def compose_symbols(left: Polynomial, right: Polynomial, ring: Ring) -> Polynomial:
+    """The symbol of left after right: sum_b (d_xi^b left) (d_x^b right) / b!, which is Leibniz' rule."""
+    pairs = [(left, right)]
+    for k, position in enumerate(_dual_positions(ring)):
+        following = []
+        for a, b in pairs:
+            n = 0
+            while a and b:
+                following.append((a, b))
+                if not int(a.degrees()[position]):
+                    break
+                n += 1
+                a = a.derivative(position) * ring.constant(Fraction(1, n))
+                b = derivative_along(b, k, ring)
+        pairs = following
+    total = ring.zero
+    for a, b in pairs:
+        total = total + a * b
+    return total
+
+
+def exponential_symbols(generator: Polynomial, ring: Ring, degree: int) -> list[Polynomial]:
+    """[the symbol of L^k / k! for k = 0..degree]: the coefficients of exp(hL) in powers of h."""
+    powers = [ring.one]
+    for k in range(1, degree + 1):
+        powers.append(compose_symbols(generator, powers[-1], ring) * ring.constant(Fraction(1, k)))
+    return powers
+
+
+def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
+    """d/dx_k of the coefficients; along theta_i the symbol U_a is differentiated to U_(a + e_i).
+
+    Raises `TooShallowError` where that needs more derivatives of U than the ring holds, and `NotExpandableError`
+    for a root of the state, of which the ring has no derivatives.
+    """
+    if not is_smooth(value, ring):
+        raise NotExpandableError(f"a derivative of {ring.text(value)}")
+    name, i = ring.coordinates[k]
+    total = value.derivative(k)
+    if name != "theta":
+        return total
+    used = value.degrees()
+    for position in ring.jets:
+        if used[position]:
+            total = total + value.derivative(position) * ring.raised(position, i)
+    return total
+
+
+def _dual_positions(ring: Ring) -> range:
+    first = ring.position("dual", 0) if ring.coordinates else 0
+    return range(first, first + len(ring.coordinates))
+
+
+__all__ = [
+    "Operator",
+    "add_to",
+    "compose",
+    "derivative",
+    "difference",
+    "exponential",
+    "generator_of",
+    "identity",
+]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sgverify.exact.series.conditions import LIMIT, UNSEEN, WHERE, Condition
-from sgverify.exact.series.symbols import Operator
+from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, Condition
+from sgverify.exact.series.operators import Operator
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from sgverify.exact.entrywise import coordinate_keys
-from sgverify.exact.series.ring import Index, multi_indices
+from sgverify.errors import NotExpandableError
+from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.rings.polynomials import to_fraction
+from sgverify.exact.rings.ring import Index, Ring, multi_indices
+from sgverify.exact.series.operators import Operator, exponential, generator_of, ring_of
+from sgverify.schemes import Dynamics
 
 DEGREE = 6
 """The potential's degree: enough that no derivative that matters up to order 3 vanishes."""
@@ -62,3 +67,79 @@ def generic_state(shapes: Mapping[str, str], dim: int) -> dict[tuple[str, int], 
     """Coordinates between -1 and 1 that float64 holds, no two alike in size."""
     keys = coordinate_keys(shapes, dim)
     return {key: Fraction((-1) ** k * (2 * k + 5), 16) for k, key in enumerate(keys)}
+
+
+def increment_moments(
+    dynamics: Dynamics,
+    dim: int,
+    highest: int,
+    *,
+    state: Mapping[tuple[str, int], Any],
+    parameters: Mapping[str, Any],
+    derivative_of_potential: Callable[[Index], Any],
+) -> dict[Index, list[Any]]:
+    """{a: [m_0, ..., m_highest]} with E (X_h - x)^a = sum_k m_k h^k + O(h^(highest + 1)) for X the diffusion from x.
+
+    m_k is L^k/k! applied to (y - x)^a at y = x, that is a! times the coefficient of d^a in it. `state` gives x by
+    variable and coordinate, `derivative_of_potential(a)` is d^a U at x: exact numbers give exact moments. An index a
+    that is not among the keys has the moment 0 to this order.
+    """
+    ring, powers = _powers(dynamics, dim, highest)
+    known = _Known(ring, state, parameters, derivative_of_potential)
+    found: dict[Index, list[Any]] = {}
+    for k, operator in enumerate(powers):
+        for index, coefficient in operator.items():
+            factor = math.prod(map(math.factorial, index))
+            row = found.setdefault(index, [0] * (highest + 1))
+            row[k] = factor * known.value(coefficient)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _powers_of(key: int, dim: int, highest: int) -> tuple[Ring, list[Operator]]:
+    dynamics = _DYNAMICS[key]
+    ring = ring_of(dynamics, dim, depth=2 * highest + 1, cap=1)
+    return ring, exponential(generator_of(dynamics, ring), ring, highest)
+
+
+_DYNAMICS: dict[int, Dynamics] = {}
+
+
+def _powers(dynamics: Dynamics, dim: int, highest: int) -> tuple[Ring, list[Operator]]:
+    # A dynamics holds a dictionary and has no hash; it is kept, so that its id stays its own.
+    _DYNAMICS.setdefault(id(dynamics), dynamics)
+    return _powers_of(id(dynamics), dim, highest)
+
+
+class _Known:
+    def __init__(
+        self,
+        ring: Ring,
+        state: Mapping[tuple[str, int], Any],
+        parameters: Mapping[str, Any],
+        derivative_of_potential: Callable[[Index], Any],
+    ) -> None:
+        self._even: dict[int, Any] = {}
+        self._plain: dict[int, Any] = {ring.position(*key): value for key, value in state.items()}
+        self._jets, self._derivative_of_potential, self._ring = ring.jets, derivative_of_potential, ring
+        for name in ring.parameters:
+            self._even[ring.position("root", name)] = parameters[name]
+
+    def value(self, polynomial: Any) -> Any:
+        total: Any = 0
+        for exponents, factor in polynomial.to_dict().items():
+            term: Any = to_fraction(factor)
+            for position, n in enumerate(map(int, exponents)):
+                if n:
+                    term = term * self._power(position, n)
+            total = total + term
+        return total
+
+    def _power(self, position: int, n: int) -> Any:
+        if position in self._even and n % 2 == 0:
+            return self._even[position] ** (n // 2)
+        if position not in self._plain and position in self._jets:
+            self._plain[position] = self._derivative_of_potential(self._jets[position][2])
+        if position not in self._plain:
+            raise NotExpandableError(f"{self._ring.label(position)[0]}, which stands for no number here")
+        return self._plain[position] ** n

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.entrywise import coordinates_of
+from sgverify.exact.numbers.entrywise import coordinates_of
+from sgverify.exact.rings.polynomials import Polynomial, coefficients_in
+from sgverify.exact.rings.power_series import TruncatedSeries
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.carrier import SeriesInterpreter
-from sgverify.exact.series.polynomials import Polynomial, coefficients_in
-from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import TruncatedSeries
-from sgverify.exact.series.symbols import Operator, operator_of
+from sgverify.exact.series.operators import Operator, operator_of
 from sgverify.schemes import NoiseLaw, Scheme
 
 Flow = Callable[..., tuple[Any, ...]]

@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from sgverify.exact.series.polynomials import parts_in
-from sgverify.exact.stationarity.carrier import read_density, read_dynamics
-from sgverify.exact.stationarity.field import Element, Field
-from sgverify.exact.stationarity.fokker_planck import density_of, field_of, velocity
+from sgverify.exact.rings.differential_field import Element, Field
+from sgverify.exact.rings.polynomials import parts_in
+from sgverify.exact.stationarity.fokker_planck import (
+    density_of,
+    field_of,
+    read_density,
+    read_dynamics,
+    velocity,
+)
 from sgverify.schemes import Density, Dynamics
 
 Row = dict[int, Element]

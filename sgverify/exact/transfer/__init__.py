@@ -1,4 +1,7 @@
-"""Transfer operators on a grid: invariant laws beyond Gaussians, deterministically and with a stated error."""
+"""Transfer operators on a grid: invariant laws beyond Gaussians, deterministically and with a stated error.
+
+`line` for overdamped schemes, `plane` for kinetic ones on one-dimensional targets; `result` is what both answer.
+"""
 
 from sgverify.exact.transfer.result import BiasTerm, Escape, GridBias, LeadingBias
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from sgverify.exact.answers.questions import Answers, Question
+
 
 @dataclass(frozen=True)
 class Escape:
@@ -100,3 +102,11 @@ class LeadingBias:
         end = self.leading
         before = self.terms if end is None else self.terms[: self.terms.index(end)]
         return tuple(term for term in before if not term.proved_zero)
+
+
+class GridAnswers(Answers[float, GridBias, LeadingBias]):
+    """pi_h(phi) - pi(phi) at a step size, and its expansion up to the first coefficient that is told from 0."""
+
+    def why_not(self, question: Question) -> str | None:
+        """See `Answers`."""
+        return "the grids answer for the invariant law alone"

@@ -12,18 +12,17 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.blocks import far_out
-from sgverify.samplers.constants import Constant
-from sgverify.samplers.fused.building import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
+from sgverify.samplers.fused.program import CannotBuild
 from sgverify.samplers.fused.translation import NotTranslatable
-from sgverify.samplers.leg import Leg
-from sgverify.samplers.motion import Motion, State
-from sgverify.samplers.observation import ObservedFunctions
-from sgverify.samplers.philox import ROWS
-from sgverify.samplers.schedules import step_sizes
-from sgverify.samplers.tape import NotRecordable
-from sgverify.samplers.watching import Summing, Sums
+from sgverify.samplers.randomness.philox import ROWS
+from sgverify.samplers.reading.carrier import ObservedFunctions
+from sgverify.samplers.reading.constants import Constant
+from sgverify.samplers.reading.motion import Motion, State
+from sgverify.samplers.reading.tape import NotRecordable
+from sgverify.samplers.run.leg import Leg, far_out
+from sgverify.samplers.run.observer import Summing, Sums
+from sgverify.samplers.run.schedules import step_sizes
 
 REPAID = 5.0
 """Seconds that the steps would take on torch, from which on "auto" asks the compiler, which takes about one."""

@@ -10,18 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.constants import Clock, Constant
-from sgverify.samplers.fused.building import CannotBuild, build
-from sgverify.samplers.fused.program import KernelShape, padded, program
+from sgverify.samplers.fused.program import CannotBuild, KernelShape, build, padded, program
 from sgverify.samplers.fused.translation import NotTranslatable
-from sgverify.samplers.gradients import Estimator, MinibatchEstimator
-from sgverify.samplers.leg import Leg
-from sgverify.samplers.minibatches import Iid
-from sgverify.samplers.motion import State
-from sgverify.samplers.observation import ObservedFunctions
-from sgverify.samplers.tape import NotRecordable, Tape, record
-from sgverify.samplers.watching import Sums
-from sgverify.schemes.binding import in_order
+from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
+from sgverify.samplers.gradients.minibatches import Iid
+from sgverify.samplers.reading.carrier import ObservedFunctions
+from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.motion import State
+from sgverify.samplers.reading.tape import NotRecordable, Tape, record
+from sgverify.samplers.run.leg import Leg
+from sgverify.samplers.run.observer import Sums
+from sgverify.schemes.definition.binding import in_order
 
 _TRACED = 2
 

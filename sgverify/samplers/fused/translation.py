@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.tape import Operation, Tape
+from sgverify.samplers.reading.tape import Operation, Tape
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
 _REVERSED = {"rsub": "-", "__rsub__": "-"}

@@ -1,4 +1,4 @@
-/* The variates of sgverify.samplers.variates, of the words of sgverify.samplers.philox, for WIDTH chains at once.
+/* The variates of sgverify.samplers.randomness.variates, of the words of sgverify.samplers.randomness.philox, for WIDTH chains at once.
 
    `real` is float or double. The same operations in the same order as there: with IEEE arithmetic and without
    contraction (-ffp-contract=off) the same bits. */

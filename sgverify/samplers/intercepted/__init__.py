@@ -1,4 +1,9 @@
-"""The intercepted reading: somebody else's torch code, its random draws and its gradient put in by us."""
+"""The intercepted reading: somebody else's torch code, its random draws and its gradient put in by us.
+
+`black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, `replacing`
+says what each of torch's random operations returns, `injected_step` runs a definition the same way. About the code:
+`real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
+"""
 
 from sgverify.samplers.intercepted.black_box import BlackBox, BlackBoxError
 from sgverify.samplers.intercepted.interception import Interception, UnreadableDrawError

@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError, SgverifyError, UserError
-from sgverify.samplers.intercepted.handed import TooManyDrawsError
 from sgverify.samplers.intercepted.interception import (
     Handed,
     Interception,
+    TooManyDrawsError,
     UnreadableDrawError,
     Witness,
     total,
 )
-from sgverify.samplers.intercepted.laws import DrawLaw
+from sgverify.samplers.intercepted.kept_state import kept_shapes
 from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
-from sgverify.samplers.intercepted.surroundings import kept_shapes
+from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.schemes.torch_step import TorchStep
 
 State = tuple[Tensor, ...]

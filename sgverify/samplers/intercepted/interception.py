@@ -1,27 +1,98 @@
-"""Random draws of torch code, replaced while it runs.
-
-Every operation passes a `TorchDispatchMode`, below autograd and the Python interface, so that it makes no difference how a
-draw is spelled. Torch itself tags the operations that ask a random number generator.
-"""
+"""Normal numbers that are handed out in order to the draws of a step, and a record of what was asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sgverify.samplers.intercepted.handed import Handed, total
+from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.replacing import (
+    NORMAL,
     Draw,
+    DrawLaw,
     UnreadableDrawError,
     arguments_of,
     is_random,
     name_of,
     replacement,
 )
+
+MOST_DRAWS = 1_000
+"""Draws of one step at most."""
+
+DEPENDENT = DrawLaw("of chances that differ from chain to chain")
+"""What a draw is whose chances depend on what was drawn before."""
+
+
+class TooManyDrawsError(SgverifyError):
+    """A step goes on drawing."""
+
+    def __init__(self) -> None:
+        super().__init__(f"one step drew more than {MOST_DRAWS} times: does a loop wait for its draws?")
+
+
+class Handed:
+    """A list of normal numbers handed out in order: a vector z, cut into the shapes that are asked for.
+
+    `asked` keeps the shapes, `laws` the law of each number of one chain. With `rows`, z has the shape (chains, m), and each
+    draw one row for each chain.
+    """
+
+    def __init__(self, values: Tensor | None, *, rows: bool = False) -> None:
+        self._values, self._rows = values, rows
+        self.asked: list[tuple[int, ...]] = []
+        self.laws: list[DrawLaw] = []
+        self._used = 0
+        self._random: torch.Generator | None = None
+
+    def __call__(
+        self, shape: tuple[int, ...], law: DrawLaw = NORMAL, chances: Tensor | None = None
+    ) -> Tensor:
+        """The next numbers in this shape; some that have nothing special where there is no list, or no longer one.
+
+        `chances`: those of the outcomes that they will be made, shape (*shape, n).
+        """
+        self.asked.append(shape)
+        if len(self.asked) > MOST_DRAWS:
+            raise TooManyDrawsError
+        count = math.prod(shape[1:] if self._rows else shape)
+        self.laws.extend([law] * count if chances is None else self._outcomes(shape, chances))
+        if self._values is None:
+            return self._spare(shape)
+        taken = self._values[..., self._used : self._used + count]
+        self._used += count
+        if taken.numel() != math.prod(shape):
+            return self._spare(shape)
+        return taken.reshape(shape).clone()
+
+    def _spare(self, shape: tuple[int, ...]) -> Tensor:
+        if self._random is None:
+            self._random = torch.Generator().manual_seed(0)
+        return torch.empty(shape, dtype=torch.float64).normal_(generator=self._random)
+
+    def _outcomes(self, shape: tuple[int, ...], chances: Tensor) -> list[DrawLaw]:
+        given = chances.detach().to(torch.float64)
+        rows = given.reshape(shape[0] if self._rows and shape else 1, -1, given.shape[-1])
+        if not torch.equal(rows, rows[:1].expand_as(rows)):
+            return [DEPENDENT] * rows.shape[1]
+        return [DrawLaw("outcomes", tuple(row)) for row in rows[0].tolist()]
+
+    @property
+    def used(self) -> int:
+        """How many numbers of a chain were asked for."""
+        return self._used if self._values is not None else total(self.asked, self._rows)
+
+
+def total(shapes: Iterable[tuple[int, ...]], rows: bool) -> int:
+    """The numbers in draws of these shapes, of one chain."""
+    return sum(math.prod(shape[1:] if rows else shape) for shape in shapes)
+
 
 Witness = Callable[[Any, Any, Any], None]
 """Told an operation, its arguments (positional, then by keyword) and its result."""
@@ -83,4 +154,120 @@ class Interception(TorchDispatchMode):
         return result
 
 
-__all__ = ["Draw", "Handed", "Interception", "UnreadableDrawError", "Witness", "total"]
+class ReplayError(SgverifyError):
+    """What was recorded does not fit what is drawn; the message says how."""
+
+
+class Recording(TorchDispatchMode):
+    """While it is entered, keeps the result of every random operation, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[Tensor] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if is_recorded(func):
+            self.values.append(_only(func, result).detach().clone())
+        return result
+
+
+class Replay(TorchDispatchMode):
+    """While it is entered, every random operation runs, and its result becomes the next of `values`.
+
+    Whatever generator it asks moves on as it does by itself. Raises `ReplayError` where the shapes differ, or where more is
+    drawn than was recorded; `finish` raises it for less.
+    """
+
+    def __init__(self, values: Sequence[Tensor]) -> None:
+        super().__init__()
+        self._values, self._next = list(values), 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if is_recorded(func):
+            drawn = _only(func, result)
+            if self._next == len(self._values):
+                raise ReplayError(f"it draws more than the {len(self._values)} times of before")
+            value = self._values[self._next]
+            if value.shape != drawn.shape:
+                raise ReplayError(
+                    f"it draws a tensor of shape {tuple(drawn.shape)} where it drew one of {tuple(value.shape)} before"
+                )
+            drawn.detach().copy_(value)
+            self._next += 1
+        return result
+
+    def finish(self) -> None:
+        """Raise `ReplayError` where something was not asked for."""
+        if self._next < len(self._values):
+            raise ReplayError(f"it draws {self._next} times where it drew {len(self._values)} times before")
+
+
+class RowReplay(TorchDispatchMode):
+    """While it is entered, each row of a draw becomes what a chain that was run alone drew there.
+
+    `alone[k]`: the draws of the k-th chain, whose row is the first; `rows[i]`: the number of the chain that row i is. Draws with
+    neither one row for each chain nor as many spare rows as the chain alone draws are left as they fall, and kept in `odd`;
+    `shapes` are those of all draws.
+    """
+
+    def __init__(self, alone: Sequence[Sequence[Tensor]], rows: Sequence[int]) -> None:
+        super().__init__()
+        self._alone, self._rows = alone, list(rows)
+        self.shapes: list[tuple[int, ...]] = []
+        self.odd: list[tuple[int, ...]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if is_recorded(func):
+            drawn = _only(func, result)
+            value = self._of_rows(len(self.shapes), tuple(drawn.shape))
+            self.shapes.append(tuple(drawn.shape))
+            if value is None:
+                self.odd.append(tuple(drawn.shape))
+            else:
+                drawn.detach().copy_(value)
+        return result
+
+    def _of_rows(self, number: int, shape: tuple[int, ...]) -> Tensor | None:
+        if any(number >= len(draws) for draws in self._alone):
+            return None
+        single = [draws[number] for draws in self._alone]
+        if any(not value.ndim for value in single):
+            return None
+        own = torch.cat([value[:1] for value in single])[self._rows]
+        if all(len(value) == 1 and shape == (len(own), *value.shape[1:]) for value in single):
+            return own
+        if all(len(value) > len(own) and shape == tuple(value.shape) for value in single):
+            # Drawn for more chains than there are: each has the row of its number.
+            return torch.cat([own, single[0][len(own) :]])
+        return None
+
+
+def is_recorded(func: Any) -> bool:
+    """Whether torch tags the operation as one that asks a random number generator."""
+    return torch.Tag.nondeterministic_seeded in func.tags
+
+
+def _only(func: Any, result: Any) -> Tensor:
+    if not isinstance(result, Tensor):
+        raise ReplayError(f"it draws by torch's {func._schema.name}, whose result is more than one tensor")
+    return result
+
+
+__all__ = [
+    "DEPENDENT",
+    "Draw",
+    "Handed",
+    "Interception",
+    "Recording",
+    "Replay",
+    "ReplayError",
+    "RowReplay",
+    "TooManyDrawsError",
+    "UnreadableDrawError",
+    "Witness",
+    "is_random",
+    "total",
+]

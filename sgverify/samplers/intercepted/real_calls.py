@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from sgverify.samplers.intercepted.replay import is_random
-from sgverify.samplers.intercepted.surroundings import changed, kept_shapes, surroundings
+from sgverify.samplers.intercepted.interception import is_recorded
+from sgverify.samplers.intercepted.kept_state import changed, kept_shapes, surroundings
 
 SEEDS = (20_101, 48_271)
 """Two seeds of torch's generator; any will do."""
@@ -94,7 +94,7 @@ class Steady(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
-        if not is_random(func):
+        if not is_recorded(func):
             return func(*args, **kwargs)
         self._number += 1
         if kwargs.get("generator") is not None:

@@ -1,4 +1,8 @@
-"""The schemes that ship with sgverify, one file per family, found by name."""
+"""The schemes that ship with sgverify, one file per family, found by name.
+
+Langevin and underdamped: `euler`, `chen`, `molecular`, `ubu`, `momentum`, `noisy_gradient`. Others: `thermostat`,
+`riemannian`, `preconditioned`, `expanded_mean`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from sgverify.schemes.catalogue import (
     ubu,
 )
 from sgverify.schemes.scheme import Scheme
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 ALPHABETS: dict[str, Alphabet] = {
     "sghmc-chen": chen.ALPHABET,

@@ -1,8 +1,8 @@
 """The splitting of Chen, Ding, Carin 2015, equation (9): drift A, friction B, noisy kick O."""
 
+from sgverify.schemes.definition.mathematics import exp, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import exp, sqrt
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 SOURCE = "chen2015 equation (9)"
 

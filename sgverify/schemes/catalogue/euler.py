@@ -1,7 +1,7 @@
 """The Euler schemes of Chen, Ding, Carin 2015: Algorithm 1, Algorithm 2 and Appendix I.1."""
 
+from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import kinetic, langevin
-from sgverify.schemes.mathematics import sqrt
 from sgverify.schemes.scheme import scheme
 
 

@@ -10,8 +10,8 @@ root of theta is none, and so do the states that most checks visit. `stationarit
 local order is left open, and nothing else is asked.
 """
 
+from sgverify.schemes.definition.mathematics import magnitude, sqrt
 from sgverify.schemes.dynamics import expanded_mean
-from sgverify.schemes.mathematics import magnitude, sqrt
 from sgverify.schemes.scheme import scheme
 
 SOURCE = "Patterson and Teh 2013, section 4"

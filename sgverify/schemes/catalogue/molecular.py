@@ -1,9 +1,9 @@
 """The splitting of molecular dynamics (Leimkuhler and Matthews 2013): drift A, kick B, Ornstein-Uhlenbeck O."""
 
 from sgverify.schemes.catalogue.chen import drift
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import exp, expm1, sqrt
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 SOURCE = "Leimkuhler and Matthews 2013, Applied Mathematics Research eXpress"
 

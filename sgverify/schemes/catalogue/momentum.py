@@ -9,8 +9,8 @@ path (theta_(k+1), p_k) of that algorithm from (theta + h p, p).
 
 from fractions import Fraction
 
+from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import sqrt
 from sgverify.schemes.scheme import Scheme, scheme
 
 SOURCE = "deng2022 appendix, equation (46); Saatci and Wilson 2017"

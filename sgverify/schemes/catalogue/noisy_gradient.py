@@ -6,8 +6,8 @@ The definition cannot ask what the variance is, so the scheme's name says it: `s
 from fractions import Fraction
 
 from sgverify.errors import DefinitionError
+from sgverify.schemes.definition.mathematics import expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import expm1, sqrt
 from sgverify.schemes.scheme import Scheme, scheme
 
 SOURCE = "Matthews and Weare 2018, arXiv 1805.08863, the NOGIN algorithm"

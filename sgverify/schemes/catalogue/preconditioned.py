@@ -8,8 +8,8 @@ the memory follows theta, and the law that is left has the density exp(-U/T)/det
 from fractions import Fraction
 
 from sgverify.errors import DefinitionError
+from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import langevin
-from sgverify.schemes.mathematics import sqrt
 from sgverify.schemes.scheme import Scheme, scheme
 
 SOURCE = "Li, Chen, Carlson, Carin 2016, AAAI, Algorithm 1 without Gamma"

@@ -4,8 +4,8 @@ Both are drifts of the complete recipe (Ma, Chen, Fox 2015): without the diverge
 samplers lack or approximate, they leave another density invariant.
 """
 
+from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import riemannian_kinetic, riemannian_langevin
-from sgverify.schemes.mathematics import sqrt
 from sgverify.schemes.scheme import scheme
 
 

@@ -3,10 +3,10 @@
 The invariant density is exp(-[U + p.p/2 + dim/2 (xi - D)^2]/T), so that xi ~ N(D, T/dim).
 """
 
+from sgverify.schemes.definition.mathematics import dot, exp, sqrt
 from sgverify.schemes.dynamics import thermostat
-from sgverify.schemes.mathematics import dot, exp, sqrt
 from sgverify.schemes.scheme import scheme
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 SOURCE = "chen2015 Algorithm 3 and equation (9); Ding et al. 2014"
 

@@ -1,9 +1,9 @@
 """UBU: everything but the gradient is one letter, solved exactly, between whose halves the momentum is kicked."""
 
 from sgverify.schemes.catalogue.molecular import kick
+from sgverify.schemes.definition.mathematics import expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import expm1, sqrt
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 SOURCE = "Sanz-Serna and Zygalakis 2021, Journal of Machine Learning Research 22"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sgverify.schemes.catalogue import find_scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
-from sgverify.schemes.composites.weighted import AdaptivelyWeighted
+from sgverify.schemes.composites.weighting import AdaptivelyWeighted
 
 _SOURCE = "Deng, Feng, Karagiannis, Lin, Liang 2021"
 

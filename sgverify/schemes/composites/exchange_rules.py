@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgverify.schemes.mathematics import sqrt
+from sgverify.schemes.definition.mathematics import sqrt
 
 
 def inverse_gap(tau_1: Any, tau_2: Any) -> Any:

@@ -7,10 +7,12 @@ of the state, and `below` is theta((J - 1) v 1). Fractions, floats, arrays and t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
-from sgverify.schemes.mathematics import exp, log
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.definition.mathematics import exp, log
 
 SOURCE = "Deng, Lin, Liang 2022 (awsgld), equations (18), (19) and (23)"
 
@@ -92,3 +94,20 @@ def power(value: Any, exponent: Any) -> Any:
         # Tensors and balls take whole numbers where they take no fractions.
         return exp(log(value) * exponent.numerator / exponent.denominator)
     return exp(exponent * log(value))
+
+
+@dataclass(frozen=True)
+class AdaptivelyWeighted(Composite):
+    """A scheme on grad U times 1 + zeta tau/du (log theta(J) - log theta((J-1) v 1)), whose theta adapt as it goes.
+
+    `contour`: theta estimates the masses of the energy regions (CSGLD; Deng, Lin, Liang 2020), which flattens the energies;
+    else powers of their cumulated masses (AWSGLD; Deng, Lin, Liang 2022), which deepens low ones. `weighting` has the rules.
+    Averages are sum_k theta_k^zeta(J_k) f(x_k) / sum_k theta_k^zeta(J_k).
+    """
+
+    contour: bool = False
+
+    kind: ClassVar[str] = "adaptively-weighted"
+
+
+__all__ = ["AdaptivelyWeighted"]

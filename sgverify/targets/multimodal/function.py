@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.schemes.mathematics import softplus
+from sgverify.schemes.definition.mathematics import softplus
 from sgverify.targets.kind import POSITIVE, TargetKind
 from sgverify.targets.potential import Potential, Vector, coordinate, number
 

@@ -8,9 +8,9 @@ import flint
 import numpy as np
 
 from sgverify.configuration import load_configuration
-from sgverify.exact.affine.gradient_noise import gradient_noise
 from sgverify.exact.affine.model import Model
-from sgverify.exact.posterior import posterior_average
+from sgverify.exact.affine.noise import gradient_noise
+from sgverify.exact.posterior.polynomials import posterior_average
 from sgverify.schemes import Scheme, exact, find_scheme
 from sgverify.targets import build_target, parse_observable
 

@@ -15,7 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.drift_change import DriftChange, limit_bias
 from sgverify.exact.affine.model import Model
-from sgverify.exact.series.polynomials import to_fmpq
+from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import kinetic, langevin
 from sgverify.targets import build_target
 from sgverify.targets.scaled import with_scaled_likelihood

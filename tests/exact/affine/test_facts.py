@@ -9,12 +9,12 @@ import pytest
 from flint import arb, fmpq
 
 from sgverify import scheme, sqrt
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.ergodic import stationary_bias
+from sgverify.exact.chain.ergodic import stationary_bias
 from sgverify.schemes import NAMED, langevin
 from tests.exact.affine.models import gaussian, model_of
 from tests.exact.series.schemes import heun, heun_of_two_minibatches

@@ -9,7 +9,7 @@ from flint import fmpq, fmpq_mat
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
-from sgverify.exact.affine.gradient_noise import gradient_noise
+from sgverify.exact.affine.noise import gradient_noise
 from sgverify.targets import build_target
 
 DATA = [0.0, 1.0, 4.0, 5.0]

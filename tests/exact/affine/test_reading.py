@@ -16,7 +16,7 @@ from sgverify.exact.affine.carrier import read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
-from sgverify.schemes.constants import constants
+from sgverify.schemes.numbers.constants import constants
 from tests.exact.affine.models import floats, gaussian, model_of
 from tests.exact.series.schemes import euler_of_two_minibatches, heun, heun_of_two_minibatches
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat
 
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
-from sgverify.exact.ball import column
 from sgverify.exact.exchange.energy_variance import (
     CONTROL,
     FULL,
@@ -22,6 +21,7 @@ from sgverify.exact.exchange.energy_variance import (
     ages,
     reduced_variance,
 )
+from sgverify.exact.numbers.ball import column
 from sgverify.schemes.composites.exchange_rules import reduced_energy
 
 DATA = [-1.0, 1.0, 4.0]

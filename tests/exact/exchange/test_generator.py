@@ -9,7 +9,6 @@ import pytest
 import scipy.linalg
 from flint import arb
 
-from sgverify.checks.mutants.source_text import edited_source
 from sgverify.exact.exchange.acceptance import expected_minimum, mean_chance
 from sgverify.exact.exchange.generator import (
     Cells,
@@ -18,6 +17,7 @@ from sgverify.exact.exchange.generator import (
     wasserstein_bounds,
     wasserstein_of_marginals,
 )
+from sgverify.selftest.mutants.planting import edited_source
 
 TAUS = (0.6, 2.0)
 

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from sympy import QQ, ring
 
+from sgverify.exact.rings import ring as series_ring
 from sgverify.exact.series import LocalOrder, carrier, local_order, transition
-from sgverify.exact.series import ring as series_ring
 from sgverify.schemes import find_scheme
-from sgverify.schemes.noise import LAWS
+from sgverify.schemes.definition.noise import LAWS
 
 # 2 D T is a square, so that the amplitude sqrt(2 D T h) is rational in s.
 D, T = QQ(3, 2), QQ(3, 4)

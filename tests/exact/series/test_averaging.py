@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
-from sgverify.exact.series.ring import Ring
 
 INDEX = (1,)
 

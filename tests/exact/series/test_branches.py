@@ -10,8 +10,8 @@ import pytest
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme, dot, exp, kinetic, langevin, sqrt, thermostat
+from sgverify.schemes.definition.mathematics import magnitude
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.mathematics import magnitude
 from sgverify.schemes.scheme import make_scheme
 
 

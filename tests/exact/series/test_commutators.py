@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.bch import LeadingTerm, bch
 from sgverify.exact.series import local_order
-from sgverify.exact.series.commutators import compare_with_commutators
+from sgverify.exact.series.letters import compare_with_commutators
+from sgverify.exact.splittings.bch import LeadingTerm, bch
 from sgverify.schemes import Alphabet, Scheme, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import ALPHABET as CHEN
 

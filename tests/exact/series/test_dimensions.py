@@ -9,11 +9,11 @@ import pytest
 
 from sgverify import dot, exp, scheme, sqrt
 from sgverify.errors import NotExpandableError
-from sgverify.exact.formula import plant
+from sgverify.exact.readings.formula import plant
+from sgverify.exact.rings.roots import reciprocal
 from sgverify.exact.series import local_order
 from sgverify.exact.series.dimensions import prove_order
 from sgverify.exact.series.operators import ring_of
-from sgverify.exact.series.reciprocals import reciprocal
 from sgverify.schemes import NAMED, Scheme, find_scheme, langevin
 
 Factors = Callable[[Any], tuple[Any, Any]]

@@ -8,13 +8,13 @@ import pytest
 
 from sgverify import Alphabet, dynamics, scheme, sqrt
 from sgverify.checks import Subject
-from sgverify.checks.judging import run_check
+from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
-from sgverify.exact.bch import bch
 from sgverify.exact.series import local_order
 from sgverify.exact.series.local_order import HIGHEST_CLAIM, HIGHEST_ORDER
+from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import NAMED
 
 

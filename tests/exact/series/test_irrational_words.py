@@ -10,18 +10,18 @@ import pytest
 
 from sgverify.checks import rate
 from sgverify.errors import NotExpandableError
-from sgverify.exact.bch import bch
-from sgverify.exact.formula import define, formula, plant
+from sgverify.exact.readings.formula import define, formula, plant
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
-from sgverify.exact.series.commutators import compare_with_commutators
-from sgverify.exact.series.ring import Ring
+from sgverify.exact.series.letters import compare_with_commutators
+from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import Alphabet, Scheme, dynamics
 from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.molecular import ALPHABET as MOLECULAR
 from sgverify.schemes.catalogue.molecular import kick
-from sgverify.schemes.number_text import read_number
+from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import make_scheme
-from sgverify.testing.reference import as_ball
+from sgverify.testing.conformance.reference import as_ball
 
 
 @dynamics(theta="vector", p="vector")

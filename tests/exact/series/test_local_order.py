@@ -10,9 +10,9 @@ import pytest
 
 from sgverify import dynamics, exp, scheme, sqrt
 from sgverify.errors import DefinitionError, NotExpandableError
-from sgverify.exact.formula import plant
+from sgverify.exact.readings.formula import plant
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
-from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin
 from tests.exact.series.schemes import (

@@ -9,10 +9,10 @@ import sympy
 
 import tests.exact.stationarity.oracle as oracle
 from sgverify.errors import NotExpandableError
-from sgverify.exact.formula import plant
+from sgverify.exact.readings.formula import plant
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import generator_of
-from sgverify.exact.series.ring import Ring
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import dynamics, riemannian_kinetic, riemannian_langevin, scheme, sqrt
 from sgverify.schemes.catalogue.riemannian import sgrhmc_euler, sgrld_euler

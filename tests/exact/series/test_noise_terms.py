@@ -12,11 +12,7 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.configuration import load_configuration
-from sgverify.exact.minibatch_moments import (
-    estimator_moments,
-    polynomial_text,
-    pulls,
-)
+from sgverify.exact.minibatch.law import estimator_moments, polynomial_text, pulls
 from sgverify.exact.series.noise_terms import NoiseTerm, moment_name, noise_terms
 from sgverify.schemes import LAWS, Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target, build_target

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series import series as series_module
-from sgverify.exact.series.ring import Ring
-from sgverify.exact.series.series import EXACT, TruncatedSeries
+from sgverify.exact.rings import power_series as series_module
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import exp, expm1, sqrt
 
 LOW, HIGH = 6, 14

@@ -12,10 +12,15 @@ from flint import fmpq
 import tests.exact.stationarity.dynamics as wrong
 import tests.exact.stationarity.oracle as oracle
 from sgverify.errors import DefinitionError, NotExpandableError
+from sgverify.exact.rings.differential_field import value_at
 from sgverify.exact.stationarity import stationarity_residual
-from sgverify.exact.stationarity.carrier import read_density, read_dynamics
-from sgverify.exact.stationarity.field import value_at
-from sgverify.exact.stationarity.fokker_planck import density_of, field_of, residual_of
+from sgverify.exact.stationarity.fokker_planck import (
+    density_of,
+    field_of,
+    read_density,
+    read_dynamics,
+    residual_of,
+)
 from sgverify.schemes import (
     density,
     dot,

@@ -6,9 +6,9 @@ import ctypes
 
 import pytest
 
-from sgverify.samplers.fused import building
+from sgverify.samplers.fused import program
 
-_QUICK = tuple("-O1" if flag == "-O3" else flag for flag in building.FLAGS)
+_QUICK = tuple("-O1" if flag == "-O3" else flag for flag in program.FLAGS)
 _BUILT: dict[str, ctypes.CDLL] = {}
 
 
@@ -16,8 +16,8 @@ _BUILT: dict[str, ctypes.CDLL] = {}
 def _compiled_quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the tests under `as_shipped`, which compile with the flags of a user's run."""
     if "as_shipped" not in request.fixturenames:
-        monkeypatch.setattr(building, "FLAGS", _QUICK)
-        monkeypatch.setattr(building, "_BUILT", _BUILT)
+        monkeypatch.setattr(program, "FLAGS", _QUICK)
+        monkeypatch.setattr(program, "_BUILT", _BUILT)
 
 
 @pytest.fixture

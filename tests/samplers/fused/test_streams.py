@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.checks.independent_chains import check_independent_chains
+from sgverify.checks.code.independent_chains import check_independent_chains
+from sgverify.checks.code.white_noise import check_white_noise
 from sgverify.checks.question import Question
-from sgverify.checks.questions import make_subject
-from sgverify.checks.white_noise import check_white_noise
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims.loading import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.samplers import GradientChoice, Settings, fixed, minibatches, sample, variates
-from sgverify.samplers.fused import building, kernel
-from sgverify.samplers.fused.building import compiler
-from sgverify.samplers.philox import Stream
-from sgverify.samplers.variates import indices, normals
+from sgverify.samplers import GradientChoice, Settings, fixed, sample
+from sgverify.samplers.fused import kernel, program
+from sgverify.samplers.fused.program import compiler
+from sgverify.samplers.gradients import minibatches
+from sgverify.samplers.randomness import variates
+from sgverify.samplers.randomness.philox import Stream
+from sgverify.samplers.randomness.variates import indices, normals
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 
@@ -33,7 +35,7 @@ CONFIGURATION: dict[str, Any] = {
 def kernel_text(monkeypatch: pytest.MonkeyPatch, dtype: str) -> str:
     """The C text of a run of the configuration."""
     texts: list[str] = []
-    honest = building.build
+    honest = program.build
     with monkeypatch.context() as patched:
         patched.setattr(kernel, "build", lambda text: texts.append(text) or honest(text))
         subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
@@ -79,7 +81,7 @@ def indices_in_c(library: ctypes.CDLL, stream: Stream, first: int, count: int, b
 def test_the_numbers_of_a_kernel_are_those_of_the_streams(
     monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
-    library = building.build(kernel_text(monkeypatch, dtype))
+    library = program.build(kernel_text(monkeypatch, dtype))
     stream = Stream.of("noise", seed=3, runs=[b"a", b"b"], chains=range(50, 140))
     of_torch = getattr(torch, dtype)
     for first, count in ((0, 7), (29, 70)):
@@ -102,7 +104,7 @@ def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.M
     now, verdict = BUGS[was]
     text = kernel_text(monkeypatch, "float64")
     assert not was or text.count(was) == 1
-    library = building.build(text.replace(was, now) if was else text)
+    library = program.build(text.replace(was, now) if was else text)
     monkeypatch.setattr(variates, "normals", lambda *given: normals_in_c(library, *given))
     monkeypatch.setattr(minibatches, "indices", lambda *given: indices_in_c(library, *given))
     subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_torch_code
 from sgverify.checks.question import Question
-from sgverify.checks.questions import make_subject
+from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers.intercepted.real_calls import first_call

@@ -8,7 +8,7 @@ import torch
 from sgverify import torch_step
 from sgverify.errors import DefinitionError, UserError
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError, Interception, UnreadableDrawError
-from sgverify.samplers.intercepted.handed import DEPENDENT, Handed
+from sgverify.samplers.intercepted.interception import DEPENDENT, Handed
 from sgverify.schemes import langevin
 
 REAL = torch.float64

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError
-from sgverify.schemes.composites.partition import Partition
+from sgverify.schemes.composites.adaptation import Partition
 from sgverify.schemes.composites.weighting import (
     adapted,
     importance,

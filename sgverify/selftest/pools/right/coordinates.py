@@ -2,11 +2,11 @@
 
 from fractions import Fraction
 
-from sgverify.schemes.constants import constants, linear
+from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.dynamics import dynamics
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
+from sgverify.schemes.numbers.constants import constants, linear
 from sgverify.schemes.scheme import scheme
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 _SKEW = ((0, 1), (-1, 0))
 

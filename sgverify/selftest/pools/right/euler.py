@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
-from sgverify.checks.mutants import correct as _correct
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.dynamics import kinetic, langevin
-from sgverify.schemes.mathematics import exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
+from sgverify.selftest.mutants import correct as _correct
 
 
 @scheme(langevin, order=1)

@@ -1,9 +1,9 @@
 """Integrators of the kinetic equation that molecular dynamics uses, each as it is published."""
 
-from sgverify.checks.mutants import correct as _correct
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
+from sgverify.selftest.mutants import correct as _correct
 
 
 @scheme(kinetic, order=2)

@@ -2,11 +2,11 @@
 
 from fractions import Fraction
 
-from sgverify.schemes.abstract_value import VECTOR
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.dynamics import dynamics
-from sgverify.schemes.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.scheme import scheme
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 _MASS = 3
 

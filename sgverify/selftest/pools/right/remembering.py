@@ -1,7 +1,7 @@
 """Steps that keep something from one to the next: noise, gradients, running means."""
 
+from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import kinetic, langevin
-from sgverify.schemes.mathematics import sqrt
 from sgverify.schemes.scheme import scheme
 
 

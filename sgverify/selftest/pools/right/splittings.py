@@ -5,9 +5,9 @@ kick with its noise. U is the exact flow of all but the kick.
 """
 
 from sgverify.schemes.catalogue import chen, molecular, ubu
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
-from sgverify.schemes.mathematics import exp, expm1, sqrt
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 
 def _molecular(text, order, reference, **given):

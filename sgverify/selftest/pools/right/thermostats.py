@@ -1,10 +1,10 @@
 """Nose-Hoover thermostats with noise on the momentum: the friction finds the strength of the gradient noise."""
 
 from sgverify.schemes.catalogue import thermostat as catalogue
+from sgverify.schemes.definition.mathematics import dot, exp, sqrt
 from sgverify.schemes.dynamics import dynamics, thermostat
-from sgverify.schemes.mathematics import dot, exp, sqrt
 from sgverify.schemes.scheme import scheme
-from sgverify.schemes.words import Alphabet
+from sgverify.schemes.splittings import Alphabet
 
 
 @scheme(thermostat, order=1)

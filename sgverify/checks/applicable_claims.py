@@ -1,0 +1,286 @@
+"""Which claims a scheme is held to, and what becomes of a printed claim that no scheme can fulfil."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from sgverify.checks.float_rounding import up_to_rounding
+from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
+from sgverify.checks.question import STATED, Question
+from sgverify.checks.rates.orbits import told_of_orbits
+from sgverify.checks.registry import CHECKS
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import Claim, claims
+from sgverify.errors import NotExpandableError, UnknownNameError, UserError
+from sgverify.evidence import Evidence
+from sgverify.exact.series.noise_terms import noise_defect
+from sgverify.schemes.loading import own_code
+
+Progress = Callable[[str, float, int], None]
+"""Told what is at work, how many checks are done, the one at work by its share, and how many there are."""
+
+
+@own_code()
+def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | None = None) -> list[Evidence]:
+    """One piece of evidence for each applicable pair of check and claim.
+
+    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as such. A printed
+    claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
+    An exception that nobody foresaw in one of them is one inconclusive answer. What ends the work, `Interrupted` on Ctrl-C
+    and `UserError`, carries the evidence found before it as its `evidence`.
+    """
+    asked = _selection(selected)
+    parts = subject.parts
+    unmet = [answer for part in parts if (answer := not_validated(part)) is not None]
+    if unmet:
+        return unmet
+    found: list[Evidence] = []
+    try:
+        questions = [question for part in parts for question in _questions(part, asked)]
+        if len(parts) > 1:
+            # Each part of a composite answers what is asked of its kind.
+            questions = [item for item in questions if item.check.composite == bool(item.subject.composite)]
+        _meet_mistakes(questions)
+        for number, question in enumerate(questions):
+            id = question.claim.id
+            if progress:
+                progress(id, number, len(questions))
+            with listening(progress and partial(_tell, progress, id, number, len(questions))):
+                found += judge_question(question, corrected=not asked or id not in asked)
+        if progress:
+            progress("", len(questions), len(questions))
+    except KeyboardInterrupt:
+        raise Interrupted(found) from None
+    except Exception as error:
+        keep_evidence(error, found)
+        raise
+    return found
+
+
+def not_validated(subject: Subject) -> Evidence | None:
+    """The one answer where an exception that nobody foresaw ends the look at a configuration; `UserError` is raised."""
+    card = claims()[STATED]
+    return isolated(Question(subject, card, card.quantities[0]), subject.validate)
+
+
+def _meet_mistakes(questions: Sequence[Question]) -> None:
+    """Raise `UserError` for a scheme that no step size makes stable before anything is computed, unless all is proved."""
+    parts = [question.subject for question in questions if not question.check.stepless]
+    for part in {id(part): part for part in parts}.values():
+        try:
+            if part.affine:
+                _ = part.step
+        except UserError:
+            raise
+        except Exception:
+            # The checks meet it, and each says so.
+            if raised_on():
+                raise
+
+
+def _tell(progress: Progress, text: str, number: int, total: int, share: float) -> None:
+    progress(text, number + share, total)
+
+
+def pairs_of(subject: Subject) -> list[tuple[Claim, str]]:
+    """The pairs of claim and check that the subject is held to where nothing is selected."""
+    return [(question.claim, question.quantity) for question in _questions(subject, frozenset())]
+
+
+def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool = True) -> list[Evidence]:
+    """`judge_question` on one quantity of a claim."""
+    return judge_question(Question(subject, claim, quantity), corrected=corrected)
+
+
+def judge_question(question: Question, *, corrected: bool = True) -> list[Evidence]:
+    """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card.
+
+    An exception that nobody foresaw is one inconclusive piece of evidence.
+    """
+    found = isolated(question, lambda: _answered(question))
+    if isinstance(found, Evidence):
+        return [found]
+    printed, judged = found
+    return [printed, judged] if corrected and judged is not None else [printed]
+
+
+def answer(question: Question) -> Evidence:
+    """One piece of evidence, whether the claim's hypotheses hold or not: where the printed claim falls for every scheme it
+    speaks of, that for its corrected card, which says so.
+    """
+    return isolated(question, lambda: _answer(question))
+
+
+def _answer(question: Question) -> Evidence:
+    printed, judged = _answered(question, ask=False)
+    if judged is None:
+        return printed
+    certificate = {
+        "claim": printed.claim,
+        "refuted": True,
+        "verdict": printed.verdict,
+        "predicted": printed.predicted.exponent,
+        "reason": printed.reason,
+    }
+    return replace(
+        judged,
+        reason=f"{judged.reason}; {printed.claim} as printed is refuted here: {printed.reason}",
+        certificate={**judged.certificate, "printed": certificate},
+        seconds=printed.seconds + judged.seconds,
+    )
+
+
+def _answered(question: Question, *, ask: bool = True) -> tuple[Evidence, Evidence | None]:
+    """The evidence on a claim, `refuted` where it falls for every scheme it speaks of, and then that on its corrected card."""
+    claim = question.claim
+    evidence = run_check(question, ask=ask)
+    if evidence.verdict != "violates" or claim.corrected is None:
+        return evidence, None
+    card = claims()[claim.corrected]
+    if question.quantity not in card.quantities:
+        # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
+        return _refuted(evidence, claim), None
+    judged = run_check(replace(question, claim=card), ask=ask)
+    # What holds in its place may be left open, by too few samples say: that is then what is open about the scheme.
+    if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(question, evidence):
+        return evidence, None
+    return _refuted(evidence, claim), judged
+
+
+def _refuted(evidence: Evidence, claim: Claim) -> Evidence:
+    """The violation as one of the printed claim, with what that weighs."""
+    return replace(evidence, refuted=True, reason=f"{evidence.reason} ({claim.weighs})")
+
+
+def run_check(question: Question, *, ask: bool = True) -> Evidence:
+    """Run one check, timed; a claim whose hypotheses fail is not applicable (unless `ask` is off)."""
+    started = time.perf_counter()
+    evidence = isolated(question, lambda: _run_check(question, ask=ask))
+    return replace(evidence, seconds=round(time.perf_counter() - started, 6))
+
+
+def _run_check(question: Question, *, ask: bool) -> Evidence:
+    subject, claim = question.subject, question.claim
+    applies, reason = question.applicability if ask else (True, "")
+    ergodic = bool({"scheme.ergodic", "scheme.escapes"} & claim.needs) and not claim.escaping
+    escaping = ergodic and subject.escape
+    if not applies and "scheme.ergodic" in claim.needs and subject.affine:
+        # A chain without an invariant law is refused with its spectral radius, never passed over.
+        _ = subject.step_sizes.default
+    if escaping:
+        # Whether it was asked or not: what is found of a chain that escapes is no rate of an ergodic one.
+        applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
+    evidence = question.check.judge(question) if applies else question.unanswered(reason, "not-applicable")
+    if ergodic and evidence.verdict == "conforms":
+        evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(subject.orbits)}")
+    evidence = up_to_rounding(question, evidence)
+    return evidence if ask else _outside(question, evidence)
+
+
+def _outside(question: Question, evidence: Evidence) -> Evidence:
+    """What was found where the claim asks for unbiased gradients and there are none: it settles nothing about the claim."""
+    claim, facts = question.claim, question.facts
+    biased = [p for p in claim.hypotheses if p.fact == "gradient.unbiased" and not p.holds(facts)]
+    if not biased or evidence.verdict == "inconclusive":
+        return evidence
+    reason = f"{claim.id} does not speak of this case: it needs that {biased[0]}; {evidence.reason}"
+    return replace(evidence, verdict="not-applicable", sharp=False, reason=reason)
+
+
+def _falls_for_all(question: Question, evidence: Evidence) -> bool:
+    """Whether the violation is one that every scheme of this order shares.
+
+    Either the check asks of a scheme nothing but the claim's hypotheses. Or the exponents agree and only a logarithm
+    separates them: then it is the claim's own arithmetic, sum h_l^(K+1) ~ log L, that fails. Or fresh gradient noise is
+    at work: then the averaged step differs from exp(hL) at h^2 by an operator that the noise alone determines, and
+    that this scheme's defect is that operator is computed.
+    """
+    if question.check.universal:
+        return True
+    if evidence.found.exponent is not None and evidence.found.exponent == evidence.predicted.exponent:
+        logarithm = evidence.certificate.get("logarithm", {})
+        return bool(logarithm) and logarithm["found"] > logarithm["predicted"]
+    return bool(question.facts["gradient.noisy"]) and universal_defect(question.subject)
+
+
+def universal_defect(subject: Subject) -> bool:
+    """Whether the averaged defect is the one that the dynamics' own noise leaves, operator for operator.
+
+    A step that uses several minibatches, one of them kept in memory from the step before for instance, or draws noise for
+    every evaluation (`additive`), shares its noise differently among them; there it is enough that the defect carries
+    moments of the noise and nothing else.
+    """
+    order, scheme = subject.order, subject.scheme
+    if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
+        return False
+    evaluations_differ = subject.noise.each_evaluation and scheme.gradients > 1
+    if scheme.minibatches + scheme.starts.minibatches > 1 or evaluations_differ:
+        return order.averaged.noise_alone
+    shared = noise_defect(scheme.dynamics, subject.proof_dimension)
+    return shared is not None and order.averaged.power == shared.power and order.averaged.text == shared.text
+
+
+def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
+    """What the subject is held to, the scheme's own claim first; and of what is asked for also what does not apply."""
+    ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
+    every = [Question(subject, claim, quantity) for claim in ordered for quantity in claim.quantities]
+    stated = any(
+        item.quantity == "local-order" and item.quantity in item.claim.rate_of and _asks_what_is_stated(item)
+        for item in every
+    )
+
+    def held_to(question: Question) -> bool:
+        if question.claim.id == STATED and stated:
+            return False
+        return question.claim.corrects is None and _may_apply(question)
+
+    spoken = [question for question in every if held_to(question)]
+    if not asked:
+        return [question for question in spoken if not question.claim.on_request]
+    # A check that no claim speaks to is not passed over in silence: its claims say that they do not apply.
+    silent = asked - {question.quantity for question in spoken}
+    return [
+        question
+        for question in every
+        if question.claim.id in asked
+        or (question.quantity in silent and question.claim.corrects is None)
+        or (question.quantity in asked and question in spoken)
+    ]
+
+
+def _may_apply(question: Question) -> bool:
+    """Whether a pair applies, or nobody knows: an exception that nobody foresaw is then met by the check, and is its answer."""
+    try:
+        return question.applicability[0]
+    except UserError:
+        raise
+    except Exception:
+        if raised_on():
+            raise
+        return True
+
+
+def _asks_what_is_stated(question: Question) -> bool:
+    """Whether a claim about local orders applies and asks for all that the scheme itself states."""
+    if not _may_apply(question):
+        return False
+    try:
+        asked = question.prediction.exponent
+    except UserError:
+        raise
+    except Exception:
+        if raised_on():
+            raise
+        return False
+    return question.subject.scheme.order is None or asked >= question.subject.scheme.order
+
+
+def _selection(selected: Sequence[str]) -> frozenset[str]:
+    known = claims()
+    for name in selected:
+        if name not in known and name not in CHECKS:
+            raise UnknownNameError("check or claim", name, [*known, *CHECKS])
+    return frozenset(selected)

@@ -1,0 +1,216 @@
+"""Checks: the drift has bounded derivatives, and E phi(X_t) is exp(t L) phi, where drift and noise are polynomials."""
+
+from __future__ import annotations
+
+from math import factorial
+from typing import Any
+
+from flint import fmpq
+
+from sgverify.checks.question import Question
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
+from sgverify.evidence import Evidence
+from sgverify.exact.closure import Generator, read_generator
+from sgverify.exact.closure.generator import (
+    ORDERS,
+    Lyapunov,
+    derivatives,
+    law_terms,
+    lyapunov_of,
+    rational_form,
+    solve_poisson,
+)
+from sgverify.exact.closure.moments import derivative
+from sgverify.rates import Judgement
+from sgverify.targets.form import Form
+
+ORDER = 4
+"""Powers of t to which the two readings of E phi(X_t) are compared."""
+
+LARGEST = 8
+MOST_DEGREE = 4
+"""Coordinates and degree up to which all products of the Gaussian moments are formed, in about a second."""
+
+
+def check_bounded_derivatives(question: Question) -> Evidence:
+    """F is smooth, every derivative of it is bounded, and |F| grows no faster than a power: chen2015 Assumption 3.
+
+    Of the derivatives from the first on: F itself is what the second part bounds.
+    """
+    subject = question.subject
+    try:
+        generator = _generator(subject)
+    except OutOfReachError as reason:
+        why = f"decided where the drift is a polynomial: {reason}"
+        return question.unanswered(why, "not-applicable")
+    power = max(1, generator.degree)
+    growth = max(sum(abs(c) for c in form.values()) for form in generator.drift)
+    certificate = {
+        "drift": dict(zip(generator.coordinates, map(generator.text, generator.drift), strict=True)),
+        # |x^a| <= 1 + |x|^s for |a| <= s.
+        "growth": f"each entry at most {float(growth):.6g} (1 + |x|^{power})",
+    }
+    judgement = judge_derivatives(generator, subject.scheme.dynamics.name)
+    return question.evidence(method="proof", judgement=judgement, certificate=certificate)
+
+
+def judge_derivatives(generator: Generator, name: str) -> Judgement:
+    """A polynomial has bounded derivatives where it is affine, and nowhere else: the witness is one that is not constant."""
+    for coordinate, form in zip(generator.coordinates, generator.drift, strict=True):
+        for i, by in enumerate(generator.coordinates):
+            partial = derivative(form, i)
+            if any(any(m) for m in partial):
+                return Judgement(
+                    "violates",
+                    False,
+                    f"the drift of {coordinate} in `{name}` has the derivative {generator.text(partial)} by {by}, which is "
+                    f"unbounded; that |F| <= C (1 + |x|^{generator.degree}) holds",
+                )
+    return Judgement(
+        "conforms",
+        False,
+        f"the drift of `{name}` is affine: its first derivatives are constant, all others 0",
+    )
+
+
+def check_backward_equation(question: Question) -> Evidence:
+    """E phi(X_t) = sum t^i/i! L^i phi, chen2015 (13) to (16): the law of X_t against the generator, in fractions."""
+    subject = question.subject
+    try:
+        generator = _generator(subject)
+        if not generator.affine:
+            raise OutOfReachError(
+                f"its drift is of degree {generator.degree}, or its noise depends on the state: the degree of L^i phi grows "
+                "with i, and whether the series converges is not decided"
+            )
+        if generator.size > LARGEST or subject.observable.degree > MOST_DEGREE:
+            raise OutOfReachError(
+                f"{generator.size} coordinates and a test function of degree {subject.observable.degree}; up to {LARGEST} and "
+                f"{MOST_DEGREE} are read"
+            )
+    except OutOfReachError as reason:
+        why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
+        return question.unanswered(why, "not-applicable")
+    phi = rational_form(dict(subject.observable.terms), generator.size)
+    certificate = {
+        "E phi(X_t)": {
+            f"t^{i}": generator.text(term) for i, term in enumerate(law_terms(generator, phi, ORDER))
+        },
+        "(16)": f"L maps the polynomials of degree {subject.observable.degree} into themselves: the series converges for every t, "
+        "and so do its remainders, which are polynomials of that degree",
+    }
+    judgement = judge_series(generator, law_terms(generator, phi, ORDER), phi)
+    return question.evidence(judgement, certificate=certificate)
+
+
+def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:
+    """Whether t^i/i! L^i phi is the i-th term of E phi(X_t) for every i that is compared."""
+    term = phi
+    for i, found in enumerate(law):
+        series = {m: c * fmpq(1, factorial(i)) for m, c in term.items()}
+        if series != found:
+            return Judgement(
+                "violates",
+                False,
+                f"at t^{i} the law of X_t has {generator.text(found)}, and L^{i} phi/{i}! is {generator.text(series)}",
+            )
+        term = generator(term)
+    return Judgement(
+        "conforms",
+        False,
+        f"E phi(X_t) and sum t^i/i! L^i phi agree in every term to t^{len(law) - 1}, and the series converges for every t",
+    )
+
+
+def _generator(subject: Subject) -> Generator:
+    dynamics = subject.scheme.dynamics
+    parameters = {name: subject.model_parameters[name] for name in dynamics.parameters}
+    return read_generator(dynamics, subject.target, parameters)
+
+
+def check_poisson_bound(question: Question) -> Evidence:
+    """(17) to (19) of chen2015 for V = 1 + (x - m)^T P (x - m), on targets where psi is a polynomial, in fractions."""
+    subject = question.subject
+    parameters = {name: subject.model_parameters[name] for name in subject.scheme.dynamics.parameters}
+    try:
+        generator = read_generator(subject.scheme.dynamics, subject.target, parameters)
+        if not generator.affine:
+            raise OutOfReachError(
+                f"the drift of `{subject.scheme.dynamics.name}` on this target is of degree {generator.degree}, or its noise "
+                "depends on the state"
+            )
+        if not subject.affine:
+            raise OutOfReachError(str(subject.why_not_affine))
+        lyapunov = lyapunov_of(generator)
+        phi = rational_form(dict(subject.observable.terms), generator.size)
+        psi, average = solve_poisson(generator, phi)
+    except OutOfReachError as reason:
+        why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
+        return question.unanswered(why, "not-applicable")
+    except NotExpandableError as reason:
+        why = f"no V falls along the drift of `{subject.scheme.dynamics.name}`: {reason}"
+        return question.evidence(Judgement("violates", False, why))
+    certificate = _certificate(generator, lyapunov, psi)
+    if average != subject.truth:
+        why = (
+            f"L psi = phi - phi_bar has no polynomial solution: it asks for phi_bar = {float(average):.6g}, and the average of "
+            f"{subject.observable} under exp(-U/T) is {float(subject.truth):.6g}"
+        )
+        judgement = Judgement("violates", False, why)
+    else:
+        judgement = _along_the_chain(subject, max(1, _degree(psi)), certificate)
+    return question.evidence(judgement, certificate=certificate)
+
+
+def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any]) -> Judgement:
+    """(17): E V^p along the chain for p <= p* = max 2 p_k = deg psi, moments of twice the degree."""
+    kind = subject.configuration.schedule.kind
+    if kind not in ("fixed", "horizon"):
+        return Judgement(
+            "inconclusive",
+            False,
+            f"(18) and (19) hold; (17), sup_l E V^p < inf, is settled for steps of one size, and schedule.kind={kind!r}",
+        )
+    if subject.noise.multiplicative:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"(18) and (19) hold; (17) asks for moments of degree {2 * degree} of a chain whose minibatches have Hessians of "
+            "their own, where contraction of the mean is not enough; gradient.kind=full settles it",
+        )
+    try:
+        step = subject.scale
+        subject.step_sizes.check([step], "schedule.step")
+    except InstabilityError as error:
+        return Judgement("violates", False, f"sup_l E V^p is infinite: {error}")
+    # X_l = M X_(l-1) + c + a draw with all moments, independent of X_(l-1): with a contracting M every moment stays bounded.
+    certificate["(17)"] = f"one step of size {step:g} contracts, and its draws have all moments"
+    return Judgement(
+        "conforms",
+        False,
+        f"psi is a polynomial of degree {degree}; with V = 1 + (x - m)^T P (x - m) the bounds (17) to (19) hold at h = {step:g}, "
+        f"for p up to {degree}",
+    )
+
+
+def _degree(psi: dict[tuple[int, ...], Any]) -> int:
+    return max((sum(m) for m in psi), default=0)
+
+
+def _certificate(generator: Generator, lyapunov: Lyapunov, psi: Any) -> dict[str, Any]:
+    bounds = {}
+    for order in ORDERS:
+        # p_k > 0 is asked for, of a constant or zero derivative too.
+        degree = max(1, _degree(psi) - order)
+        constants = [lyapunov.constant(part, degree) for part in derivatives(psi, generator.size, order)]
+        largest = max((float(c.upper()) for c in constants), default=0.0)
+        bounds[f"D^{order} psi"] = f"at most {largest:.6g} V^({degree}/2), entry by entry"
+    return {
+        "psi": generator.text(psi),
+        "m": [str(entry) for entry in lyapunov.centre.entries()],
+        "P": [[str(entry) for entry in row] for row in lyapunov.precision.tolist()],
+        "<grad V, F>": f"at most {lyapunov.rate} (1 - V)",
+        "(18)": "V is convex, so that V^p(s X + (1 - s) Y) <= max(V^p(X), V^p(Y)): C = 1 for every p > 0",
+        "(19)": bounds,
+    }

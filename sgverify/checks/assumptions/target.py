@@ -1,0 +1,173 @@
+"""Check: decreasing steps sum to infinity, and their powers K + 1 are lost beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from flint import arb, fmpq, fmpq_mat
+
+from sgverify.checks.question import Question
+from sgverify.errors import OutOfReachError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.closure import read_generator
+from sgverify.exact.numbers.ball import number
+from sgverify.rates import Judgement
+from sgverify.schemes import langevin
+from sgverify.targets.form import Form
+
+LENGTHS = tuple(10**k for k in range(2, 11, 2))
+
+
+def check_step_conditions(question: Question) -> Evidence:
+    """0 < h_(l+1) < h_l, sum h_l = inf, sum h_l^(K+1)/sum h_l -> 0: chen2015 Assumption 2, by the sums of powers of l."""
+    subject = question.subject
+    kind = subject.configuration.schedule.kind
+    if kind in ("fixed", "horizon"):
+        why = f"{question.claim.id} speaks of steps that decrease, and schedule.kind={kind!r} keeps one step for a run"
+        return question.unanswered(why, "not-applicable")
+    order = subject.predicted_order
+    if kind == "cyclical":
+        # By the inequality of the power means, whatever the shape of a cycle.
+        why = (
+            f"the steps of a cycle jump back; and sum h^{order + 1}/sum h is at least the {order}-th power of the mean step, which "
+            "is that of one cycle however long the run"
+        )
+        return question.evidence(method="proof", judgement=Judgement("violates", False, why))
+    alpha = question.alpha
+    return question.evidence(
+        method="proof",
+        judgement=judge_powers(alpha, order),
+        points=[_ratio(subject.scale, alpha, order, length) for length in LENGTHS],
+        certificate={
+            "alpha": str(alpha),
+            "K": order,
+            "points": "sum h_l^(K+1)/sum h_l, the sums over l <= L",
+        },
+    )
+
+
+def judge_powers(alpha: Fraction, order: int) -> Judgement:
+    """The conditions for h_l = C l^-alpha: sums of l^-s grow like L^(1 - s) for s < 1, log L for s = 1, and stay finite beyond."""
+    if alpha <= 0:
+        return Judgement("violates", False, f"l^{-alpha} does not decrease")
+    if alpha > 1:
+        return Judgement("violates", False, f"sum l^-{alpha} is finite: the exponent is above 1")
+    power = min(order * alpha, 1 - alpha)
+    falls = f"like L^-{power}" if power else "like 1/log L"
+    if (order + 1) * alpha == 1:
+        falls += " log L"
+    return Judgement(
+        "conforms",
+        False,
+        f"l^-{alpha} decreases, its sum diverges, and sum h^{order + 1}/sum h falls {falls}",
+    )
+
+
+def _ratio(scale: float, alpha: Fraction, order: int, length: int) -> Point:
+    def total(power: Fraction) -> arb:
+        if power == 1:
+            return arb(length + 1).digamma() + arb.const_euler()
+        s = number(power)
+        return s.zeta() - s.zeta(arb(length + 1))
+
+    found = number(Fraction(repr(scale))) ** order * total((order + 1) * alpha) / total(alpha)
+    return Point(step=None, length=length, value=float(found.mid()), error_bound=float(found.rad()))
+
+
+def check_lipschitz_gradient(question: Question) -> Evidence:
+    """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy."""
+    return _judged(question, judge_lipschitz)
+
+
+def check_dissipativity(question: Question) -> Evidence:
+    """<x, grad U(x)> >= a |x|^2 - b with a > 0: decided where grad U is a polynomial, affine or of each coordinate alone."""
+    return _judged(question, judge_dissipative)
+
+
+def check_noise_growth(question: Question) -> Evidence:
+    """E |g - grad U|^2 <= 2 delta (C^2 |x|^2 + Phi^2), delta < 1: decided where every datum has a quadratic energy."""
+    subject = question.subject
+    gradient = subject.configuration.gradient
+    kind, batch = gradient.kind, gradient.batch
+    if not gradient.estimator.noisy:
+        judgement = Judgement("conforms", False, "full gradients have no noise")
+    elif not gradient.estimator.draws_data:
+        judgement = Judgement(
+            "conforms", False, "additive noise has the same covariance everywhere: delta = 0"
+        )
+    elif gradient.estimator.fresh and subject.target.quadratic and gradient.clip is None:
+        judgement = Judgement(
+            "conforms",
+            False,
+            f"every datum has an affine gradient g_i with N |g_i(x)| <= C |x| + Phi', so that the variance of a mean of "
+            f"n = {batch} is at most ((1 + e) C^2 |x|^2 + (1 + 1/e) Phi'^2)/n for every e > 0: delta is just above 1/(2 n)",
+        )
+    else:
+        why = f"decided for fresh minibatches of data whose energies are quadratic, not for gradient.kind={kind!r} on this target"
+        return question.unanswered(why, "not-applicable")
+    return question.evidence(method="proof", judgement=judgement)
+
+
+def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
+    """A polynomial is Lipschitz where it is affine, and nowhere else; the constant is the largest row sum of |A|."""
+    degree = _degree(gradients)
+    if degree > 1:
+        why = f"grad U is a polynomial of degree {degree}, whose derivative is unbounded"
+        return Judgement("violates", False, why)
+    rows = [sum((abs(c) for m, c in form.items() if any(m)), fmpq(0)) for form in gradients]
+    return Judgement(
+        "conforms",
+        False,
+        f"grad U of the whole energy is affine, with the constant {float(max(rows)):.6g} at most",
+    )
+
+
+def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
+    """By the positive definite matrix of an affine gradient, else by the leading term of each coordinate; or why neither tells."""
+    n = len(gradients)
+    if _degree(gradients) <= 1:
+        units = [tuple(int(i == j) for j in range(n)) for i in range(n)]
+        matrix = [[form.get(unit, fmpq(0)) for unit in units] for form in gradients]
+        minors = [fmpq_mat([row[:k] for row in matrix[:k]]).det() for k in range(1, n + 1)]
+        if min(minors) > 0:
+            return Judgement("conforms", False, "grad U is affine with a positive definite matrix")
+        return Judgement("violates", False, "grad U is affine, and its matrix is not positive definite")
+    for i, form in enumerate(gradients):
+        if any(power for m in form for j, power in enumerate(m) if j != i):
+            return "grad U is a polynomial that mixes coordinates beyond its linear part"
+        degree = max((m[i] for m in form), default=0)
+        leading = sum((c for m, c in form.items() if m[i] == degree), fmpq(0))
+        if degree % 2 == 0 or leading <= 0:
+            why = f"along coordinate {i} <x, grad U> ends in {leading} x^{degree + 1}, which outgrows no a |x|^2 on both sides"
+            return Judgement("violates", False, why)
+    return Judgement(
+        "conforms",
+        False,
+        "<x, grad U> has an even leading power of at least 2, with a positive factor, in each coordinate",
+    )
+
+
+def _degree(gradients: Sequence[Form]) -> int:
+    return max((sum(m) for form in gradients for m, c in form.items() if c), default=0)
+
+
+def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-def]
+    subject = question.subject
+    try:
+        drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
+    except OutOfReachError as reason:
+        return question.unanswered(f"decided where grad U is a polynomial: {reason}", "not-applicable")
+    found = judge([{m: -c for m, c in form.items()} for form in drift])
+    if isinstance(found, str):
+        return question.unanswered(found, "not-applicable")
+    return question.evidence(method="proof", judgement=found)
+
+
+__all__ = [
+    "check_dissipativity",
+    "check_lipschitz_gradient",
+    "check_noise_growth",
+    "judge_dissipative",
+    "judge_lipschitz",
+]

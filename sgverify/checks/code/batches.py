@@ -1,0 +1,227 @@
+"""Whether two sources of minibatches are one, or one source stands still: told from the data that they gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.checks.code.injected_step import black_box, states_of
+from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import UserError
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
+
+BITS = 40.0
+"""Two independent minibatches of all chains are the same with a chance of 2^-BITS at most, else they are not compared."""
+
+MOST_CHAINS = 64
+
+
+def bits_of(size: int, batch: int) -> float:
+    """-log2 of the chance at most that two independent minibatches of n out of N data hold the same: log2 of N over n."""
+    return (math.lgamma(size + 1) - math.lgamma(batch + 1) - math.lgamma(size - batch + 1)) / math.log(2)
+
+
+def chains_needed(size: int, batch: int, least: int) -> int:
+    """So many chains that their minibatches tell sources apart; `least` where no number of them does."""
+    bits = bits_of(size, batch)
+    return least if bits * MOST_CHAINS < BITS else max(least, math.ceil(BITS / bits))
+
+
+def same(a: np.ndarray, b: np.ndarray, size: int) -> bool:
+    """Whether two minibatches hold the same data in every chain, and this is no accident. Shapes (n, C)."""
+    if a.shape != b.shape or bits_of(size, len(a)) * a.shape[1] < BITS:
+        return False
+    return bool(np.array_equal(np.sort(a, axis=0), np.sort(b, axis=0)))
+
+
+def meeting(one: Sequence[np.ndarray], other: Sequence[np.ndarray], size: int) -> tuple[int, int] | None:
+    """The places of the first two minibatches that are the same, of a source itself the later with an earlier; else None."""
+    for i, a in enumerate(one):
+        for j, b in enumerate(other[:i] if one is other else other):
+            if same(a, b, size):
+                return i, j
+    return None
+
+
+ALIKE = 1e-9
+"""A row of a batch is what it is alone to this share: sums of a batch may be taken in another order."""
+
+CHAINS = 16
+"""Chains that are run alone; the rows of every batch are some of these, in an order of chance."""
+
+WIDE = {3: 3.0, 7: 6.0, 11: 3.0, 15: 6.0}
+"""Chains that start further off, by so many times: what one chain does far out must not reach the others."""
+
+SIZES = (
+    *range(2, 41),
+    48,
+    50,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    129,
+    200,
+    255,
+    256,
+    257,
+    500,
+    512,
+    1000,
+    1024,
+    2000,
+    4096,
+)
+"""Even and odd, prime, round and powers of two, and more than a buffer is likely to hold."""
+
+WORK = 100_000_000
+"""Coordinates that the gradients of a batch visit, at most: as many chains as that allows."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What the chains of a batch do to one another, as a sentence, empty for nothing; `unread` is why that is not known.
+
+    `sizes` are the numbers of chains that were compared; `stopped` says what the code raises for more chains than are configured.
+    """
+
+    fault: str = ""
+    unread: str = ""
+    sizes: tuple[int, ...] = ()
+    stopped: str = ""
+
+
+def judge_batches(subject: Subject) -> Batches:
+    """Every row of every batch against the chain alone, both with the same state, draws and minibatch.
+
+    The draws of a chain are recorded when it is run alone and handed to all rows that are this chain.
+    """
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    states = _states(subject)
+    alone, draws = [], []
+    compared: list[int] = []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(run_seed(subject, "draws of a batch"))
+        try:
+            for state in states:
+                with Recording() as recording:
+                    alone.append(box.real_state(state, subject.step))
+                draws.append(recording.values)
+            for size in _sizes(subject):
+                try:
+                    fault = _disturbed(subject, box, states, alone, draws, _rows(subject, size))
+                except UserError as error:
+                    if size > subject.configuration.chains:
+                        return Batches(sizes=tuple(compared), stopped=str(error))
+                    fault = f"a chain alone is moved, and a batch of {size} is not: {error}"
+                if fault:
+                    return Batches(fault, "", tuple(compared))
+                compared.append(size)
+        except ReplayError as error:
+            return Batches(
+                "", f"rows of a batch cannot be given the draws of a chain alone: {error}", tuple(compared)
+            )
+    return Batches("", "", tuple(compared))
+
+
+def _disturbed(
+    subject: Subject,
+    box: BlackBox,
+    states: Sequence[tuple[Tensor, ...]],
+    alone: Sequence[tuple[Tensor, ...]],
+    draws: Sequence[Sequence[Tensor]],
+    rows: Sequence[int],
+) -> str:
+    """What a batch of these rows does otherwise than its chains alone, as a sentence."""
+    index, size = torch.tensor(rows), len(rows)
+    batch = tuple(torch.cat(values)[index] for values in zip(*states, strict=True))
+    with RowReplay(draws, rows) as replay:
+        together = box.real_state(batch, subject.step)
+    if replay.odd or len(replay.shapes) != len(draws[0]):
+        return _of_draws(draws, replay, size)
+    for name, single, value in zip(
+        subject.scheme.state,
+        (torch.cat(values)[index] for values in zip(*alone, strict=True)),
+        together,
+        strict=True,
+    ):
+        apart = (single - value).abs()
+        off = (apart > ALIKE * (1 + single.abs())).reshape(size, -1).any(dim=1)
+        if off.any():
+            first = int(off.nonzero()[0])
+            return (
+                f"chains disturb one another: {name} of chain {first} in a batch of {size} is off by "
+                f"{float(apart[first].max()):.3g} from what the same state and draws give alone ({int(off.sum())} are)"
+            )
+    return ""
+
+
+def _of_draws(draws: Sequence[Sequence[Tensor]], replay: RowReplay, size: int) -> str:
+    """What is wrong where a batch does not draw one row for each chain; raises `ReplayError` where that is not said."""
+    single = [tuple(value.shape) for value in draws[0]]
+    if any([tuple(value.shape) for value in other] != single for other in draws):
+        raise ReplayError("how many numbers a chain draws depends on its state or on its draws")
+    numbers, wanted = _numbers(replay.shapes), size * _numbers(single)
+    if len(replay.shapes) == len(single):
+        for one, many in zip(single, replay.shapes, strict=True):
+            if one == many:
+                return f"all chains share their noise: it draws a tensor of shape {many} for one chain and for {size}"
+    if numbers < wanted:
+        return (
+            f"chains share their noise, or some get none: a chain alone draws {_numbers(single)} random numbers, and a batch of "
+            f"{size} draws {numbers}, not {wanted}"
+        )
+    raise ReplayError(
+        f"it draws tensors of shapes {_told(replay.shapes)} for {size} chains and of {_told(single)} for one; expected one row for "
+        "each chain, as torch.randn_like(theta) draws"
+    )
+
+
+def _numbers(shapes: Sequence[tuple[int, ...]]) -> int:
+    return sum(int(torch.Size(shape).numel()) for shape in shapes)
+
+
+def _told(shapes: Sequence[tuple[int, ...]]) -> str:
+    shown = ", ".join(map(str, shapes[:3]))
+    return shown + (", ..." if len(shapes) > 3 else "")
+
+
+def _states(subject: Subject) -> list[tuple[Tensor, ...]]:
+    c, found = subject.configuration, []
+    centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
+    for number, state in enumerate(states_of(subject, CHAINS)):
+        off = WIDE.get(number, 1.0)
+        values = (
+            centre + off * (value - centre) if name == "theta" else value
+            for name, value in zip(subject.scheme.state, state, strict=True)
+        )
+        found.append(tuple(values))
+    return found
+
+
+def _rows(subject: Subject, size: int) -> list[int]:
+    """Which chain each row is: by chance, so that no regular sharing of rows meets the same chain twice."""
+    random = torch.Generator().manual_seed(run_seed(subject, f"rows of a batch of {size}"))
+    rows: list[int] = torch.randint(CHAINS, (size,), generator=random).tolist()
+    return rows
+
+
+def _sizes(subject: Subject) -> list[int]:
+    # The gradient of a quadratic potential is one matrix, whatever the number of the data.
+    data = 1 if subject.target.quadratic else subject.target.size or 1
+    most = max(2, WORK // (data * subject.target.dim))
+    sizes = [size for size in sorted({*SIZES, subject.configuration.chains}) if 1 < size <= most]
+    # A vector that all chains share looks like a number for each where there are as many chains as coordinates.
+    return sorted(sizes, key=lambda size: size <= subject.target.dim)
+
+
+__all__ = ["BITS", "Batches", "bits_of", "chains_needed", "judge_batches", "meeting", "same"]

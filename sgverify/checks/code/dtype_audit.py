@@ -1,0 +1,176 @@
+"""Check: a float64 run is float64 throughout."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.code.injected_step import OTHERS, black_box, questions_of, states_of, taker
+from sgverify.checks.question import Question
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.subject.torch import limits
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import Judgement
+from sgverify.samplers import Settings, fixed, sample
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
+from sgverify.samplers.intercepted.purity import StepInput as Call
+from sgverify.samplers.intercepted.real_calls import copies, kept_noise
+from sgverify.schemes.torch_step import written
+
+SHRINK = (1.0, 1e-2, 1e-4)
+"""The step sizes at which the effect of a narrow constant is measured, as shares of the configured one: such an effect
+grows, next to what a step does, as h falls."""
+
+STEPS, CHAINS = 4, 2
+"""A run of the sampler that is watched: the definition, its recording, and the recording played."""
+
+SHOWN = 3
+"""Faults that the reason names; the certificate has them all."""
+
+
+def check_dtype(question: Question) -> Evidence:
+    """In float64 no narrower floating tensor flows through a step, nor through the averages of a run.
+
+    Every operation of torch is watched below the Python interface; Python numbers are constants in float64 already.
+    """
+    subject = question.subject
+    audit = DtypeAudit((str(Path("sgverify") / "samplers"), *_files(subject.scheme.function)))
+    settings = Settings.of(
+        subject.configuration, dtype="float64", device="cpu", chains=CHAINS, burn_in=0, thinning=1
+    )
+    rows = fixed([subject.step], [STEPS])
+    with Audited(audit):
+        averages = sample(
+            subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings
+        )
+    faults = [f"{seen} meets float64" for seen in audit.met.values()]
+    if averages.values.dtype != float:
+        faults.append(f"the averages are {averages.values.dtype}")
+    # Not how many: what a process has computed and kept is not computed again.
+    what = f"the operations of a run of {STEPS} steps and its averages"
+    return _evidence(question, faults, what, list(audit.met.values()), ())
+
+
+def check_torch_code(question: Question) -> Evidence:
+    """The same of a step that is torch code: watched, and run with its constants in float64 and in float32."""
+    try:
+        return _of_torch_code(question)
+    except BlackBoxError as error:
+        return question.unanswered(f"the step cannot be run with chosen draws: {error}")
+
+
+def _of_torch_code(question: Question) -> Evidence:
+    subject = question.subject
+    box = black_box(subject)
+    numbers = box.census(states_of(subject, 1)[0], subject.step)
+    (call,) = questions_of(subject, 1, numbers)
+    if kept_noise(subject.scheme.function) or _keeps(subject):
+        raise BlackBoxError(
+            "what it returns depends on earlier calls, whatever their dtype was: see pure-step"
+        )
+    files = _files(subject.scheme.function)
+
+    def take(h: float, audit: DtypeAudit | None = None, state: Any = call.state) -> Sequence[Tensor]:
+        others = torch.Generator().manual_seed(OTHERS)
+        return box.run(state, call.draws, h, others=others, witness=audit)[0]
+
+    plain, doubled = DtypeAudit(files), DtypeAudit(files)
+    result = take(subject.step, plain)
+    if any(not torch.equal(a, b) for a, b in zip(result, take(subject.step), strict=True)):
+        raise BlackBoxError("called again with the same draws, it gives other numbers: see pure-step")
+    with default_dtype(torch.float64):
+        take(subject.step, doubled)
+    effects = [_relative(take, call, subject.step * share) for share in SHRINK]
+    faults = _returned(subject, call, result)
+    if any(effects):
+        faults.append(
+            "with its constants in float64 instead of float32 the step moves otherwise, as a share of what it moves, by "
+            + ", ".join(
+                f"{size:.2g} at h={subject.step * share:.3g}"
+                for size, share in zip(effects, SHRINK, strict=True)
+            )
+        )
+    if any(effects) or doubled.met:
+        faults += [f"{seen} flows through a float64 step" for seen in plain.found.values()]
+    single = black_box(subject, dtype=torch.float32)
+    narrow = tuple(value.to(torch.float32) for value in call.state)
+    others = torch.Generator().manual_seed(OTHERS)
+    kept, _ = single.run(narrow, call.draws, subject.step, others=others)
+    faults += [
+        f"a float32 step returns {name} in {value.dtype}"
+        for name, value in zip(subject.scheme.state, kept, strict=True)
+        if value.dtype != torch.float32
+    ]
+    points = [
+        Point(step=subject.step * share, value=size, note="change of the step, as a share of what it moves")
+        for size, share in zip(effects, SHRINK, strict=True)
+    ]
+    what = f"{plain.operations} operations of a step"
+    return _evidence(question, faults, what, list(plain.found.values()), points)
+
+
+def _keeps(subject: Subject) -> bool:
+    """Whether the same state, draws and minibatch give other numbers when they come again."""
+    take, count = taker(subject)
+    asked = questions_of(subject, 2, count(states_of(subject, 1)[0]))
+    runs = [list(take(copies(call.state), call.draws, call.h)) for call in (*asked, *reversed(asked), *asked)]
+    pairs = ((runs[0], runs[3]), (runs[0], runs[4]), (runs[1], runs[2]), (runs[1], runs[5]))
+    return any(not torch.equal(a, b) for one, other in pairs for a, b in zip(one, other, strict=True))
+
+
+def _returned(subject: Subject, call: Call, result: Sequence[Tensor]) -> list[str]:
+    return [
+        f"a float64 step returns {name} in {value.dtype}"
+        for name, value in zip(subject.scheme.state, result, strict=True)
+        if value.dtype != torch.float64
+    ]
+
+
+def _relative(take: Any, call: Call, h: float) -> float:
+    """The largest effect of narrow constants on a variable, as a share of what a step moves it."""
+    moved = take(h)
+    shares = [0.0]
+    for apart, new, old in zip(effect(lambda: take(h)), moved, call.state, strict=True):
+        path = float((new - old).abs().max()) if new.numel() else 0.0
+        shares.append(apart / path if path else apart)
+    return max(shares)
+
+
+def _evidence(
+    question: Question,
+    faults: list[str],
+    what: str,
+    narrow: list[Narrow],
+    points: Sequence[Point],
+) -> Evidence:
+    subject = question.subject
+    shown = "; ".join(faults[:SHOWN] + ([f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []))
+    note = "" if not narrow else ", but for constants that float32 holds exactly"
+    judgement = (
+        Judgement("violates", False, f"not float64 throughout: {shown}")
+        if faults
+        else Judgement("conforms", False, f"{what} were watched: every floating tensor is float64{note}")
+    )
+    return question.evidence(
+        judgement,
+        points=points,
+        certificate={
+            "watched": what,
+            "narrow": [str(seen) for seen in narrow],
+            "faults": faults,
+            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
+        },
+    )
+
+
+def _files(function: Any) -> tuple[str, ...]:
+    code = getattr(inspect.unwrap(written(function)), "__code__", None)
+    if code is None:
+        code = getattr(type(function).__call__, "__code__", None)
+    return () if code is None else (code.co_filename,)

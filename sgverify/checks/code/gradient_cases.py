@@ -1,0 +1,255 @@
+"""The problems on which a running gradient estimator is enumerated: the configured one, or its first few data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import OutOfReachError
+from sgverify.exact.readings.gradient_parts import GradientParts, gradient_parts
+from sgverify.gradients import (
+    CentredGradient,
+    GradientEstimator,
+    MinibatchGradient,
+    SnapshotGradient,
+    TableGradient,
+)
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.gradients.enumeration import MOST_POSITIONS, Scripted, every_sequence, resolution_of
+from sgverify.samplers.own.functions import gradients_by_datum
+from sgverify.samplers.run.run import Ensemble
+from sgverify.targets import Target
+from sgverify.targets.own.function import OwnPotential
+
+FEW = 4
+"""Data of an enumerated problem at most."""
+
+MOST_SEQUENCES = 65_000
+"""Sequences of random numbers, times the dimension, that are enumerated at most."""
+
+LARGEST = 5000
+"""Data that are visited one by one at most; of more, the first ones."""
+
+_STATES = (0.7, -1.3)
+"""Where gradients are compared: so many standard deviations of the posterior off its mean, the odd coordinates by half of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatorProblem:
+    """A target with an estimator: `numbers` minibatches are asked for, the words at `scripted` are enumerated.
+
+    `decided` are the minibatches that these words decide; the others are not to depend on them.
+    """
+
+    target: Target
+    gradient: Any
+    scripted: tuple[int, ...]
+    numbers: int
+    decided: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """N."""
+        assert self.target.size is not None
+        return self.target.size
+
+    @property
+    def blocks(self) -> int:
+        """Minibatches of one sweep."""
+        return self.size // int(self.gradient.batch)
+
+    def __str__(self) -> str:
+        data = "data" if self.size > 1 else "datum"
+        return f"{self.gradient.batch} of the first {self.size} {data}"
+
+
+def problems(subject: Subject) -> list[EstimatorProblem]:
+    """Few data, so that every sequence of random numbers is met; for blocks also two successive permutations of two data.
+
+    A fresh minibatch is decided by words of its own. The last of the N choices of a permutation has a single outcome, and
+    its word is left at 0.
+    """
+    gradient, target = subject.configuration.gradient, subject.target
+    assert target.size is not None
+    size = min(target.size, FEW)
+    batch = gradient.batch if target.size <= FEW else min(gradient.batch, 2)
+    whole = gradient.batch == target.size
+    per_step = max(1, subject.scheme.minibatches)
+
+    def problem(
+        size: int, batch: int, scripted: Iterable[int], numbers: int, decided: Iterable[int], **more: Any
+    ) -> EstimatorProblem:
+        table = gradient.model_copy(update={"batch": batch, **more})
+        return EstimatorProblem(_first_data(target, size), table, tuple(scripted), numbers, tuple(decided))
+
+    estimator = gradient.estimator
+    if estimator.exchangeable:
+        if resolution_of(size) ** (size - 1) * target.dim > MOST_SEQUENCES:
+            size, batch = 3, 1
+        batch = size if whole else batch
+        sweeps = estimator.sweeps
+        blocks = sweeps * size // batch
+        found = [problem(size, batch, range(max(1, size - 1)), blocks, range(blocks))]
+        if whole:
+            return found
+        return [*found, problem(2, 1, range(4), 4 * sweeps, range(4 * sweeps))]
+    if resolution_of(size) ** (size if whole else batch) * target.dim > MOST_SEQUENCES:
+        size, batch = 3, min(batch, 2)
+    batch = size if whole else batch
+    more, steps = followed(estimator, gradient, -(-size // batch))
+    count = min(steps * per_step if steps else 2, MOST_POSITIONS // batch)
+    settings = gradient.model_copy(update={"batch": batch, **more})
+    draws: dict[int, list[int]] = {}
+    for number in range(count):
+        draws.setdefault(estimator.draw_of(number, size, settings, per_step), []).append(number)
+    return [
+        problem(size, batch, range(draw * batch, (draw + 1) * batch), count, decided, **more)
+        for draw, decided in draws.items()
+    ]
+
+
+def ensemble_of(subject: Subject, problem: EstimatorProblem, *, hoist: bool) -> Ensemble:
+    """The running estimator of a problem on every sequence of words at its scripted positions."""
+    table = every_sequence(resolution_of(problem.size), problem.scripted, max(problem.scripted) + 1)
+    settings = _settings(subject, problem.gradient, table.shape[1])
+    script = Scripted.of_table(table)
+    return Ensemble(
+        subject.scheme,
+        problem.target,
+        fixed([1.0], [1]),
+        settings,
+        hoist=hoist,
+        streams=lambda kind: script,
+    )
+
+
+def plain_ensemble(
+    subject: Subject, target: Target, gradient: Any, chains: int, *, hoist: bool, seed: int = 0
+) -> Ensemble:
+    """The running estimator as it runs, on random numbers."""
+    settings = replace(_settings(subject, gradient, chains), seed=seed)
+    return Ensemble(subject.scheme, target, fixed([1.0], [1]), settings, hoist=hoist)
+
+
+def visited(subject: Subject) -> Target:
+    """The configured target, or its first `LARGEST` data."""
+    size = subject.target.size
+    return subject.target if size is None or size <= LARGEST else _first_data(subject.target, LARGEST)
+
+
+def states(subject: Subject) -> list[np.ndarray]:
+    """The points at which gradients are compared. Each of shape (d,)."""
+    temperature = subject.configuration.temperature
+    centre = subject.target.location_float64(temperature)
+    spread = subject.target.spread_float64(temperature)
+    shares = np.where(np.arange(len(centre)) % 2, 0.5, 1.0)
+    return [centre + factor * shares * spread for factor in _STATES]
+
+
+def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
+    """Where the chains are at the start of a step: at one point, but where something is kept of the way."""
+    if gradient.estimator.plain or not gradient.estimator.memory:
+        return lambda step: theta
+    spread = subject.target.spread_float64(subject.configuration.temperature)
+    return lambda step: theta + 0.25 * step * spread
+
+
+def parts_at(target: Target, theta: np.ndarray, gradient: Any) -> GradientParts:
+    """The parts of the gradient that an estimator of this configuration averages."""
+    derive = gradients_by_datum if own_code(target) else None
+    return gradient_parts(target, theta, scale=gradient.scale, clip=gradient.clip, derive=derive)
+
+
+def own_code(target: Target) -> bool:
+    """Whether the potential is a user's torch code, which nothing but autograd differentiates."""
+    return isinstance(target.prior, OwnPotential)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """A run up to `step`: where its steps began, and the data that the steps before have `seen`, a list for each."""
+
+    target: Target
+    gradient: Any
+    where: Callable[[int], np.ndarray]
+    step: int
+    seen: Sequence[Sequence[int]]
+
+    def parts(self, theta: np.ndarray) -> GradientParts:
+        """The parts of the gradient at theta."""
+        return parts_at(self.target, theta, self.gradient)
+
+
+@singledispatch
+def followed(estimator: GradientEstimator, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    """Settings of an enumerated problem, and the steps that it is followed for; 0 where two minibatches show all there is.
+
+    `sweep`: the steps that see as many data as there are.
+    """
+    return {}, 0
+
+
+@followed.register
+def _(estimator: SnapshotGradient, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    refresh = min(gradient.refresh or 2, 2)
+    return {"refresh": refresh}, refresh + 2
+
+
+@followed.register
+def _(estimator: TableGradient, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
+    # Past the step at which the sum of the table is taken anew.
+    return {}, sweep + 2
+
+
+@singledispatch
+def elsewhere(estimator: GradientEstimator, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    """The gradients elsewhere that an estimate uses, and what it subtracts of each datum's, shape (N, d); None for nothing.
+
+    An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i).
+    """
+    raise OutOfReachError(f"{type(estimator).__name__} registers nothing that its estimates are held against")
+
+
+@elsewhere.register
+def _(estimator: MinibatchGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    return [], None
+
+
+@elsewhere.register
+def _(estimator: SnapshotGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    assert run.target.size is not None
+    interval = estimator.interval(run.target.size, run.gradient)
+    there = run.parts(run.where(run.step - run.step % interval))
+    return [there], there.data
+
+
+@elsewhere.register
+def _(estimator: CentredGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    there = run.parts(run.target.location_float64(1.0))
+    return [there], there.data
+
+
+@elsewhere.register
+def _(estimator: TableGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
+    """Where each datum was last drawn; the table starts with all data at the first state."""
+    there = [run.parts(run.where(k)) for k in range(max(1, run.step))]
+    table = there[0].data.copy()
+    for own, data in zip(there, run.seen, strict=False):
+        table[list(data)] = own.data[list(data)]
+    return there, table
+
+
+def _settings(subject: Subject, gradient: Any, chains: int) -> Settings:
+    return Settings.of(
+        subject.configuration, chains=chains, gradient=gradient, burn_in=0, thinning=1, device="cpu"
+    )
+
+
+def _first_data(target: Target, size: int) -> Target:
+    assert target.data is not None
+    return target if size == target.size else replace(target, data=target.data[:size])

@@ -1,0 +1,307 @@
+"""Check: the gradient estimator that runs, on every minibatch there is, has the mean and the moments of its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from sgverify.checks.code.gradient_by_differences import gradient_defect
+from sgverify.checks.code.gradient_cases import (
+    EstimatorProblem,
+    History,
+    at_step,
+    elsewhere,
+    ensemble_of,
+    own_code,
+    parts_at,
+    plain_ensemble,
+    problems,
+    states,
+    visited,
+)
+from sgverify.checks.code.index_stream import additive_defect, index_stream
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.method import run_seed, share_of
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.evidence import Evidence
+from sgverify.exact.minibatch.law import (
+    MinibatchNoise,
+    block_covariances,
+    with_replacement,
+    without_replacement,
+)
+from sgverify.exact.numbers.cumulants import multi_indices
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.readings.gradient_parts import GradientParts
+from sgverify.gradients import FULL
+from sgverify.rates import Judgement
+from sgverify.samplers.gradients.enumeration import estimates, minibatches_of
+
+STAGE = "gradient-mean"
+
+STEPS_OF_TABLES = 3
+"""Steps that a table of gradients is followed on random minibatches."""
+
+COORDINATES = 3
+"""Coordinates whose second and third moments are compared."""
+
+ROUNDINGS = 4.0
+"""Roundings of every operation, and of the state and the data, that a gradient may be off by; a sum of N data has N."""
+
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
+
+
+def check_gradient_mean(question: Question) -> Evidence:
+    """Mean, covariance and third moments of the running estimator over all minibatches; then how it draws their indices."""
+    subject = question.subject
+    if not subject.scheme.gradients:
+        reason = "a step asks for no gradient"
+        return question.unanswered(reason, "not-applicable")
+    certificate: dict[str, Any] = {
+        "tolerance": "rounding: every operation and the conditioning of the potential, times the precision of the dtype"
+    }
+    method = "exact"
+    try:
+        defect = _deterministic_defect(subject, certificate)
+        if defect is None and subject.configuration.gradient.estimator.draws_data:
+            seed = run_seed(subject, STAGE)
+            defect, sampled = index_stream(subject, seed, share_of(subject).point_null)
+            certificate["indices"] = sampled
+            method = "exact" if defect is None or sampled["certain"] else "monte-carlo"
+    except DefinitionError as error:
+        reason = f"the derivatives of the potential are not read off its definition: {error}"
+        return question.unanswered(reason)
+    except OutOfReachError as error:
+        return question.unanswered(str(error))
+    if defect is not None:
+        judgement = Judgement("violates", False, defect)
+    else:
+        judgement = Judgement("conforms", False, _conforms(subject, certificate))
+    return question.evidence(method=method, judgement=judgement, certificate=certificate)
+
+
+def _conforms(subject: Subject, certificate: dict[str, Any]) -> str:
+    estimator = subject.configuration.gradient.estimator
+    full = "autograd's gradient is the exact one, up to rounding"
+    if own_code(subject.target):
+        full = (
+            "autograd's gradient is the slope of the values of one's own code, to 0.1 % by differences, and the running one is it "
+            "up to rounding; whether the code is the posterior that was meant is not asked"
+        )
+    if not estimator.noisy:
+        return full
+    if not estimator.draws_data:
+        return (
+            f"{full}; the noise is linear in its normal draws, with mean 0 and the configured covariance, fresh at every "
+            "evaluation"
+        )
+    enumerated = ", and ".join(certificate["enumerated"])
+    return (
+        f"{full}; over {enumerated}, mean, covariance and third moments of the estimates are those of its definition; its "
+        "indices are spread evenly over all data"
+    )
+
+
+def _deterministic_defect(subject: Subject, certificate: dict[str, Any]) -> str | None:
+    gradient = subject.configuration.gradient
+    certificate["states"] = [point.tolist() for point in states(subject)]
+    if own_code(subject.target) and (wrong := gradient_defect(subject)):
+        return wrong
+    for wrong in _full_defects(subject):
+        return wrong
+    if not gradient.estimator.noisy:
+        return None
+    if not gradient.estimator.draws_data:
+        return additive_defect(subject, ROUNDINGS * EPSILON[subject.configuration.dtype])
+    certificate["enumerated"] = []
+    for problem in problems(subject):
+        for hoist in _hoists(subject):
+            ensemble = ensemble_of(subject, problem, hoist=hoist)
+            for theta in states(subject):
+                found = _enumerated_defect(subject, problem, ensemble, theta)
+                if found:
+                    return f"{found} (gradients {'hoisted' if hoist else 'by autograd over the data'})"
+        count = len(ensemble.chains)
+        text = f"{count} equally likely draws of {problem}"
+        if text not in certificate["enumerated"]:
+            certificate["enumerated"].append(text)
+    return _configured_defect(subject)
+
+
+def _hoists(subject: Subject) -> tuple[bool, ...]:
+    """Gradients that are not affine are never put into one product."""
+    return (
+        (True, False) if subject.target.quadratic and subject.configuration.gradient.clip is None else (True,)
+    )
+
+
+def _full_defects(subject: Subject) -> Iterator[str]:
+    """Autograd of the potential against forward differentiation in long double."""
+    target = visited(subject)
+    gradient = subject.configuration.gradient.model_copy(update={"kind": FULL.name})
+    for hoist in _hoists(subject):
+        ensemble = plain_ensemble(subject, target, gradient, 1, hoist=hoist)
+        for theta in states(subject):
+            parts = parts_at(target, theta, gradient)
+            (value,) = estimates(ensemble, 1, at_step(subject, theta, gradient))
+            off = np.abs(value[0] - parts.full)
+            if not np.all(off <= _tolerance(subject, [parts], len(parts.data), 1)):
+                yield (
+                    f"the full gradient that runs is {_shown(value[0])} at theta={_shown(theta)}, and grad U "
+                    f"(scaled and clipped as configured) is {_shown(parts.full)}"
+                )
+
+
+def _tolerance(subject: Subject, parts: list[GradientParts], size: int, batch: int) -> np.ndarray:
+    """How far rounding may move an estimate, by coordinate: one datum counts N/n times, and n of them may be the same."""
+    unit = EPSILON[subject.configuration.dtype]
+    reach = sum(item.size + item.conditioning for item in parts)
+    return np.asarray(ROUNDINGS * unit * (16 + size + batch) * max(1, size) * reach, dtype=np.float64)
+
+
+def _enumerated_defect(
+    subject: Subject, problem: EstimatorProblem, ensemble: Any, theta: np.ndarray
+) -> str | None:
+    where = at_step(subject, theta, problem.gradient)
+    values = estimates(ensemble, problem.numbers, where)
+    per_step = max(1, subject.scheme.minibatches)
+    size, batch, estimator = problem.size, int(problem.gradient.batch), problem.gradient.estimator
+    deviations = []
+    for number in range(problem.numbers):
+        if number not in problem.decided:
+            # What a table keeps of a minibatch, later steps may see.
+            later = number // per_step > problem.decided[0] // per_step
+            may = later and estimator.remembers_minibatches
+            if not may and np.ptp(values[number], axis=0).any():
+                return f"minibatch {number + 1} of a run depends on the random numbers of minibatch {problem.decided[0] + 1}"
+            continue
+        step = number // per_step
+        # The words before those of this minibatch are 0: so are the data that they stand for.
+        seen = [[0] * per_step * batch] * step
+        run = History(problem.target, problem.gradient, where, step, seen)
+        here, (there, kept) = run.parts(where(step)), elsewhere(estimator, run)
+        vectors = here.data if kept is None else here.data - kept
+        allowed = _tolerance(subject, [here, *there], size, batch)
+        full = here.full
+        found = values[number]
+        # Summed in long double, so that the number of draws adds no rounding.
+        mean = found.astype(EXTENDED).mean(0)
+        what = f"over all draws of {problem}, minibatch {number + 1} of a run"
+        if not np.all(np.abs(mean - full) <= allowed):
+            return (
+                f"{what}: the mean of the estimates is {_shown(mean)} at theta={_shown(where(step))}, and the full gradient is "
+                f"{_shown(full)}"
+            )
+        exact = [tuple(Fraction(*x.as_integer_ratio()) * size for x in row[:COORDINATES]) for row in vectors]
+        noise = (with_replacement if estimator.replaced else without_replacement)(exact, batch, order=3)
+        deviation = (found - full)[:, :COORDINATES]
+        deviations.append((deviation, allowed[:COORDINATES], exact))
+        wrong = _moment_defect(deviation, allowed[:COORDINATES], noise)
+        if wrong:
+            return f"{what}: {wrong}"
+    return None if len(deviations) < 2 else _joint_defect(problem, per_step, deviations)
+
+
+def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchNoise) -> str | None:
+    """Second and third central moments, which are the cumulants of these orders."""
+    reach = np.abs(deviation).max(0) + allowed
+    for index in multi_indices(deviation.shape[1], 2, 3):
+        places = [i for i, power in enumerate(index) for _ in range(power)]
+        found = float(np.prod(deviation[:, places], axis=1).mean())
+        expected = _float(noise.cumulants[index])
+        bound = 2 * sum(
+            allowed[i] * np.prod([reach[j] for b, j in enumerate(places) if b != a])
+            for a, i in enumerate(places)
+        )
+        if not abs(found - expected) <= bound:
+            name = "covariance" if len(places) == 2 else "third moment"
+            return (
+                f"the {name} of the estimates, coordinates {places}, is {found:.10g}, and that of the estimator is "
+                f"{expected:.10g}"
+            )
+    return None
+
+
+def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any]) -> str | None:
+    """Covariances of two minibatches: V of one draw, -V n/(N - n) of two blocks of one permutation, else 0."""
+    gradient, asked = problem.gradient, (problem.size, problem.gradient, per_step)
+    estimator, period = gradient.estimator, gradient.estimator.period(*asked)
+    for later in range(len(deviations)):
+        for earlier in range(later):
+            (one, near, exact), (two, close, _) = deviations[earlier], deviations[later]
+            due = None
+            if estimator.draw_of(earlier, *asked) == estimator.draw_of(later, *asked):
+                due = (with_replacement if estimator.replaced else without_replacement)(
+                    exact, int(gradient.batch), order=2
+                ).covariance
+            elif estimator.exchangeable and earlier // period == later // period:
+                _, due = block_covariances(exact, int(gradient.batch))
+            expected = np.zeros((one.shape[1],) * 2)
+            if due is not None:
+                expected = np.vectorize(_float)(np.array(due.tolist(), dtype=object))
+            found = one.T @ two / len(one)
+            bound = 2 * (
+                np.outer(near, np.abs(two).max(0) + close) + np.outer(np.abs(one).max(0) + near, close)
+            )
+            if not np.all(np.abs(found - expected) <= bound):
+                i, j = np.unravel_index(np.argmax(np.abs(found - expected) - bound), found.shape)
+                return (
+                    f"over all draws of {problem}: minibatches {earlier + 1} and {later + 1} of a run have the covariance "
+                    f"{found[i, j]:.10g}, and {gradient.kind} asks for {expected[i, j]:.10g}"
+                )
+    return None
+
+
+def _configured_defect(subject: Subject) -> str | None:
+    """Random minibatches of the configured size: every estimate is that of the indices that its source draws."""
+    target = visited(subject)
+    gradient, size = subject.configuration.gradient, target.size
+    assert size is not None
+    batch = min(gradient.batch, size)
+    if gradient.estimator.exchangeable and size % batch:
+        return None
+    gradient = gradient.model_copy(update={"batch": batch})
+    per_step = max(1, subject.scheme.minibatches)
+    for hoist in _hoists(subject):
+        ensemble = plain_ensemble(
+            subject, target, gradient, 2, hoist=hoist, seed=run_seed(subject, "estimates")
+        )
+        where = at_step(subject, states(subject)[0], gradient)
+        numbers = (STEPS_OF_TABLES if gradient.estimator.remembers_minibatches else 1) * per_step + 1
+        values = estimates(ensemble, numbers, where)
+        drawn = minibatches_of(ensemble, numbers + per_step)
+        for number in range(numbers):
+            step = number // per_step
+            for chain in range(drawn.shape[2]):
+                seen = [
+                    drawn[k * per_step : (k + 1) * per_step, :, chain].ravel().tolist() for k in range(step)
+                ]
+                run = History(target, gradient, where, step, seen)
+                here, (there, kept) = run.parts(where(step)), elsewhere(gradient.estimator, run)
+                base, vectors = here.prior, here.data
+                if kept is not None:
+                    base, vectors = base + kept.sum(0), vectors - kept
+                allowed = _tolerance(subject, [here, *there], size, batch)
+                expected = base + vectors[drawn[number, :, chain]].sum(0) * size / batch
+                value = values[number][chain]
+                if not np.all(np.abs(value - expected) <= allowed):
+                    return (
+                        f"on the data {drawn[number, :, chain][:8].tolist()}{' ...' if batch > 8 else ''} of {size} the estimate "
+                        f"is {_shown(value)}, and its definition gives {_shown(expected)}"
+                    )
+    return None
+
+
+def _float(value: fmpq) -> float:
+    return float(int(value.p) / int(value.q))
+
+
+def _shown(values: np.ndarray) -> str:
+    text = [f"{float(value):.8g}" for value in values[:COORDINATES]]
+    more = ", ..." if len(values) > COORDINATES else ""
+    return text[0] if len(values) == 1 else f"({', '.join(text)}{more})"

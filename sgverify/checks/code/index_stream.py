@@ -1,0 +1,166 @@
+"""The noise of `additive` gradients, read as a linear function of the normal numbers that it is made of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.code.gradient_cases import parts_at, plain_ensemble, states, visited
+from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.checks.subject.subject import Subject
+from sgverify.samplers.gradients.enumeration import additive_responses, minibatches_of
+
+STEPS = 2
+_LARGEST = 60
+"""Normal numbers whose shares are solved for, at most."""
+
+
+def additive_defect(subject: Subject, unit: float) -> str | None:
+    """What is wrong with the noise; None where it is A z with A^T A the configured covariance, fresh at each evaluation.
+
+    With more chains than normal numbers, the shares of each number in each estimate are solved for, and what is left over
+    would be no linear function of them. So the mean is exactly the full gradient, and the covariance exactly A^T A.
+    """
+    target = visited(subject)
+    gradient = subject.configuration.gradient
+    evaluations, dim = STEPS * max(1, subject.scheme.gradients), target.dim
+    count = evaluations * dim
+    if count > _LARGEST:
+        return None
+    ensemble = plain_ensemble(
+        subject, target, gradient, 8 * count + 64, hoist=True, seed=run_seed(subject, "additive")
+    )
+    theta = states(subject)[0]
+    parts = parts_at(target, theta, gradient)
+    values, normals = additive_responses(ensemble, theta, STEPS)
+    full = parts.full.astype(np.float64)
+    columns = np.column_stack([np.ones(normals.shape[1]), normals.T])
+    stacked = np.concatenate(values, axis=1)
+    solved, *_ = np.linalg.lstsq(columns, stacked, rcond=None)
+    covariance = np.array(
+        [[float(int(x.p) / int(x.q)) for x in row] for row in subject.noise.covariance.tolist()]  # type: ignore[union-attr]
+    )
+    size = np.abs(stacked).max() + float((parts.size + parts.conditioning).max())
+    # The columns are far from dependent: at least eight times as many chains as numbers.
+    allowed = unit * (64 + len(parts.data)) * size * np.sqrt(len(columns))
+    if np.abs(stacked - columns @ solved).max() > allowed:
+        return "the noise of the gradients is no linear function of the normal numbers that are drawn for it"
+    if np.abs(solved[0] - np.tile(full, evaluations)).max() > allowed:
+        return f"the noise of the gradients has the mean {(solved[0] - np.tile(full, evaluations))[:3].tolist()}, expected 0"
+    shares = solved[1:]
+    expected = np.kron(np.eye(evaluations), covariance)
+    found = shares.T @ shares
+    off = np.abs(found - expected)
+    if off.max() > 4 * allowed * (1 + np.abs(shares).max()) * count:
+        i, j = np.unravel_index(np.argmax(off), off.shape)
+        return (
+            f"the noise of evaluation {i // dim + 1}, coordinate {i % dim}, and that of evaluation {j // dim + 1}, coordinate "
+            f"{j % dim}, have the covariance {found[i, j]:.10g}, and the configuration asks for {expected[i, j]:.10g}"
+        )
+    return None
+
+
+EXPECTED = 40
+"""Draws of each datum that are wanted at least: one that is never drawn is then missed by chance with probability e^-40."""
+
+MOST_DRAWS = 200_000
+MOST_SHUFFLED = 5000
+"""Data that are shuffled here at most."""
+
+CHAINS, SHUFFLED_CHAINS = 64, 256
+
+
+def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with the indices, or None; and what was looked at. `certain` where no chance is in the answer.
+
+    Certain: indices in range, different ones in a minibatch without replacement, every datum once in an epoch, the sweep
+    back. By counts: with D draws in all, those of a set of m data exceed a with probability exp(-D KL(a/D, m/N)) at most,
+    with or without replacement (Hoeffding 1963, theorems 1 and 4); Bonferroni over sets and sides. `level`: the chance of a
+    false alarm of the counts.
+    """
+    gradient, size = subject.configuration.gradient, subject.target.size
+    assert size is not None
+    estimator = gradient.estimator
+    if estimator.exchangeable and size > MOST_SHUFFLED:
+        return None, {
+            "certain": True,
+            "not_looked_at": f"{size} data, more than the {MOST_SHUFFLED} that are shuffled here",
+        }
+    expected = max(EXPECTED, math.ceil(math.log(2 * size / level)))
+    drawn = _draw(subject, seed, size, expected)
+    facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
+    if drawn.min() < 0 or drawn.max() >= size:
+        return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
+    if not estimator.replaced:
+        ordered = np.sort(drawn, axis=1)
+        if (ordered[:, 1:] == ordered[:, :-1]).any():
+            return f"a minibatch of kind {gradient.kind} holds a datum twice", facts
+    if estimator.exchangeable:
+        wrong = _block_defect(subject, seed, size)
+        if wrong or size == gradient.batch:
+            return wrong, facts
+    counts = np.bincount(drawn.ravel(), minlength=size)
+    sets = min(size, max(1, drawn.size // expected))
+    edges = np.arange(sets + 1) * size // sets
+    met = np.add.reduceat(counts, edges[:-1])
+    exponents = drawn.size * _divergence(met / drawn.size, np.diff(edges) / size)
+    worst = int(np.argmax(exponents))
+    chance = float(min(1.0, 2 * sets * np.exp(-exponents[worst])))
+    facts.update(
+        certain=False,
+        level=level,
+        sets=sets,
+        smallest_chance=chance,
+        fewest=int(met.min()),
+        most=int(met.max()),
+        missed_by_chance=float(np.exp(-drawn.size / size)),
+    )
+    if chance <= level:
+        low, high = int(edges[worst]), int(edges[worst + 1]) - 1
+        which = f"datum {low}" if low == high else f"the data {low} to {high}"
+        return (
+            f"{which} of 0 to {size - 1} is drawn {met[worst]} times in {drawn.size}, where "
+            f"{drawn.size * (high - low + 1) / size:.4g} are expected: less likely than {chance:.1g} by chance"
+        ), facts
+    return None, facts
+
+
+def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
+    """Independent minibatches, shape (count, n, C): of blocks the first half of an epoch."""
+    gradient = subject.configuration.gradient
+    batch = gradient.batch
+    wanted = -(-min(MOST_DRAWS, expected * size) // batch)
+    if gradient.estimator.exchangeable:
+        ensemble = plain_ensemble(subject, subject.target, gradient, SHUFFLED_CHAINS, hoist=True, seed=seed)
+        half = minibatches_of(ensemble, -(-size // batch // 2))
+        # The first half of a permutation: one draw without replacement.
+        return half.reshape(1, -1, SHUFFLED_CHAINS)
+    ensemble = plain_ensemble(subject, subject.target, gradient, CHAINS, hoist=True, seed=seed)
+    period = gradient.estimator.period(size, gradient, max(1, subject.scheme.minibatches))
+    return minibatches_of(ensemble, period * max(1, -(-wanted // CHAINS)))[::period]
+
+
+def _block_defect(subject: Subject, seed: int, size: int) -> str | None:
+    """Two epochs of a few chains: each datum once in each, there and back, and another permutation in the second."""
+    gradient = subject.configuration.gradient
+    sweeps, blocks = gradient.estimator.sweeps, size // gradient.batch
+    ensemble = plain_ensemble(subject, subject.target, gradient, 2, hoist=True, seed=seed)
+    drawn = minibatches_of(ensemble, 2 * sweeps * blocks)
+    for epoch in range(2):
+        there = drawn[epoch * sweeps * blocks :][:blocks]
+        if (np.sort(there.reshape(size, -1), axis=0) != np.arange(size)[:, None]).any():
+            return f"epoch {epoch + 1} of {gradient.kind} does not use every one of the {size} data once"
+        back = drawn[epoch * sweeps * blocks + blocks :][:blocks]
+        if sweeps == 2 and (np.sort(back[::-1], axis=1) != np.sort(there, axis=1)).any():
+            return f"the sweep back of epoch {epoch + 1} is not the sweep there in reverse"
+    return None
+
+
+def _divergence(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """KL(q, p) of two coins, q log(q/p) + (1 - q) log((1 - q)/(1 - p))."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.where(found > 0, found * np.log(found / expected), 0.0)
+        other = np.where(found < 1, (1 - found) * np.log((1 - found) / (1 - expected)), 0.0)
+    return np.asarray(np.where(expected < 1, one + other, 0.0))

@@ -1,0 +1,120 @@
+"""One step of a subject with everything put in: its state, its draws, its minibatches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.checks.subject.subject import Subject
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.injected_step import ChosenGradient, PlainStep
+from sgverify.samplers.intercepted.purity import StepInput
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.binding import parameters_of
+from sgverify.schemes.torch_step import TorchStep
+
+MOST_MINIBATCHES = 16
+"""Minibatches that are chosen beforehand; a step that asks for more gets the first ones again."""
+
+OTHERS = 7
+"""The seed that every run of a step starts other than normal draws from."""
+
+
+def chosen_gradient(
+    subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None
+) -> ChosenGradient:
+    """The gradient estimate of the configuration, on minibatches that depend on `seed` alone; on all data without."""
+    choice = subject.configuration.gradient
+    batches: list[list[int]] = []
+    if seed is not None and choice.estimator.draws_data and subject.target.size is not None:
+        chosen = torch.Generator().manual_seed(seed)
+        size, replaced = subject.target.size, choice.estimator.replaced
+        for _ in range(MOST_MINIBATCHES):
+            drawn = (
+                torch.randint(size, (choice.batch,), generator=chosen)
+                if replaced
+                else torch.randperm(size, generator=chosen)[: choice.batch]
+            )
+            batches.append(drawn.tolist())
+    return ChosenGradient(subject.target, dtype=dtype, minibatches=batches, choice=choice)
+
+
+def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> BlackBox:
+    """The torch step of a subject, bound to its target."""
+    step, gradient = cast(TorchStep, subject.scheme), chosen_gradient(subject, dtype=dtype, seed=seed)
+    return BlackBox(step, gradient, subject.target.dim, _parameters(subject), dtype)
+
+
+def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> PlainStep:
+    """The definition of a subject on tensors, bound to its target."""
+    gradient = chosen_gradient(subject, dtype=dtype, seed=seed)
+    return PlainStep(
+        subject.scheme, gradient, subject.target.dim, _parameters(subject), subject.configuration.metric
+    )
+
+
+def taker(
+    subject: Subject, *, dtype: torch.dtype = torch.float64
+) -> tuple[Callable[..., Sequence[Tensor]], Callable[[Sequence[Tensor]], int]]:
+    """`take(state, draws, h)`, and how many numbers a step draws from a state; minibatches by the configuration's seed."""
+    seed = run_seed(subject, "minibatches")
+    if not subject.black_box:
+        plain = plain_step(subject, dtype=dtype, seed=seed)
+        return plain.run, lambda state: plain.numbers
+    box = black_box(subject, dtype=dtype, seed=seed)
+
+    def take(state: Sequence[Tensor], draws: Tensor, h: float, **more: Any) -> Sequence[Tensor]:
+        # Other draws start anew at each run, so that they are the same again.
+        return box.run(state, draws, h, others=torch.Generator().manual_seed(OTHERS), **more)[0]
+
+    return take, lambda state: box.census(state, subject.step)
+
+
+def states_of(
+    subject: Subject, count: int, *, dtype: torch.dtype = torch.float64
+) -> list[tuple[Tensor, ...]]:
+    """States about the target's location, a spread off it: theta, p ~ N(0, T), xi about D, memory as theta is."""
+    c, scheme = subject.configuration, subject.scheme
+    random = torch.Generator().manual_seed(run_seed(subject, "states"))
+    centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
+    spread = torch.tensor(subject.target.spread_float64(c.temperature), dtype=torch.float64)
+    dim = subject.target.dim
+    found = []
+    for _ in range(count):
+        values = []
+        for name, shape in scheme.shapes.items():
+            z = torch.randn(dim if shape == VECTOR else 1, generator=random, dtype=torch.float64)
+            if shape != VECTOR:
+                value = c.friction * (1 + z / 4)
+                value = value if subject.front else value.reshape(())
+            elif name == "p":
+                value = c.temperature**0.5 * z
+            else:
+                value = centre + spread * z
+            values.append(value.reshape((*subject.front, *value.shape)).to(dtype))
+        found.append(tuple(values))
+    return found
+
+
+def questions_of(
+    subject: Subject, count: int, numbers: int, *, dtype: torch.dtype = torch.float64
+) -> list[StepInput]:
+    """As many states, each with draws of its own; every other one at half the step size."""
+    random = torch.Generator().manual_seed(run_seed(subject, "draws"))
+    return [
+        StepInput(
+            state,
+            torch.randn((*subject.front, numbers), generator=random, dtype=torch.float64),
+            subject.step / (1 + k % 2),
+        )
+        for k, state in enumerate(states_of(subject, count, dtype=dtype))
+    ]
+
+
+def _parameters(subject: Subject) -> dict[str, float]:
+    """Those of T and D that the step asks for."""
+    return {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}

@@ -1,0 +1,367 @@
+"""Check: momenta and thermostats have the moments that they should have, from the start on.
+
+Three point nulls, each where it applies. The momentum starts from N(0, T I), at two temperatures, of which one at least is
+not 1. After L steps its law is the exact one of the affine chain: mean and covariance at this h and this L, with no
+burn-in. And a scalar of the dynamics, such as the friction of a thermostat, moves by what its drift says: pathwise, so
+that the average of p.p/dim - T along a path is (xi_L - xi_0)/(h L). That E p_i^2 tends to T as h does to 0 is what the
+claims about rates say of the test function p[0]**2. A move that is no step (a swap of momenta between chains) is to be
+held here to the exact joint law, from which it starts, once there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import flint
+import numpy as np
+import torch
+
+from sgverify.checks.code.running_average_law import is_normal
+from sgverify.checks.code.transcripts import Runs, runs_of
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.method import run_seed, share_of
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotAffineError
+from sgverify.evidence import Evidence
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.chain.lyapunov import floats
+from sgverify.rates import (
+    Decision,
+    Judgement,
+    Nulls,
+    bounded_nulls,
+    correlation_null,
+    decide_point_null,
+)
+from sgverify.rates.nulls import variance_tail
+from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
+from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers.reading.binding import TENSORS
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.run.transcript import transcribe
+from sgverify.schemes.definition.binding import bind
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.noise import NORMAL
+
+STAGE = "moments"
+
+WARMER = 3.0
+"""The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
+
+STARTS = 512
+"""Numbers of the start that are looked at, at least: a ratio of 1.4 between variances is then beyond chance."""
+
+LARGEST = 24
+"""The largest number of coordinates of a state whose exact law is computed."""
+
+CHAINS = 320
+"""Chains of the first look at the law after L steps."""
+
+LENGTH = 40
+"""L, the steps after which the momentum's law is looked at."""
+
+MARGINS = {"mean": 0.5, "variance": math.log(2), "correlation": 0.5}
+"""What may not be overlooked: half a standard deviation, a variance of twice or half what it should be, a correlation of
+one half. Momenta drawn at another temperature, or not refreshed, are farther off."""
+
+WIDEST = 4
+"""Coordinates of the momentum that are looked at."""
+
+RESOLVED = 1e4
+"""A standard deviation of so many roundings of the largest state is seen as what it is."""
+
+POINTS = 8
+"""Random steps on which an identity of the definition is shown."""
+
+SIZE = 0.125
+"""Their step size: a power of two, with which products are exact."""
+
+ROUNDING_RESOLVED = 2.0**-8
+"""What rounding may explain, over what the drifts before and after differ by: beyond it nothing is shown."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """X' - X = h ((1 - share) f(X) + share f(X')) of a scalar state variable, f its drift."""
+
+    name: str
+    place: int
+    share: float
+
+
+def check_moments(question: Question) -> Evidence:
+    """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
+
+    See the module for what each part says; parts that do not apply are left out, and named in the certificate.
+    """
+    subject = question.subject
+    scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
+    if "p" not in subject.scheme.dynamics.state and not scalars:
+        return question.unanswered("the state has neither a momentum nor a thermostat", "not-applicable")
+    runs = runs_of(subject)
+    if runs.diverged:
+        reason = (
+            f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
+        )
+        return question.unanswered(reason, method="monte-carlo")
+    certificate: dict[str, Any] = {"level": share_of(subject).point_null}
+    settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
+    shown: list[str] = []
+    wrong = wrong_path(subject, runs, certificate, shown)
+    if not wrong and "p" in subject.scheme.dynamics.state:
+        wrong = _wrong_start(subject, runs, certificate, shown)
+    if wrong:
+        return settle(Judgement("violates", False, wrong))
+    decision = _law_after_steps(subject, certificate) if "p" in subject.scheme.dynamics.state else None
+    if decision is not None:
+        certificate["law_after_steps"] = decision.certificate
+        if decision.verdict != "conforms":
+            return settle(Judgement(decision.verdict, False, decision.reason))
+        shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
+    return settle(Judgement("conforms", False, "; ".join(shown)))
+
+
+def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
+    """Where a scalar does not move by its drift, in words; "" where it does."""
+    c = subject.configuration
+    for identity in _identities(subject):
+        unit = float(np.finfo(subject.configuration.dtype).eps)
+        worst = 0.0
+        for batch in runs.batches:
+            states = tuple(batch.states[name] for name in subject.scheme.dynamics.state)
+            off, bound = _residual(
+                subject, identity, states, batch.steps[:, :, None], unit, c.friction, c.temperature
+            )
+            worst = max(worst, float((np.abs(off) / bound).max()))
+            beyond = np.argwhere(np.abs(off) > bound)
+            if len(beyond):
+                step, row, chain = (int(i) for i in beyond[0])
+                path = states[identity.place][:, row, chain, 0]
+                h = batch.steps[:, row]
+                path_states = tuple(state[:, row, chain] for state in states)
+                drift = _drift(subject, identity.place, path_states, c.friction, c.temperature)
+                mean = float(
+                    (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
+                )
+                return (
+                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
+                    f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) "
+                    f"is {float((path[-1] - path[0]) / h.sum()):.6g}"
+                )
+        certificate[f"drift_of_{identity.name}"] = {
+            "share_of_the_new_state": identity.share,
+            "error_over_bound": worst,
+        }
+        shown.append(
+            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
+        )
+    return ""
+
+
+def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
+    """What is wrong with the momentum at l = 0, in words; "" where nothing is."""
+    row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
+    # The start takes half of the level, the law after L steps the other half.
+    share = share_of(subject).point_null / 2 / 2 / 3
+    # No gradient enters the start, and full ones cost least.
+    quick = replace(runs.settings, chains=-(-STARTS // subject.target.dim), gradient=GradientChoice())
+    for factor in (1.0, WARMER):
+        temperature = factor * runs.settings.temperature
+        seed = run_seed(subject, STAGE, "start", factor)
+        settings = replace(quick, temperature=temperature, seed=seed)
+        momenta = transcribe(subject.scheme, subject.target, row, settings).states["p"][0, 0]
+        values = momenta / math.sqrt(temperature)
+        ratio, low, high = variance_ratio(values, share)
+        certificate.setdefault("start", {})[f"T={temperature:g}"] = {"E p^2/T": ratio, "bounds": [low, high]}
+        where = f"the momentum that chains start with at T={temperature:g}"
+        if not low <= ratio <= high:
+            return (
+                f"{where} has E p_i^2 = {ratio * temperature:.3g}, not T: their ratio {ratio:.3g} lies outside {low:.3g} to "
+                f"{high:.3g}"
+            )
+        if mean_size(values, share).beyond:
+            return f"the mean of {where} is {momenta.mean():.3g}, and not 0"
+        if law_distance(values, NORMAL, share).beyond:
+            return f"{where} is not normal"
+    settings = replace(quick, chains=4, start_momentum="zero")
+    still = transcribe(subject.scheme, subject.target, row, settings).states["p"][0]
+    if np.any(still != 0):
+        return f"chains that start with the momentum zero start with {float(still[still != 0][0])!r}"
+    shown.append("the momentum starts from N(0, T I) at two temperatures, or from zero")
+    return ""
+
+
+def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision | None:
+    """The point nulls of the momentum after L steps, made white by the exact law; None where none is known."""
+    law = _exact_momentum(subject)
+    if isinstance(law, str):
+        certificate["law_after_steps"] = f"not looked at: {law}"
+        return None
+    mean, root = law
+    kept, normal = len(mean), is_normal(subject)
+
+    def draw(chains: int) -> Nulls:
+        settings = Settings.of(
+            subject.configuration, chains=chains, seed=run_seed(subject, STAGE, chains), burn_in=0, thinning=1
+        )
+        found = sample_states(
+            subject.scheme, subject.target, fixed([subject.step], [LENGTH]), at=[LENGTH], settings=settings
+        )
+        white = np.linalg.solve(root, (found.values["p"][0, 0, :, :kept] - mean).T)
+        known = 0.0 if normal else None
+        parts = [
+            bounded_nulls(
+                (f"mean of p[{i}]", f"variance of p[{i}]"), white[i], 0.0, 1.0, kurtosis=known, normal=normal
+            )
+            for i in range(kept)
+        ]
+        parts += [
+            _correlation(f"correlation of p[{i}] and p[{j}]", white[i], white[j], normal)
+            for i in range(kept)
+            for j in range(i)
+        ]
+        return Nulls.joined(*parts)
+
+    labels = [f"{word} of p[{i}]" for word in ("mean", "variance") for i in range(kept)]
+    labels += [f"correlation of p[{i}] and p[{j}]" for i in range(kept) for j in range(i)]
+    return decide_point_null(
+        draw,
+        first=CHAINS,
+        level=share_of(subject).point_null / 2,
+        margins={label: MARGINS[label.split()[0]] for label in labels},
+        what=f"the momenta after {LENGTH} steps, made white by their exact law",
+    )
+
+
+def _correlation(label: str, one: np.ndarray, other: np.ndarray, normal: bool) -> Nulls:
+    """The null of a correlation; of values that do not vary nothing is asked, since their variance is refuted.
+
+    Without correlation (one +- other) / sqrt 2 have variance 1 exactly, which bounds the chance where they are not normal.
+    """
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return Nulls.of(label, 0.0, math.inf, 1.0)
+    null = correlation_null(label, one, other)
+    if normal:
+        return null
+    tails = [
+        variance_tail(squares, squares, None) for squares in ((one + other) ** 2 / 2, (one - other) ** 2 / 2)
+    ]
+    return null.bounded(min(1.0, 2 * min(tails)))
+
+
+def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
+    """Mean of p_L and a root of its covariance, exactly but for rounding in float64; or why it is not known."""
+    if not subject.affine:
+        return str(subject.why_not_affine)
+    if subject.model.size > LARGEST:
+        return f"the state has {subject.model.size} coordinates, more than {LARGEST}"
+    if subject.noise.exchangeable or subject.noise.refresh is not None or not subject.noise.known:
+        return f"the minibatches of {subject.noise.kind} are not independent from step to step"
+    if subject.scheme.starts.gradients and subject.noise.covariance is not None:
+        return "the memory starts from gradients with noise"
+    try:
+        with flint.ctx.workprec(128):
+            chain = subject.model.chain(fixed_step(subject.step)())
+            map_, shift, added = floats(chain.map), floats(chain.shift)[:, 0], floats(chain.covariance)
+            mean = floats(chain.start_mean)[:, 0]
+            spread = np.zeros_like(map_) if chain.start_covariance is None else floats(chain.start_covariance)
+    except NotAffineError as error:
+        return str(error)
+    largest = float(np.abs(mean).max())
+    for _ in range(LENGTH):
+        mean, spread = map_ @ mean + shift, map_ @ spread @ map_.T + added
+        largest = max(largest, float(np.abs(mean).max() + np.sqrt(np.diag(spread).max())))
+    at = subject.target.dim * subject.scheme.state.index("p")
+    kept = slice(at, at + min(WIDEST, subject.target.dim))
+    values = np.linalg.eigvalsh(spread[kept, kept])
+    unit = float(np.finfo(subject.configuration.dtype).eps)
+    if not np.all(np.isfinite(values)) or values[0] <= (RESOLVED * unit * LENGTH * largest) ** 2:
+        return "the momentum spreads no farther than rounding moves it"
+    return mean[kept], np.linalg.cholesky(spread[kept, kept])
+
+
+def _identities(subject: Subject) -> Iterator[Identity]:
+    """The scalars whose change in one step of the definition is h times a mean of the drifts before and after.
+
+    Shown on random states, draws and steps, up to rounding: the share of the later drift is found on them, and then holds.
+    """
+    scheme = subject.scheme
+    generator = np.random.default_rng(run_seed(subject, "scalar-drift"))
+    shape = (1, POINTS)
+    for place, (name, kind) in enumerate(scheme.dynamics.shapes.items()):
+        if kind != "scalar" or scheme.memory:
+            continue
+        widths = [1 if other == "scalar" else subject.target.dim for other in scheme.dynamics.shapes.values()]
+        before = [generator.standard_normal((*shape, width)) for width in widths]
+        # An identity holds for all T and D or for none but a few. Where all is of one size, roundings cover nothing.
+        friction, temperature = (float(number) for number in generator.uniform(0.5, 2.0, 2))
+        dim = subject.target.dim
+        values = bind(scheme, TENSORS, {"D": friction, "T": temperature}, dim=dim).step(
+            [torch.from_numpy(state) for state in before],
+            h=SIZE,
+            grad=_Gradient(),
+            draw=lambda law: torch.from_numpy(generator.standard_normal((*shape, dim))),  # noqa: B023
+        )
+        states = tuple(
+            np.stack([old, value.expand(old.shape).numpy()])
+            for old, value in zip(before, values, strict=True)
+        )
+        first, second = _drift(subject, place, states, friction, temperature)
+        change = (states[place][1] - states[place][0])[..., 0] / SIZE - first
+        turn = second - first
+        if not np.all(np.isfinite(turn)) or not np.any(turn) or not np.all(np.isfinite(change)):
+            continue
+        share = float((change * turn).sum() / (turn**2).sum())
+        identity = Identity(name, place, round(64 * share) / 64)
+        unit = float(np.finfo(np.float64).eps)
+        off, bound = _residual(
+            subject, identity, states, np.full((1, 1, 1), SIZE), unit, friction, temperature
+        )
+        if bound.max() <= ROUNDING_RESOLVED * SIZE * np.abs(turn).max() and np.all(np.abs(off) <= bound):
+            yield identity
+
+
+class _Gradient(FullGradientIngredient):
+    """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
+
+    def __call__(self, theta: Any) -> Any:
+        return theta * 0.75
+
+
+def _drift(
+    subject: Subject, place: int, states: tuple[np.ndarray, ...], friction: float, temperature: float
+) -> np.ndarray:
+    """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
+    drift, _ = subject.scheme.dynamics.coefficients(
+        tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
+        grad=_Gradient(),
+        dim=subject.target.dim,
+        D=friction,
+        T=temperature,
+    )
+    return np.asarray(drift[place].tensor.numpy()[..., 0])
+
+
+def _residual(
+    subject: Subject,
+    identity: Identity,
+    states: tuple[np.ndarray, ...],
+    h: np.ndarray,
+    unit: float,
+    friction: float,
+    temperature: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """X' - X - h (mean of the drifts), and what rounding may make of it. Shapes (L + 1, ...) of states -> (L, ...).
+
+    A drift sums dim products and a few terms of size T or less than its own; the scalar is rounded where it is added to, once
+    or twice a step. 2 dim + 16 roundings of the sum of all sizes are more than enough for both.
+    """
+    drift = _drift(subject, identity.place, states, friction, temperature)
+    path = states[identity.place][..., 0]
+    off = path[1:] - path[:-1] - h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])
+    size = np.abs(path) + np.max(h) * (np.abs(drift) + 2 * temperature)
+    return off, (2 * subject.target.dim + 16) * unit * (size[1:] + size[:-1])

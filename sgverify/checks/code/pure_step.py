@@ -1,0 +1,218 @@
+"""Check: one step is a function of its state, its draws and its minibatches, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.code.batches import Batches, judge_batches
+from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.subject.torch import limits
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.black_box import KeptShapeError
+from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity
+from sgverify.samplers.intercepted.real_calls import copies, kept_noise, left_behind, stale_noise
+from sgverify.samplers.intercepted.returned_state import loop_faults
+from sgverify.samplers.run.run import Ensemble
+
+QUESTIONS = 3
+"""States that are asked from; two chains that meet, and one more at the first one's step size."""
+
+STEPS, AT_ONCE, CHAINS = 6, 2, 2
+"""Two runs of the sampler that take turns: so many steps, in blocks of so many, of so many chains."""
+
+PAUSE = 3
+"""The step after which a run is paused, where no block of it ends by itself."""
+
+
+def check_pure_step(question: Question) -> Evidence:
+    """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
+
+    For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
+    """
+    subject = question.subject
+    purity = _purity(subject)
+    faults = [*purity.faults, *(runs_apart(subject) or pauses(subject))]
+    return _evidence(question, faults, purity)
+
+
+def check_torch_code(question: Question) -> Evidence:
+    """The same of a step that is torch code, asked call by call."""
+    subject = question.subject
+    try:
+        # Before anything else: a step's first call is part of it.
+        noise = noise_faults(subject)
+        loop = _loop(subject)
+        batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
+    except KeptShapeError as error:
+        if error.made:
+            return _evidence(
+                question, [f"what it does depends on which call came first: {error}"], Purity((), 0, 0)
+            )
+        return question.unanswered(str(error))
+    clock, left = _clock(subject), left_behind(subject.scheme.function)
+    try:
+        purity = _purity(subject)
+    except BlackBoxError as error:
+        purity, unread = Purity((), 0, 0), f"the step cannot be asked twice: {error}"
+    else:
+        unread = batches.unread or clock[1]
+    faults = [*noise, *purity.faults, *filter(None, [clock[0]])]
+    # What changes from call to call shows in a loop and in a first call too.
+    faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
+    if unread and not faults:
+        return question.unanswered(unread)
+    return _evidence(question, faults, purity, batches)
+
+
+def noise_faults(subject: Subject) -> list[str]:
+    """What speaks against noise that is new at each step of torch code."""
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    state = states_of(subject, 1)[0]
+    box.make_debut(state, subject.step)
+    again = partial(box.real, h=subject.step)
+    faults = [stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)]
+    return [fault for fault in faults if fault]
+
+
+def _purity(subject: Subject) -> Purity:
+    take, count = taker(subject)
+    numbers = count(states_of(subject, 1)[0])
+    questions = questions_of(subject, QUESTIONS, numbers)
+    return judge_purity(take, subject.scheme.state, questions, functions_of(subject))
+
+
+def _loop(subject: Subject) -> list[str]:
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    start = states_of(subject, 1)[0]
+    return loop_faults(lambda state: box.real(state, subject.step), subject.scheme.state, start)
+
+
+def _clock(subject: Subject) -> tuple[str, str]:
+    take, count = taker(subject)
+    try:
+        question = questions_of(subject, 1, count(states_of(subject, 1)[0]))[0]
+        return clock_fault(lambda: tuple(take(copies(question.state), question.draws, question.h)))
+    except BlackBoxError:
+        # Whoever asks the step twice says so.
+        return "", ""
+
+
+def _evidence(
+    question: Question, faults: list[str], purity: Purity, batches: Batches | None = None
+) -> Evidence:
+    subject = question.subject
+    return question.evidence(
+        _judge(faults, purity, batches),
+        certificate={
+            "calls": purity.calls,
+            "places_watched": purity.places,
+            "faults": faults,
+            "returned_as_they_came": list(purity.aliased),
+            **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
+            **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
+            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
+        },
+    )
+
+
+def functions_of(subject: Subject) -> list[Any]:
+    """The user's code that a step runs: the function, or the letters of a word."""
+    scheme = subject.scheme
+    if subject.black_box:
+        return [scheme.function]
+    letters = (
+        [] if scheme.word is None else [letter.function for letter in scheme.word.alphabet.letters.values()]
+    )
+    return [scheme.function, *letters, *scheme.memory.values()]
+
+
+def runs_apart(subject: Subject) -> list[str]:
+    """What two runs of the sampler do to one another when they take turns; empty where they do nothing."""
+    alone = [list(_blocks(subject, number)) for number in range(2)]
+    pair = [_blocks(subject, number) for number in range(2)]
+    together: list[list[dict[str, Tensor]]] = [[], []]
+    for _ in range(max(map(len, alone))):
+        for number, run in enumerate(pair):
+            state = next(run, None)
+            if state is not None:
+                together[number].append(state)
+    for number, (one, other) in enumerate(zip(alone, together, strict=True)):
+        for block, (a, b) in enumerate(zip(one, other, strict=True)):
+            apart = [name for name in a if not torch.equal(a[name].nan_to_num(), b[name].nan_to_num())]
+            if apart:
+                return [
+                    f"two runs of the sampler that take turns disturb one another: {apart[0]} of run {number + 1} is not, at step "
+                    f"{(block + 1) * AT_ONCE}, what that run gives alone"
+                ]
+    return []
+
+
+def pauses(subject: Subject) -> list[str]:
+    """What becomes of a run that is drawn in short blocks, or paused and taken up; empty where it is the same run."""
+    rows = fixed([subject.step], [STEPS])
+    settings = Settings.of(subject.configuration, chains=CHAINS)
+    found = {}
+    for name, block, stop in (
+        ("", STEPS, STEPS),
+        ("drawn in blocks", AT_ONCE, STEPS),
+        ("paused", STEPS, PAUSE),
+    ):
+        run = Ensemble(subject.scheme, subject.target, rows, settings, block=block)
+        position = run.begin()
+        for until in (stop, STEPS):
+            for part in run.blocks(start=position, until=until):
+                last = part
+            position = run.position(last)
+        found[name] = {key: value.clone() for key, value in last.state.items()}
+    whole = found.pop("")
+    for name, state in found.items():
+        apart = [key for key in whole if not torch.equal(whole[key].nan_to_num(), state[key].nan_to_num())]
+        if apart:
+            how = f"{name} of {AT_ONCE} steps" if name != "paused" else f"{name} after step {PAUSE}"
+            return [
+                f"a run that is {how} ends at another {apart[0]} than one that is not, after {STEPS} steps"
+            ]
+    return []
+
+
+def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
+    c = subject.configuration
+    # Nothing of the two is the same: what one hands to the other is seen.
+    settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start_of() + number / 2)
+    rows = fixed([subject.step / (1 + number)], [STEPS])
+    run = Ensemble(subject.scheme, subject.target, rows, settings, block=AT_ONCE)
+    for block in run.blocks():
+        yield {name: value.clone() for name, value in block.state.items()}
+
+
+def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgement:
+    if faults:
+        kept = any(
+            "from call to call" in fault or "came first" in fault or "came again" in fault for fault in faults
+        )
+        mend = "; what a step carries on belongs into its state, or is made in the step" if kept else ""
+        return Judgement(
+            "violates", False, f"the step is no function of its arguments: {'; '.join(faults)}{mend}"
+        )
+    rows = (
+        f"; in batches of {len(batches.sizes)} sizes up to {max(batches.sizes)} each chain is what it is alone"
+        if batches is not None and batches.sizes
+        else ""
+    )
+    return Judgement(
+        "conforms",
+        False,
+        f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
+        f"none of {purity.places} places that were watched changed, and no argument was written to{rows}",
+    )

@@ -1,0 +1,183 @@
+"""Check: the running code samples the law that the proof is about."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sgverify.checks.code.running_average_law import AverageLaw, law_of_average
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.method import check_complete, run_seed, share_of
+from sgverify.checks.subject.schedule import row_of
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import MomentsDivergeError, OutOfReachError
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
+from sgverify.rates.point_null import GROWTH, LOOKS
+from sgverify.rates.sample import Floats
+from sgverify.samplers import Settings, sample
+
+STAGE = "agreement"
+
+LONGEST = 10_000
+"""Steps that are sampled at most; the exact law is asked for the same number."""
+
+WORK = 1e8
+"""Steps of all chains together beyond which no further look is planned."""
+
+FEWEST = 128
+"""Chains of the first look at least, even where fewer are configured: with 64, the margin of the variance is resolved where its
+kurtosis is known to be a normal law's, and one time in ten not where that is estimated."""
+
+MOST_FIRST = 4096
+"""Chains of the first look at most, unless more are configured."""
+
+MEAN, VARIANCE = "mean in sd", "log variance"
+
+SPREAD = 1024
+"""Roundings of a state that the spread of an average must hold: a step makes some ten, which are then below the 1/64 of a
+standard deviation to which the largest look, of 4,096 chains, knows a mean."""
+
+MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
+"""What has to be found for an agreement to conform: a mean that is off by a standard deviation of the single average, and a
+variance by a factor of 4, noise of half or twice the amplitude. Both in the units of their deviations."""
+
+
+def check_agreement(question: Question) -> Evidence:
+    """Mean and variance over chains of the sampled average against their exact values at the same L.
+
+    Two point nulls, decided together by growing fresh samples: the mean, in units of the single average's standard
+    deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Only bounds that hold
+    for every law with the moments that are known violate; chains that all share their noise have no variance and
+    fail, and copies of some chains are for `independent-chains` to find.
+    """
+    subject = question.subject
+    if subject.observable.degree == 0:
+        reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
+        return question.unanswered(reason, "not-applicable")
+    c = subject.configuration
+    if c.burn_in or c.thinning != 1:
+        reason = (
+            f"burn_in={c.burn_in}, thinning={c.thinning}: the exact law is that of the average over every step l = 1..L; "
+            "leave both at their defaults to compare the sampled average with it"
+        )
+        return question.unanswered(reason, "not-applicable")
+    try:
+        law = law_of_average(subject)
+    except OutOfReachError as unreached:
+        return question.unanswered(str(unreached))
+    except MomentsDivergeError as error:
+        return question.unanswered(f"the average has no variance to compare: {error}")
+    if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):
+        reason = (
+            f"at h={law.step:.6g} the averages of all chains differ by {math.sqrt(law.variance[0]):.1e}, which rounding hides: "
+            "the step forgets its draws; take another schedule.step"
+        )
+        return question.unanswered(reason)
+    looked: list[Floats] = []
+    first = max(c.chains, FEWEST, _needed(law) if subject.target.rugged else 0)
+
+    def draw(chains: int) -> Nulls:
+        values = _averages(subject, law, chains)
+        looked.append(values)
+        return _nulls(values, law)
+
+    looks = sum(first * GROWTH**look * law.length <= WORK for look in range(LOOKS)) or 1
+    try:
+        decision = decide_point_null(
+            draw,
+            first=first,
+            level=share_of(subject).point_null,
+            margins=MARGINS,
+            looks=looks,
+            what=f"averages of {law.length} steps that the running code returns",
+        )
+    except ChainsDiverged as how:
+        # Of all the chains that a decision may draw, none escapes by chance but with this probability.
+        if law.escaping * first * GROWTH**LOOKS > share_of(subject).point_null:
+            return question.unanswered(f"escape: the sampled chains diverged, as chains may here: {how}")
+        judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
+        return question.evidence(method="monte-carlo", judgement=judgement)
+    values = looked[-1]
+    spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    points = [
+        Point(step=law.step, length=law.length, value=law.mean, error_bound=law.error_bound),
+        Point(
+            step=law.step,
+            length=law.length,
+            value=float(values.mean()),
+            standard_error=spread,
+            kind="sampled",
+        ),
+    ]
+    return question.evidence(
+        method="monte-carlo",
+        judgement=Judgement(decision.verdict, False, decision.reason),
+        points=points,
+        certificate={**decision.certificate, **law.certificate, "level_of_call": share_of(subject).call},
+    )
+
+
+def _rounding(subject: Subject, law: AverageLaw) -> float:
+    """By what the rounding of a state alone moves an average."""
+    return (
+        2.0**-53 * abs(law.origin) if subject.configuration.dtype == "float64" else 2.0**-24 * abs(law.origin)
+    )
+
+
+def _needed(law: AverageLaw) -> int:
+    """Chains that resolve a sample variance as `FEWEST` do where the law is normal: in proportion to kurtosis + 2.
+
+    Asked for on landscapes of many modes, where the few chains that change theirs make the tails.
+    """
+    if law.kurtosis is None or not math.isfinite(law.kurtosis):
+        return 0
+    return min(MOST_FIRST, math.ceil(FEWEST * (1 + law.kurtosis / 2)))
+
+
+class ChainsDiverged(Exception):
+    """Chains left the numbers that float64 holds; the message says how."""
+
+
+def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
+    """Errors of the single averages of fresh chains: numbered from their own count on, they are in no other look."""
+    averages = sample(
+        subject.scheme,
+        subject.target,
+        [row_of(subject, law.length)],
+        observables=[subject.observable],
+        settings=Settings.of(
+            subject.configuration, seed=run_seed(subject, STAGE), chains=chains, first_chain=chains
+        ),
+    )
+    check_complete(averages)
+    if averages.diverged[0] is not None:
+        raise ChainsDiverged(str(averages.diverged[0]))
+    values: Floats = averages.values[0, 0, 0] - law.origin
+    return values
+
+
+def _nulls(values: Floats, law: AverageLaw) -> Nulls:
+    """Mean and variance with bounds that hold for the law of the average.
+
+    Where its variance is not known nothing bounds the chance of a mean: rare events may hold it. A mean that looks wrong is
+    then inconclusive.
+    """
+    if law.variance is None:
+        unit = float(np.std(values, ddof=1)) or 1.0
+        null = mean_null(MEAN, values / unit, law.mean / unit, bound=law.error_bound / unit)
+        return null.bounded(1.0)
+    exact, error = law.variance
+    return bounded_nulls(
+        (MEAN, VARIANCE),
+        values,
+        law.mean,
+        exact,
+        mean_bound=law.error_bound,
+        variance_bound=error,
+        kurtosis=law.kurtosis,
+        most=law.largest_kurtosis,
+        normal=law.polynomial == 1,
+        quadratic=law.polynomial == 2,
+    )

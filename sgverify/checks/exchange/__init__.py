@@ -1,0 +1,7 @@
+"""Replica exchange: the rule of its swaps, the code that applies it, and what swaps are good for.
+
+The rule: `balance` (the joint law is left invariant, in the rule and in `driven` runs), `swap_rate` (how the chance of
+a swap falls with the noise), `energy_variance` (of variance-reduced energies). The run: `run` compares a `transcript`
+with the same steps `recomputed` in plain numbers, by the `plan` of the configuration. The theorems: `rate` of
+convergence, `noisy_gaps`, and the `bound` at a fixed time.
+"""

@@ -1,0 +1,191 @@
+"""What noisy energies leave of the gain by swaps: the spectral gap at E min(1, S~), against m, eta and n; vr-resgld Theorem 1.
+
+log S~ has normal noise of the deviation s, its correction F = 2, under which swaps still balance the joint Gibbs law, at the
+chance E min(1, S~) <= min(1, S). With control variates that are refreshed every m steps, and data that enter the energies
+linearly about their control,
+
+    s^2 = (1/tau1 - 1/tau2)^2 (V/n) (E D_1^2 + E D_2^2),    D_h = beta^(h)_(m eta) - beta^(h)_0 from the Gibbs law,
+
+V/n the variance of the gradient's noise: D_h is that of the diffusion, on the grid, at the end of a period.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from flint import arb
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from sgverify.checks.facts import facts_of
+from sgverify.checks.subject.composite import Ladder
+from sgverify.checks.subject.subject import Subject
+from sgverify.exact.exchange.generator import Replicas
+from sgverify.rates import Judgement
+from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+
+DEVIATIONS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Of log S."""
+
+CELLS, INTENSITY = 48, 1.0
+"""Of a line, and r in units of the curvature: more of it makes up for noise, as motion between swaps then sets the gap."""
+
+TIMES_MORE = 16.0
+"""How much larger m, eta and n are, one by one, than they are configured."""
+
+ROUNDING = 1e-9
+"""Of a gap, relative: eigenvalues of matrices of 2304 rows in float64."""
+
+
+REDONE = 1e-8
+"""Of a chance: adaptive quadrature of a bounded integrand, broken where min(1, .) is, is told to keep 1e-10."""
+
+REACH = 12.0
+"""Standard deviations of the noise, beyond which 1e-32 is left."""
+
+LEVELS = (0.1, 0.9)
+"""Quantiles of each replica's energy at which chances are computed anew."""
+
+
+class Lined(Protocol):
+    """The line of two replicas."""
+
+    @property
+    def ladder(self) -> Ladder:
+        """That they are from."""
+
+    @property
+    def temperatures(self) -> tuple[float, float]:
+        """Of the two."""
+
+    def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
+        """The two on a grid."""
+
+
+@dataclass(frozen=True)
+class NoisyGaps:
+    """Spectral gaps, in units of that with exact energies: by the deviation of log S, and by what is larger than configured."""
+
+    alone: float
+    by_deviation: dict[float, float]
+    by_setting: dict[str, tuple[float, float]]
+    scale: str
+    unbalanced: float
+    """Of the flows that a noisy chance leaves, the largest over all deviations."""
+    apart: float
+    """Of the chances and E min(1, S~) by another quadrature, the largest over deviations and pairs of energies."""
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """As a table."""
+        return {
+            f"spectral gap at r = {INTENSITY:g} over that of exact energies, by the deviation of log S": {
+                f"s = {s:g}": gap for s, gap in self.by_deviation.items()
+            },
+            "without swaps": self.alone,
+            "detailed balance left with noisy energies": self.unbalanced,
+            "chances less E min(1, S~) by adaptive quadrature": self.apart,
+            f"against m, eta and n ({self.scale}): the deviation of log S, and the gap": {
+                name: list(pair) for name, pair in self.by_setting.items()
+            },
+        }
+
+    def judged(self, judgement: Judgement) -> Judgement:
+        """A verdict that holds of exact energies, with what noise makes of it."""
+        if self.unbalanced > ROUNDING:
+            reason = f"noisy swaps do not balance the joint Gibbs law: flows differ by {self.unbalanced:.3g} of the largest"
+            return Judgement("violates", False, reason)
+        if self.apart > REDONE:
+            reason = f"the chance of a noisy swap is off by {self.apart:.3g} from E min(1, S~)"
+            return Judgement("violates", False, reason)
+        gaps = list(self.by_deviation.values())
+        if any(later > earlier * (1 + ROUNDING) for earlier, later in pairwise(gaps)):
+            reason = f"noise of the energies raises the spectral gap: {self.by_deviation}"
+            return Judgement("violates", False, reason)
+        told = ", ".join(f"{gap:.3g} at s = {s:g}" for s, gap in self.by_deviation.items() if s)
+        rows = {name: f"{gap:.3g} (s = {s:.2g})" for name, (s, gap) in self.by_setting.items()}
+        table = ", ".join(f"{name}: {text}" for name, text in rows.items())
+        return replace(
+            judgement,
+            reason=f"{judgement.reason}; with noisy energies the gap is {told} of that with exact ones, s the deviation of log S, "
+            f"and {self.alone:.3g} without swaps; {self.scale}, {table}",
+        )
+
+
+def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
+    """The gaps of a line, and their table for the m, eta and n of the subject."""
+    exact = line.replicas(CELLS, INTENSITY).gap()
+
+    def gap(deviation: float) -> float:
+        return line.replicas(CELLS, INTENSITY, deviation).gap() / exact
+
+    m, n = line.ladder.period, subject.configuration.gradient.batch
+    known, eta = _noise(subject), subject.step
+
+    def spread(period: float, step: float) -> float:
+        """E D_1^2 + E D_2^2."""
+        cells = line.replicas(CELLS, INTENSITY).cells
+        return sum(
+            cells.displacement(tau, period * step * float(factor))
+            for tau, factor in zip(line.temperatures, line.ladder.factors, strict=False)
+        )
+
+    if known is None:
+        unit, scale = 1 / spread(m, eta) ** 0.5, f"in units where s = 1 at m = {m}, eta = {eta:.3g}, any n"
+    else:
+        unit = abs(inverse_gap(*line.temperatures)) * known**0.5
+        scale = f"from the data, m = {m}, eta = {eta:.3g}, n = {n}"
+    more = TIMES_MORE
+    noisy = {s: line.replicas(CELLS, INTENSITY, s) for s in DEVIATIONS}
+    settings = {
+        "as configured": unit * spread(m, eta) ** 0.5,
+        f"{more:g} m": unit * spread(more * m, eta) ** 0.5,
+        f"eta/{more:g}": unit * spread(m, eta / more) ** 0.5,
+        f"{more:g} eta": unit * spread(m, eta * more) ** 0.5,
+        f"n/{more:g}": unit * (more * spread(m, eta)) ** 0.5,
+        f"{more:g} n": unit * (spread(m, eta) / more) ** 0.5,
+    }
+    return NoisyGaps(
+        line.replicas(CELLS, 0.0).gap() / exact,
+        {s: gap(s) for s in DEVIATIONS},
+        {name: (s, gap(s)) for name, s in settings.items()},
+        scale,
+        max(replicas.unbalanced for replicas in noisy.values()),
+        max(_apart(replicas, s, line.temperatures) for s, replicas in noisy.items() if s),
+    )
+
+
+def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, float]) -> float:
+    """How far chances are off from the mean of min(1, S~) over the noise of the energies, each put into the rule itself."""
+    cold, warm = temperatures
+    variance = (deviation / inverse_gap(cold, warm)) ** 2
+    heights, off = replicas.cells.heights, 0.0
+    energies = [np.quantile(heights, level) for level in LEVELS]
+    for first in energies:
+        for second in energies:
+
+            def taken(x: float, first: float = first, second: float = second) -> float:
+                log_rate = log_swap_rate(first + x, second, tau_1=cold, tau_2=warm, variance=variance, F=2.0)
+                return float(norm.pdf(x, scale=variance**0.5) * math.exp(min(0.0, log_rate)))
+
+            edge = second - first + inverse_gap(cold, warm) * variance / 2.0
+            ends = [-REACH * variance**0.5, REACH * variance**0.5]
+            inner = [edge] if ends[0] < edge < ends[1] else []
+            parts = [
+                quad(taken, a, b, epsabs=1e-10, limit=200)[0] for a, b in pairwise([ends[0], *inner, ends[1]])
+            ]
+            found = replicas.chance(np.array([[first]]), np.array([[second]]))
+            off = max(off, abs(float(found[0, 0]) - sum(parts)))
+    return off
+
+
+def _noise(subject: Subject) -> float | None:
+    """V/n, where data enter the energies linearly about their control."""
+    covariance = subject.noise.covariance
+    if facts_of(subject)["energies.noise"] != "linear" or covariance is None:
+        return None
+    return float(arb(covariance[0, 0]).mid())

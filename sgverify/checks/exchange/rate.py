@@ -1,0 +1,267 @@
+"""Check: exponential convergence of replica exchange Langevin diffusion and what swaps add, vr-resgld Theorem 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from flint import Ordering, fmpq_mpoly_ctx
+
+from sgverify.checks.exchange.noisy_gaps import noisy_gaps
+from sgverify.checks.question import Question
+from sgverify.checks.subject.composite import Ladder
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.evidence import Evidence
+from sgverify.exact.exchange.acceptance import mean_chance
+from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
+from sgverify.exact.transfer.line.operator import Mass
+from sgverify.rates import Judgement
+from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+from sgverify.targets import Target
+
+LEVEL = 18.0
+"""exp(-18) of the mode's density is where the line ends."""
+
+RARE = 8.0
+"""-log of a density over the mode's, beyond which no law is started."""
+
+GRIDS = ((32, 48), (64, 96))
+"""Cells of a line, for the gap and for its refinement; the second pair where the first is too coarse."""
+
+OF_LAWS = 24
+"""Cells of a line for laws at all times, which need every eigenvector."""
+
+OF_ONE = 1500
+"""Cells of a line for one replica alone."""
+
+INTENSITIES = (0.0, 0.1, 1.0, 10.0)
+"""r, in units of the curvature of U: 1/time."""
+
+SHOWN = 2
+"""The place in INTENSITIES of the r whose transient law is followed."""
+
+TIMES = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0])
+"""In units of 1/gap."""
+
+REFINED = 0.05
+"""How far two grids may disagree about a gap before nothing is said."""
+
+ROUNDING = 1e-9
+"""Balance and Dirichlet form are sums of 10^4 float64 terms of one size: their rounding is below 1e-12."""
+
+GAIN = 1e-3
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Spectral gaps over INTENSITIES on two grids, and the worst of what is to vanish."""
+
+    coarse: tuple[float, ...]
+    fine: tuple[float, ...]
+    unbalanced: float
+    form: float
+    alone: float = 0.0
+
+    @property
+    def refinement(self) -> float:
+        """The largest relative difference of the two grids, and without swaps to a line of 1500 cells for each replica."""
+        apart = [abs(a - b) / b for a, b in zip(self.coarse, self.fine, strict=True)]
+        return max(*apart, abs(self.fine[0] - self.alone) / self.alone)
+
+
+def check_exchange_rate(question: Question) -> Evidence:
+    """The Dirichlet form of (2), the spectral gap over the swapping rate, and W2 along the exact transient law on a grid."""
+    subject = question.subject
+    identity = acceleration_left()
+    line = ReplicaPair.of(subject)
+    try:
+        gaps = line.gaps()
+        laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
+        noisy = noisy_gaps(subject, line) if gaps.fine else None
+    except (OutOfReachError, ConfigurationError) as error:
+        return question.unanswered(f"no grid on the line: {error}")
+    judgement = _judgement(identity, gaps, late)
+    if judgement is not None and judgement.verdict == "conforms" and noisy is not None:
+        judgement = noisy.judged(judgement)
+    if judgement is None:
+        reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
+        return question.unanswered(reason)
+    return question.answered(
+        judgement,
+        certificate={
+            "Gamma_S - vanilla - (r S/2)(f(x2, x1) - f(x1, x2))^2, for every smooth f and U": identity
+            or "0 (proof: in one dimension, and each side is a sum over coordinates)",
+            "unit of rates, the curvature of U": line.curvature,
+            "spectral gap by r": {f"r = {r:g}": gap for r, gap in zip(INTENSITIES, gaps.fine, strict=False)},
+            **(noisy.certificate if noisy else {}),
+            "without swaps, each replica alone on a fine line": gaps.alone,
+            "relative difference of grids": gaps.refinement if gaps.fine else None,
+            "detailed balance left on the grid": gaps.unbalanced,
+            "Dirichlet form left on the grid": gaps.form,
+            f"W2 to the joint Gibbs law at r = {INTENSITIES[SHOWN]:g}, times in 1/gap: from below, from above": {
+                f"t = {t:g}": list(bounds) for t, bounds in zip(TIMES, laws, strict=False)
+            },
+            "late rates of the two bounds, over the gap": list(late),
+            "start": f"at {line.starts[0]:.6g} and {line.starts[1]:.6g}, or the nearest places where the replica's density is "
+            f"above exp(-{RARE:g}) of its mode",
+            "temperatures": [str(T) for T in line.ladder.pairs[0]],
+        },
+    )
+
+
+@dataclass(frozen=True)
+class ReplicaPair:
+    """The two coldest replicas of a ladder on the line of a target."""
+
+    ladder: Ladder
+    energy: Energy
+    hint: tuple[float, float]
+    curvature: float
+    starts: tuple[float, float]
+
+    @staticmethod
+    def of(subject: Subject) -> ReplicaPair:
+        """The line that the subject's target and ladder make."""
+        ladder, target = Ladder.of(subject), subject.target
+        T = float(ladder.temperatures[0])
+        centre, spread = float(target.location_float64(T)[0]), float(target.spread_float64(T)[0])
+        cold, warm = (centre + subject.configuration.start_of(replica) * spread for replica in (0, 1))
+        return ReplicaPair(
+            ladder, _energy_of(target), target.hint(0), target.curvature_float64(T), (cold, warm)
+        )
+
+    def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
+        """Two replicas on `count` cells at the intensity r, in units of the curvature; `deviation` of the noise of log S."""
+        cold, warm = self.temperatures
+        variance = (deviation / inverse_gap(cold, warm)) ** 2
+
+        def chance(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+            log_rate = log_swap_rate(first, second, tau_1=cold, tau_2=warm, variance=variance, F=2.0)
+            if deviation:
+                return mean_chance(log_rate, deviation**2)
+            return np.asarray(np.exp(np.minimum(0.0, log_rate)))
+
+        cells = Cells(graded_edges(*self._spans, count), self.energy)
+        return Replicas(cells, cold, warm, r * self.curvature, chance)
+
+    def gaps(self) -> Gaps:
+        """Over INTENSITIES, in units of the curvature, on the first grids that are fine enough."""
+        found = self._gaps(GRIDS[0])
+        too_coarse = bool(found.fine) and found.refinement > REFINED
+        return self._gaps(GRIDS[1]) if too_coarse else found
+
+    def _gaps(self, counts: tuple[int, int]) -> Gaps:
+        found: list[tuple[float, ...]] = []
+        unbalanced = form = 0.0
+        for count in counts:
+            made = [self.replicas(count, r) for r in INTENSITIES]
+            f = np.sin(1.0 + np.arange(count * count, dtype=np.float64))
+            for replicas in made:
+                left, right = replicas.dirichlet(f)
+                unbalanced, form = (
+                    max(unbalanced, replicas.unbalanced),
+                    max(form, abs(left - right) / abs(right)),
+                )
+            if max(unbalanced, form) > ROUNDING:
+                # What is not reversible has no gap to speak of.
+                return Gaps((), (), unbalanced, form)
+            found.append(tuple(replicas.gap() / self.curvature for replicas in made))
+        alone = min(
+            Cells(np.linspace(*span, OF_ONE + 1), self.energy).gap(T)
+            for span, T in zip(self._spans, self.temperatures, strict=True)
+        )
+        return Gaps(found[0], found[1], unbalanced, form, alone / self.curvature)
+
+    def distances(self, gap: float) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+        """Bounds of W2 at TIMES, and how fast the two fall between the last two, over the gap."""
+        replicas = self.replicas(OF_LAWS, INTENSITIES[SHOWN])
+        middles = replicas.cells.middles
+        law = np.zeros((OF_LAWS, OF_LAWS))
+        # A law cannot be followed from where its density is lost in rounding: the nearest place with some density does.
+        places = []
+        for start, temperature in zip(self.starts, self.temperatures, strict=True):
+            rare = replicas.cells.heights / temperature > RARE
+            places.append(int(np.argmin(np.where(rare, np.inf, abs(middles - start)))))
+        law[places[0], places[1]] = 1.0
+        laws = replicas.transient(law.ravel(), TIMES / (gap * self.curvature))
+        bounds = [wasserstein_bounds(replicas, found) for found in laws]
+        rates = np.log(np.array(bounds[-2]) / np.array(bounds[-1])) / (TIMES[-1] - TIMES[-2])
+        return bounds, (float(rates[0]), float(rates[1]))
+
+    @property
+    def temperatures(self) -> tuple[float, float]:
+        """Of the two."""
+        cold, warm = self.ladder.pairs[0]
+        return float(cold), float(warm)
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Where the laws of the two replicas have their mass."""
+
+        def span(temperature: float) -> tuple[float, float]:
+            return Mass.of(lambda x: self.energy(x) / temperature, *self.hint).interval(LEVEL)
+
+        cold, warm = self.temperatures
+        return span(cold), span(warm)
+
+
+def acceleration_left() -> str:
+    """Gamma_S(f) - tau (f')^2 - (r S/2) (g - f)^2 with g = f(x2, x1), as a polynomial in jets; "" where it is 0.
+
+    Gamma(f) = L(f^2)/2 - f L f, with L f = -U' f' + tau f'' + r S (g - f); what each variable stands for is free, so a
+    polynomial that is 0 is a proof for every smooth f and U.
+    """
+    names = ("f", "f1", "f2", "g", "U1", "tau", "rS")
+    context = fmpq_mpoly_ctx.get(names, Ordering.lex)
+    f, f1, f2, g, U1, tau, rate = context.gens()
+
+    def generator(value, first, second, swapped):  # type: ignore[no-untyped-def]
+        return -U1 * first + tau * second + rate * (swapped - value)
+
+    of_square = generator(f**2, 2 * f * f1, 2 * f1**2 + 2 * f * f2, g**2)
+    twice = of_square - 2 * f * generator(f, f1, f2, g)
+    left = twice - 2 * tau * f1**2 - rate * (g - f) ** 2
+    return "" if left == 0 else str(left)
+
+
+def _judgement(identity: str, gaps: Gaps, late: tuple[float, float]) -> Judgement | None:
+    if identity:
+        return Judgement("violates", False, f"equation (2) leaves {identity}/2 of the carre du champ")
+    if gaps.unbalanced > ROUNDING:
+        reason = (
+            f"swaps do not balance the joint Gibbs law: flows differ by {gaps.unbalanced:.3g} of the largest"
+        )
+        return Judgement("violates", False, reason)
+    if gaps.form > ROUNDING:
+        return Judgement("violates", False, f"-<f, L_S f> and equation (2) differ by {gaps.form:.3g}")
+    if gaps.refinement > REFINED:
+        return None
+    first, *others = gaps.fine
+    rises = all(b >= a * (1 - gaps.refinement) for a, b in pairwise(gaps.fine))
+    if not rises:
+        return Judgement("violates", False, f"the spectral gap falls with the swapping rate: {gaps.fine}")
+    if min(late) <= 0:
+        return Judgement("violates", False, "W2 to the joint Gibbs law does not fall at late times")
+    gain = others[-1] / first
+    told = (
+        f"swaps raise the spectral gap from {first:.4g} to {others[-1]:.4g}, {gain:.3g} times"
+        if gain > 1 + max(GAIN, gaps.refinement)
+        else f"swaps leave the spectral gap at {first:.4g}, as far as the grids tell: the slowest function gains nothing"
+    )
+    return Judgement(
+        "conforms",
+        False,
+        f"{told}; W2 to the joint Gibbs law falls exponentially, at {late[0]:.2f} of the gap at late times; the Dirichlet "
+        "form gains (r/2) int S (f(x2, x1) - f(x1, x2))^2 d pi, proved",
+    )
+
+
+def _energy_of(target: Target) -> Energy:
+    """U on the line; of a quadratic one by its exact mean and curvature, which does not go over the data each time."""
+    if not target.quadratic:
+        return target.energy_of_coordinate(0)
+    centre, curvature = float(target.mean[0]), float(target.precision[0][0])
+    return lambda x: np.asarray(curvature * (x - centre) ** 2 / 2)

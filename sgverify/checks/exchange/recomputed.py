@@ -1,0 +1,377 @@
+"""A watched run of replica exchange done again step by step in plain numbers, from the configuration and what was drawn.
+
+Each step is redone from the state, the controls and the variances that the run had before it, so that roundings do not add
+up. Temperatures, step sizes, periods and who is tried with whom are taken from the configuration, never from the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.exchange.plan import EPS, ExchangePlan, rounding_of
+from sgverify.checks.exchange.transcript import ExchangeStep, ExchangeTranscript
+from sgverify.checks.weights.rules import energies_of
+from sgverify.errors import DefinitionError
+from sgverify.exact.readings.long_double import LongDouble, step_in_long_double
+from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.definition.abstract_value import SCALAR
+from sgverify.schemes.definition.binding import parameters_of
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+
+LOST = 1e-5
+"""Where rounding leaves no more than this share of a coefficient, it is not judged."""
+
+STEP_ROUNDING = 1e-9
+"""Of a step, relative to its largest number: some dozens of roundings of 1e-16, and those of constants that cancel."""
+
+
+def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
+    """One sentence for the first thing of each kind that the run does and should not."""
+    yield from _start_faults(transcript, plan)
+    seen: set[str] = set()
+    before = _Before(transcript.start, transcript.first_controls, transcript.first_variance)
+    walkers = np.repeat(np.arange(len(plan.temperatures))[:, None], transcript.start[0].shape[1], axis=1)
+    for step in transcript.steps:
+        for kind, fault in _step_faults(step, before, walkers, plan):
+            if kind not in seen:
+                seen.add(kind)
+                yield fault
+        if seen:
+            return
+        before = _Before(step.after, step.controls, step.variance)
+        walkers = step.recorded["walker"]
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the run held before a step."""
+
+    state: list[np.ndarray]
+    controls: tuple[np.ndarray, ...] | None
+    variance: np.ndarray
+
+
+def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
+    theta, told = transcript.start[0], plan.starts[:, None, :]
+    # A product and a sum in float64, on both sides: two roundings each of numbers of these sizes.
+    rounding = 4 * EPS * (np.abs(told).max() + np.abs(theta).max())
+    apart = np.abs(theta - told).max(axis=(1, 2))
+    for replica in np.flatnonzero(apart > rounding)[:1]:
+        yield (
+            f"replica {replica} starts at theta[0] = {theta[replica, 0, 0]:.6g}; expected {told[replica, 0, 0]:.6g}"
+        )
+    first = 0.0 if plan.exact else np.inf
+    if not (transcript.first_variance == first).all():
+        yield f"before anything is measured the variances are {transcript.first_variance.flat[0]:.4g}; expected {first}"
+    if (transcript.first_controls is not None) != plan.controlled:
+        yield (
+            "there is a control variate where none is meant"
+            if not plan.controlled
+            else "there is no control variate"
+        )
+    elif transcript.first_controls is not None:
+        wanted = _fresh(plan, transcript.start[0], -np.ones((*transcript.start[0].shape[:2], 1)))
+        yield from (fault for _, fault in _control_faults(0, transcript.first_controls, wanted, plan))
+
+
+def _step_faults(
+    step: ExchangeStep, before: _Before, walkers: np.ndarray, plan: ExchangePlan
+) -> Iterator[tuple[str, str]]:
+    """Kinds and sentences, in the order in which a step is made: what comes later follows from what came before."""
+    yield from _motion_faults(step, before.state, plan)
+    theta, controls, variance = step.moved[0], before.controls, before.variance
+    due = not plan.exact and step.number % plan.period == 0
+    if (step.spread_on is not None) != due:
+        how = "measured" if step.spread_on is not None else "not measured"
+        yield "period", f"variances were {how} at step {step.number}; they are due every {plan.period} steps"
+        return
+    if due:
+        found = _measured(step, theta, controls, variance, plan)
+        near = _close(step.variance[:-1], found.variance[:-1], found.rounding[:-1])
+        if not near.all():
+            k, c = np.argwhere(~near)[0]
+            yield (
+                "variance",
+                f"the variance of the difference of replicas {k + 1} and {k + 2} was {step.variance[k, c]:.9g} after step "
+                f"{step.number}; (1 - gamma) what it was + gamma what was measured is {found.variance[k, c]:.9g}",
+            )
+            return
+        # Its own number from here on: it decides on swaps.
+        variance, controls = step.variance, found.controls
+    elif not (step.variance[:-1] == variance[:-1]).all():
+        yield (
+            "variance moved",
+            f"the variances of pairs changed at step {step.number}, where none was measured",
+        )
+        return
+    source = np.repeat(np.arange(len(plan.temperatures))[:, None], theta.shape[1], axis=1)
+    if step.number % plan.table.every == 0:
+        faults, source = _swap_faults(step, theta, controls, variance, plan)
+        yield from faults
+        if faults:
+            return
+    elif "energy" in step.recorded:
+        yield "every", f"a swap was tried at step {step.number}; expected one every {plan.table.every} steps"
+    yield from _moved_faults(step, source, plan)
+    if not (step.recorded["walker"] == np.take_along_axis(walkers, source, 0)).all():
+        yield "walker", f"after step {step.number} replicas are not where their swaps have brought them"
+    if controls is None or step.controls is None:
+        return
+    wanted = tuple(np.take_along_axis(part, source[..., None], 0) for part in controls)
+    if due:
+        wanted = _fresh(plan, step.after[0], wanted[2])
+    yield from _control_faults(step.number, step.controls, wanted, plan, learning=due and plan.learns)
+
+
+def _motion_faults(
+    step: ExchangeStep, state: Sequence[np.ndarray], plan: ExchangePlan
+) -> Iterator[tuple[str, str]]:
+    """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
+    subject, h = plan.subject, plan.h_at(step.number)
+    for k, T in enumerate(plan.temperatures):
+        recorded = _RecordedGradients([(call.theta[k], call.given[k]) for call in step.gradient_calls])
+        wanted = step_in_long_double(
+            subject.scheme,
+            [value[k] for value in state],
+            [drawn[k] for drawn in step.draws],
+            h=float(h[k]),
+            gradient=recorded,
+            parameters={**parameters_of(subject.configuration), "T": float(T)},
+            dim=subject.target.dim,
+            metric=subject.metric,
+        )
+        largest = max((float(np.abs(value).max()) for _, value in recorded.given), default=0.0)
+        for name, due, found, old in zip(subject.scheme.state, wanted, step.moved, state, strict=True):
+            size = max(1.0, *(float(np.abs(part[k]).max()) for part in (*state, *step.moved)))
+            bound = STEP_ROUNDING * (size + float(h[k]) * largest)
+            apart = float(np.abs(found[k] - due).max())
+            if not apart <= bound or recorded.count != len(recorded.given):
+                yield (
+                    "motion",
+                    f"step {step.number} of replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to "
+                    f"{float(found[k].flat[0]):.9g}; the scheme at T = {T:.6g} and h = {h[k]:.6g} takes it to "
+                    f"{float(np.asarray(due).flat[0]):.9g}",
+                )
+                return
+
+
+class _RecordedGradients(FullGradientIngredient):
+    """The recorded gradients of one replica in one step, handed out in the order in which the run asked for them."""
+
+    def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        self.given, self.count = given, 0
+
+    def __call__(self, place: LongDouble) -> LongDouble:
+        """The recorded gradient at `place`; NaN where the run asked fewer times, or at another place."""
+        self.count += 1
+        if self.count > len(self.given):
+            return type(place)(np.full(np.shape(place.value), np.nan))
+        at, value = self.given[self.count - 1]
+        size = 1 + float(np.abs(at).max())
+        near = float(np.abs(place.value - at).max()) <= STEP_ROUNDING * size * 1e3
+        return type(place)(np.asarray(value, dtype=np.longdouble) * (1 if near else np.nan))
+
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
+        """Refused, as prior and likelihood apart are: only gradients of U were recorded."""
+        raise DefinitionError(
+            "the motion of replicas that ask for Hessian-vector products, or for prior and likelihood apart, is not redone"
+        )
+
+    def prior(self, place: LongDouble) -> LongDouble:
+        """See `hessian`."""
+        return self.hessian(place, place)
+
+    likelihood = prior
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known after a measurement: variances and their rounding, shape (R, C), and the controls."""
+
+    variance: np.ndarray
+    rounding: np.ndarray
+    controls: tuple[np.ndarray, ...] | None
+
+
+def _measured(
+    step: ExchangeStep,
+    theta: np.ndarray,
+    controls: tuple[np.ndarray, ...] | None,
+    known: np.ndarray,
+    plan: ExchangePlan,
+) -> _Found:
+    target, gamma = plan.subject.target, plan.table.smoothing
+    assert step.spread_on is not None
+    wide = np.broadcast_to(theta, (step.spread_on.shape[1], *theta.shape))
+    here = energies_of(target, wide, step.spread_on)
+    estimates, rough, learnt = here, rounding_of(plan, theta), controls
+    if controls is not None:
+        at, full, coefficient = controls
+        there = energies_of(target, np.broadcast_to(at, wide.shape), step.spread_on)
+        c = coefficient[..., 0]
+        estimates = exchange_rules.reduced_energy(here, there, full[..., 0], coefficient=c)
+        rough += rounding_of(plan, at) * (1 + float(np.abs(c).max()))
+        if plan.learns:
+            of_there = there.var(0, ddof=1)
+            both = ((here - here.mean(0)) * (there - there.mean(0))).sum(0) / (len(here) - 1)
+            sure = np.sqrt(of_there) > rough / LOST
+            best = exchange_rules.best_coefficient(both, np.where(sure, of_there, 1.0))
+            now = c + gamma * (best - c)
+            given = step.controls[2][..., 0] if step.controls is not None else now
+            # Where the spread at the control is that of roundings, whatever was learnt is taken.
+            learnt = (at, full, _unswapped(np.where(sure, now, np.nan), given, step, plan)[..., None])
+    differences = estimates[:, :-1] - estimates[:, 1:]
+    own = np.zeros_like(known)
+    # What a rule of one minibatch leaves for its data to spread over, written down from its definition.
+    own[:-1] = differences.var(0, ddof=1) * _share(plan)
+    bound = 4 * rough * (np.sqrt(own) + rough) + 1e-11 * own
+    old = np.isfinite(known)
+    with np.errstate(invalid="ignore"):
+        smoothed = np.where(old, known + gamma * (own - known), own)
+    return _Found(smoothed, bound + 1e-13 * np.abs(smoothed), learnt)
+
+
+def _unswapped(now: np.ndarray, given: np.ndarray, step: ExchangeStep, plan: ExchangePlan) -> np.ndarray:
+    """`now`, where it is NaN the run's own coefficient, which a swap of the same step has moved."""
+    swapped = step.recorded.get("swapped")
+    source = np.arange(len(now))[:, None] + (np.zeros(now.shape, dtype=int) if swapped is None else swapped)
+    back = np.argsort(source, axis=0)
+    return np.where(np.isnan(now), np.take_along_axis(given, back, 0), now)
+
+
+def _share(plan: ExchangePlan) -> float:
+    """Var of a mean of n data over that of one: 1/n, of a subset of N times 1 - n/N; of whole minibatches 1."""
+    c, table = plan.subject.configuration, plan.table
+    if table.variance == "repeated" or (table.variance is None and c.gradient.batch == 1):
+        return 1.0
+    replaced = c.gradient.estimator.energies_replaced
+    return (1.0 if replaced else 1 - c.gradient.batch / (plan.subject.target.size or 1)) / c.gradient.batch
+
+
+def _swap_faults(
+    step: ExchangeStep,
+    theta: np.ndarray,
+    controls: tuple[np.ndarray, ...] | None,
+    variance: np.ndarray,
+    plan: ExchangePlan,
+) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """What is wrong with the energies, the pairs, the chances and the decisions; and the rows that states come from."""
+    target, T, R = plan.subject.target, plan.temperatures[:, None], len(plan.temperatures)
+    source = np.repeat(np.arange(R)[:, None], theta.shape[1], axis=1)
+    energy, rough = energies_of(target, theta, step.swapped_on), rounding_of(plan, theta)
+    if controls is not None:
+        at, full, coefficient = (
+            part if part.shape[-1] > 1 or i == 0 else part[..., 0] for i, part in enumerate(controls)
+        )
+        there = energies_of(target, at, step.swapped_on)
+        energy = exchange_rules.reduced_energy(energy, there, full, coefficient=coefficient)
+        rough += rounding_of(plan, at) * (1 + float(np.abs(coefficient).max()))
+    found = step.recorded.get("energy")
+    if found is None:
+        return [
+            ("every", f"no swap was tried at step {step.number}; one is due every {plan.table.every} steps")
+        ], source
+    if not np.abs(found - energy).max() <= rough:
+        k, c = np.unravel_index(int(np.argmax(np.abs(found - energy))), energy.shape)
+        text = f"replica {k + 1} compared the energy {found[k, c]:.9g} after step {step.number}; expected {energy[k, c]:.9g}"
+        return [("energy", text)], source
+    low = np.arange((step.number // plan.table.every) % min(2, R - 1), R - 1, 2)
+    exponent = np.full(energy.shape, np.nan)
+    rule: Any = exchange_rules.log_swap_rate(
+        found[low],
+        found[low + 1],
+        tau_1=T[low],
+        tau_2=T[low + 1],
+        variance=variance[low],
+        F=plan.table.correction,
+    )
+    exponent[low] = np.minimum(rule, 0.0)
+    if plan.table.intensity is not None:
+        exponent[low] += math.log(plan.table.intensity * float(plan.h_at(step.number)[0]))
+    chance, said = np.exp(exponent), step.recorded["swap_probability"]
+    gaps = np.zeros_like(energy)
+    gaps[low] = 1 / T[low] - 1 / T[low + 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        terms = gaps * (np.abs(energy) + np.nan_to_num(gaps * variance, posinf=0.0) / plan.table.correction)
+    slack = (
+        1e-12 + 64 * EPS * float(terms.max()) + 64 * EPS * float(np.abs(gaps * np.roll(energy, -1, 0)).max())
+    )
+    if not np.array_equal(np.isnan(chance), np.isnan(said)):
+        tried = [k + 1 for k in range(R) if not np.isnan(said[k]).all()]
+        text = f"after step {step.number} replicas {tried} were tried with the ones above; expected {(low + 1).tolist()}"
+        return [("pairs", text)], source
+    if not np.nan_to_num(np.abs(chance - said)).max() <= slack:
+        k, c = np.unravel_index(int(np.nanargmax(np.abs(chance - said))), chance.shape)
+        text = (
+            f"replicas {k + 1} and {k + 2} were to swap with the chance {said[k, c]:.9g} after step {step.number}; expected "
+            f"{chance[k, c]:.9g} at T = {float(T[k, 0]):.6g} and {float(T[k + 1, 0]):.6g}"
+        )
+        return [("chance", text)], source
+    accepted = np.zeros(energy.shape, dtype=bool)
+    accepted[low] = step.uniforms[low] < exponent[low]
+    swapped = step.recorded["swapped"]
+    unsure = np.abs(step.uniforms - np.nan_to_num(exponent, nan=np.inf, neginf=np.inf)) <= slack
+    accepted = np.where(unsure, swapped > 0, accepted)
+    source[:-1] += accepted[:-1]
+    source[1:] -= accepted[:-1]
+    if not np.array_equal(source - np.arange(R)[:, None], swapped):
+        return [
+            (
+                "decision",
+                f"the swaps after step {step.number} are not those of its chances and uniform numbers",
+            )
+        ], source
+    return [], source
+
+
+def _moved_faults(step: ExchangeStep, source: np.ndarray, plan: ExchangePlan) -> Iterator[tuple[str, str]]:
+    """theta and memory go along, a momentum as the table says; what belongs to a temperature stays."""
+    scheme, T = plan.subject.scheme, plan.temperatures
+    for name, value, found in zip(scheme.state, step.moved, step.after, strict=True):
+        wanted = value
+        if scheme.shapes[name] != SCALAR and not (name == "p" and plan.table.momentum == "kept"):
+            wanted = np.take_along_axis(value, source[..., None], 0)
+            if name == "p":
+                wanted = wanted * np.sqrt(T[:, None] / T[source])[..., None]
+        if not np.abs(found - wanted).max() <= 8 * EPS * np.abs(wanted).max():
+            yield "state", f"after the swaps of step {step.number} {name} is not where it is meant to be"
+
+
+def _fresh(plan: ExchangePlan, theta: np.ndarray, coefficient: np.ndarray) -> tuple[np.ndarray, ...]:
+    return theta, energies_of(plan.subject.target, theta, None)[..., None], coefficient
+
+
+def _control_faults(
+    number: int,
+    found: tuple[np.ndarray, ...],
+    wanted: tuple[np.ndarray, ...],
+    plan: ExchangePlan,
+    *,
+    learning: bool = False,
+) -> Iterator[tuple[str, str]]:
+    rough = rounding_of(plan, wanted[0])
+    # A covariance over a variance, each of numbers whose rounding is at most `LOST` of their spread.
+    bounds = (0.0, rough, 8 * LOST if learning else 1e-13)
+    names = ("control", "full energy at the control", "coefficient")
+    for name, a, b, bound in zip(names, found, wanted, bounds, strict=True):
+        apart = np.abs(a - b)
+        if not apart.max() <= bound * (1 + (np.abs(b).max() if learning and name == "coefficient" else 0)):
+            k, c, i = np.unravel_index(int(np.argmax(apart)), apart.shape)
+            yield (
+                name,
+                (
+                    f"the {name} of replica {k + 1} is {a[k, c, i]:.9g} after step {number}; expected {b[k, c, i]:.9g}"
+                ),
+            )
+
+
+def _close(found: np.ndarray, wanted: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    return np.asarray((found == wanted) | (np.abs(found - wanted) <= bound))
+
+
+__all__ = ["redone_faults"]

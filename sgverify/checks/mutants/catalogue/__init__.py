@@ -1,1 +1,0 @@
-"""The planted bugs, one file for each family."""

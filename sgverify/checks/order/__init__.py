@@ -1,0 +1,8 @@
+"""The order of one step: proved for a definition, measured by quadrature for torch code.
+
+`local_order` proves P_h f = exp(hL) f + O(h^(K+1)) for every smooth potential, `noise_terms` shows what minibatches add,
+`configured_steps` holds the expansion against the step sizes that are configured. `invariant_order` asks for the
+order of the invariant law, `stationarity` whether the dynamics leaves its density invariant, `symmetric_splittings`
+what such splittings share, `mean_flow` the flow of several minibatches. For torch code: `black_box` answers, from
+`quadrature` of E f(X_1) at `nodes` that stand for its draws, by the rules of `draw_rules`.
+"""

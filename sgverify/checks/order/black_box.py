@@ -1,0 +1,205 @@
+"""The order of the invariant law that torch code states: its law on Gaussian targets, at every setting that is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from sgverify.checks.order.quadrature import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
+from sgverify.checks.question import Question, whole
+from sgverify.checks.settings.accept_reject import accepts_and_rejects, message
+from sgverify.checks.settings.other_settings import check_settings
+from sgverify.checks.settings.own_dynamics import OwnDynamics, find_own_dynamics
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.subject.torch import TorchSubject, limits
+from sgverify.evidence import Evidence, Predicted
+from sgverify.rates import Judgement
+from sgverify.samplers.reading.binding import TENSORS
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import bind
+from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.torch_step import TorchStep
+
+
+@dataclass(frozen=True)
+class _Law(TorchSubject):
+    """The same step, held to its law alone and to the order that it states of that."""
+
+    @property
+    def predicted_order(self) -> int:
+        """The order that is stated of the invariant law."""
+        return cast(int, self.scheme.invariant_order)
+
+    @property
+    def held_to_flow(self) -> bool:
+        """Nothing is claimed of one step."""
+        return False
+
+
+def black_box_invariance(question: Question) -> Evidence:
+    """Means and covariances of the chain's law, in all coordinates and pairs, are those of the density to O(h^r)."""
+    subject = cast(TorchSubject, question.subject)
+    law = _Law(subject.scheme, subject.configuration, subject.reference, subject.method)
+    found = check_settings(replace(question, subject=law))
+    prediction = question.predict({"K": subject.scheme.invariant_order})
+    certificate = {
+        **found.certificate,
+        "kind": "invariant",
+        "judged_by": "means and covariances on Gaussian targets",
+    }
+    return replace(
+        found,
+        predicted=Predicted(prediction.exponent, prediction.kind),
+        replay=subject.command("verify", "--checks", question.quantity),
+        certificate=certificate,
+    )
+
+
+def black_box_order(question: Question) -> Evidence:
+    """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
+    subject = cast(TorchSubject, question.subject)
+    measured = subject.measured
+    if (isinstance(measured, str) or measured.order < 1 or not measured.resolved) and accepts_and_rejects(
+        subject
+    ):
+        asked = "not-applicable" if subject.scheme.order is None else "inconclusive"
+        return question.unanswered(message(subject), asked, method="quadrature")
+    if isinstance(measured, str):
+        return question.unanswered(f"the step cannot be read by quadrature: {measured}", method="quadrature")
+    prediction = question.prediction
+    verdict = _judge(measured, float(prediction.exponent))
+    own = None
+    if verdict.verdict == "violates" and measured.order < 1:
+        own = find_own_dynamics(subject.scheme, measured.dim)
+    if own is not None:
+        measured = own.order
+        verdict = _judge(measured, float(prediction.exponent))
+        verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
+    return question.answered(
+        method="quadrature",
+        judgement=verdict,
+        found=measured.order if measured.resolved or verdict.verdict == "violates" else None,
+        certificate={
+            "given_minibatch": whole(measured.order),
+            "at_least": measured.at_least,
+            "differs_most_in": measured.where or "no difference was seen",
+            "coefficient": measured.value,
+            "error_bound": measured.bound,
+            "resolution": measured.resolution,
+            "seen_from": SEEN,
+            "nodes": measured.nodes,
+            "random_numbers_of_a_step": measured.draws,
+            "two_rules_differ_by": measured.quadrature,
+            "draws_on_panels": measured.irregular,
+            "exact_for_polynomials_of_degree": measured.degree,
+            "potential": f"a sextic without symmetry in dimension {measured.dim}, full gradients",
+            "parameters": {name: float(value) for name, value in PARAMETERS.items()},
+            "limits": limits(measured.dim),
+            **({} if own is None else {"dynamics": own.text, "drift_is_minus_M_grad_H": own.matrix.tolist()}),
+        },
+    )
+
+
+def measurable(scheme: Scheme) -> bool:
+    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
+    dynamics = scheme.dynamics
+    asked = scheme.census
+    apart = asked.hessians or asked.parts
+    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
+        law.normal for law in scheme.laws
+    )
+
+
+def as_torch_step(scheme: Scheme) -> TorchStep:
+    """The definition itself, run on tensors (chains, dim) with draws from torch; nothing of it is restated."""
+    ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
+
+    def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
+        h, dim = given.pop("h"), given.pop("dim", None)
+        return bind(scheme, TENSORS, given, dim=dim).step(
+            state,
+            h=h,
+            grad=None if grad is None else _Gradient(grad),
+            draw=lambda law: torch.randn_like(state[0]),
+        )
+
+    declaration = Declaration(scheme.state, ingredients)
+    return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)
+
+
+def as_torch_subject(subject: Subject) -> TorchSubject:
+    """The subject with its scheme as torch code."""
+    return TorchSubject(as_torch_step(subject.scheme), subject.configuration, subject.reference)
+
+
+def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
+    """That the order is one against another dynamics than the declared one."""
+    name = subject.scheme.dynamics.name
+    return (
+        f"what the step discretises is not `{name}` but another dynamics that leaves the same density invariant: {own.text}; "
+        "declare it by @dynamics to have it named; against that dynamics"
+    )
+
+
+def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
+    found, over = measured.order, measured.order + 1
+    read = (
+        f"at {measured.nodes} nodes for {measured.draws} draws{_taken_apart(measured)}, in dimension {measured.dim}, from one "
+        f"state; no coordinate came beyond {measured.reach:.2g}: what the code does elsewhere is not seen"
+    )
+    differs = (
+        f"P_h and exp(hL) differ at h^{over}: the coefficient of {measured.where} is off by {measured.value:.6g}, give or take "
+        f"{measured.bound:.2g} ({read})"
+    )
+    if not measured.at_least and found < predicted:
+        return Judgement("violates", False, f"local order {found}, not {predicted:g}: {differs}")
+    if not measured.resolved and measured.quadrature > measured.resolution / 4:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"the order is not settled: two quadratures for its draws differ by {measured.quadrature:.2g} of a coefficient's own "
+            f"size, and at most {RESOLUTION:g} is needed; the step uses its draws in a way for which neither is exact ({read})",
+        )
+    if not measured.resolved:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"rounding hides the order: what may be left of a coefficient that must vanish is {measured.resolution:.2g} times "
+            f"the coefficient's own size, and at most {RESOLUTION:g} times is needed; the code rounds more than float64 does, see "
+            "the check dtype",
+        )
+    if measured.at_least and found < predicted:
+        return Judgement(
+            "inconclusive", False, f"local order at least {found}: {predicted:g} was not examined"
+        )
+    if measured.at_least:
+        return Judgement("conforms", False, f"local order at least {found}: no difference was seen ({read})")
+    relation = "exactly" if found == predicted else "more than"
+    return Judgement(
+        "conforms", found == predicted, f"local order {found}, {relation} {predicted:g}: {differs}"
+    )
+
+
+def _taken_apart(measured: MeasuredOrder) -> str:
+    if not measured.irregular:
+        return ""
+    return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
+
+
+class _Gradient:
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def __call__(self, theta: Chains) -> Chains:
+        return Chains(self._source(theta.tensor))
+
+    def fresh(self) -> _Gradient:
+        return _Gradient(self._source.fresh())
+
+
+__all__ = ["black_box_invariance", "black_box_order"]

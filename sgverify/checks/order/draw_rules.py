@@ -1,0 +1,304 @@
+"""Two rules of quadrature for the draws of a step, of different nodes and degree, after a look at how it uses them.
+
+Along each draw the step is looked at on the whole axis, from 10 standard deviations below to 10 above:
+
+- where it is a polynomial of the draw, nearly linear as it is when the draw enters with sqrt(h), Gauss' rules for the draw's
+  law are exact (Smolyak's sum of them over several draws), the second one rotated at random;
+- elsewhere its axis is cut into panels that end where the step jumps or bends (`panels`), and few nodes are chosen that have
+  the expectations of all products of what the step makes of the draw (`compression`): thresholds, signs, clamps, uniform
+  draws made of normal ones and normal of uniform ones come out right;
+- a choice among outcomes is enumerated.
+
+A step that jumps where several draws together say so is refused by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from sgverify.exact.numbers.panels import (
+    Panels,
+    UnresolvedError,
+    first_points,
+    resolve,
+    rough_panels,
+    smooth_on,
+    whole_axis,
+)
+from sgverify.exact.numbers.quadrature import IncompressibleError, compressed, cubature, leading_functions
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.samplers.intercepted.replacing import DrawLaw, numbers_of, own_units
+
+After = Callable[[np.ndarray], np.ndarray]
+"""Normal numbers -> X_1. Shapes (n, draws) -> (n, coordinates)."""
+
+GAUSSIAN = ("normal", "uniform", "exponential")
+
+WITHIN = 8.0
+"""A step is held against a polynomial of a draw so far out."""
+
+POLYNOMIAL = 1e-6
+"""What such a polynomial may leave, next to what the draw moves. A step that is smooth in sqrt(h) z leaves about
+(sqrt(2 T h) WITHIN / 4)^8 h, 1e-12 at the smallest step size; one with a threshold its whole height."""
+
+BENT = 0.02
+"""What a straight line may leave within 3 standard deviations: terms that enter with h and not sqrt(h), 0.003 of the others at
+the step size where this is looked at. A cube or a cosine of a draw leaves more, and Gauss' rules of the degree that is asked for
+are not exact for it."""
+
+FAINT = 1e-3
+"""A variable that moves by less than this share of the largest movement's square is bent by what is squared, and no matter."""
+
+ENUMERATED = 12
+"""Outcomes of one draw that are all put in; of more, few are chosen as those of a draw on panels are."""
+
+TENSOR = 2, 1 / 8
+"""A product of rules, whose weights are positive, is taken where it has at most so many times the nodes of Smolyak's sum, or
+this share of those that may be evaluated."""
+
+
+@dataclass(frozen=True)
+class QuadratureRule:
+    """Normal numbers and weights. Shapes (n, draws), (n,)."""
+
+    nodes: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """What a step makes of one draw: panels, coarse and fine, with what the step is on them; none where it is regular."""
+
+    panels: tuple[tuple[Panels, np.ndarray], ...] = ()
+
+    def nodes(self, degree: int, fine: bool, noise: float) -> tuple[np.ndarray, np.ndarray]:
+        made, values = self.panels[fine]
+        functions = leading_functions(values, made.weights, degree, noise)
+        chosen, weights = compressed(functions, made.weights, degree)
+        return made.nodes[chosen], weights
+
+
+class DrawRules:
+    """How a step uses its draws, by `after`, and the rules for it. `noise`: what rounding may put X_1 off.
+
+    `laws` are those of the draws; `most` is how many values of the step may be asked for; where each costs much, one that is
+    not `thorough` looks along fewer lines. `straight`: a polynomial of a draw is one that is nearly linear, as it is at a small
+    step size; `degree` is that of the rules then, and else that of the polynomial.
+    """
+
+    def __init__(
+        self,
+        after: After,
+        laws: Sequence[DrawLaw],
+        *,
+        noise: float,
+        degree: int,
+        most: int,
+        thorough: bool = True,
+        straight: bool = True,
+    ) -> None:
+        self._after, self._noise, self._most, self._degree = after, noise, most, degree
+        self.laws = tuple(laws)
+        self._kept: dict[tuple[int, tuple[DrawLaw, ...]], tuple[QuadratureRule, QuadratureRule]] = {}
+        self._free = [j for j, law in enumerate(laws) if not law.chances]
+        self._choices = [j for j, law in enumerate(laws) if len(law.chances) > ENUMERATED]
+        random = np.random.default_rng(20_101)
+        self._bases = [random.standard_normal(len(laws)) for _ in range(2)]
+        # No two draws in step: a difference of theirs is to move too.
+        sizes = np.linspace(1.0, 0.9, len(laws))
+        self._lines = [sizes, sizes * (-1.0) ** np.arange(len(laws))][: 2 if thorough else 1]
+        self._straight = straight
+        self.axes = {j: self._chosen(j) for j in self._choices} | (self._look() if self._free else {})
+
+    @property
+    def irregular(self) -> tuple[int, ...]:
+        """The draws of which the step is no polynomial."""
+        return tuple(j for j, axis in self.axes.items() if axis.panels)
+
+    def pair(
+        self, degree: int, laws: Sequence[DrawLaw] | None = None
+    ) -> tuple[QuadratureRule, QuadratureRule]:
+        """A rule that is exact for polynomials of this degree, and another of a higher degree."""
+        laws = self.laws if laws is None else tuple(laws)
+        if (degree, laws) not in self._kept:
+            self._kept[degree, laws] = (self._rule(degree, laws, False), self._rule(degree + 2, laws, True))
+        return self._kept[degree, laws]
+
+    def _rule(self, degree: int, laws: Sequence[DrawLaw], second: bool) -> QuadratureRule:
+        parts: list[tuple[list[int], np.ndarray, np.ndarray]] = []
+        regular = [j for j in self._free if not self.axes[j].panels]
+        if regular:
+            kinds = tuple(laws[j].kind if laws[j].kind in GAUSSIAN else "normal" for j in regular)
+            # Smolyak's sum has all signs of all choices of degree/2 coordinates, before any of it is written down.
+            level = degree // 2
+            self._refuse_more(math.comb(len(regular), level) * 2**level)
+            nodes, weights = _gaussian(kinds, degree, self._most)
+            parts.append((regular, _rotated(nodes, kinds) if second else nodes, weights))
+        for j, law in enumerate(laws):
+            if j not in self.axes:
+                z, w = numbers_of(law)
+                parts.append(([j], z[:, None], w))
+            elif self.axes[j].panels:
+                if law != self.laws[j]:
+                    raise BlackBoxError(
+                        f"draw {j + 1} has {law.named}, whose chances depend on the step size"
+                    )
+                try:
+                    z, w = self.axes[j].nodes(degree, not second, self._noise)
+                except IncompressibleError:
+                    raise BlackBoxError(
+                        f"what it makes of draw {j + 1} depends on the other draws in too many ways for a quadrature"
+                    ) from None
+                parts.append(([j], z[:, None], w))
+        self._refuse_more(math.prod(len(weights) for _, _, weights in parts))
+        nodes, weights = np.zeros((1, len(laws))), np.ones(1)
+        for places, z, w in parts:
+            nodes = np.repeat(nodes, len(w), axis=0)
+            nodes[:, places] = np.tile(z, (len(weights), 1))
+            weights = np.repeat(weights, len(w)) * np.tile(w, len(weights))
+        return QuadratureRule(nodes, weights)
+
+    def _refuse_more(self, count: int) -> None:
+        if count > self._most:
+            raise BlackBoxError(
+                f"a step makes {len(self.laws)} draws: {count} nodes would be needed, and {self._most} are evaluated at most"
+            )
+
+    def _look(self) -> dict[int, _Axis]:
+        points = first_points()
+        # Another outcome of a choice may make another use of a draw.
+        bases = range(2 if len(self._free) < len(self.laws) else 1)
+        kinds = {self.laws[j] for j in self._free}
+        slanting = [self._slanting(line, base, points) for line in self._lines for base in bases]
+        found = self._evaluated(slanting)
+        if len(kinds) == 1 and all(self._regular(next(iter(kinds)), points, values) for values in found):
+            return {j: _Axis() for j in self._free}
+        along = [(j, base) for j in self._free for base in bases]
+        values = self._evaluated([self._along(j, base, points) for j, base in along])
+        odd = {
+            j
+            for (j, _), part in zip(along, values, strict=True)
+            if not self._regular(self.laws[j], points, part)
+        }
+        axes = {j: self._cut(j) if j in odd else _Axis() for j in self._free}
+        if any(len(rough_panels(part, self._noise)) for part in found):
+            self._explain(axes, bases)
+        return axes
+
+    def _evaluated(self, lines: Sequence[np.ndarray]) -> np.ndarray:
+        """X_1 on lines. Shape (lines, points, coordinates)."""
+        if sum(map(len, lines)) > self._most:
+            raise BlackBoxError(
+                f"a step makes {len(self.laws)} draws: too many to look at what it makes of each"
+            )
+        return self._after(np.concatenate(lines)).reshape(len(lines), len(lines[0]), -1)
+
+    def _along(self, j: int, base: int, points: np.ndarray) -> np.ndarray:
+        nodes = np.repeat(self._bases[base][None], len(points), axis=0)
+        nodes[:, j] = points
+        return nodes
+
+    def _slanting(self, line: np.ndarray, base: int, points: np.ndarray) -> np.ndarray:
+        nodes = np.repeat(self._bases[base][None], len(points), axis=0)
+        nodes[:, self._free] = points[:, None] * line[self._free]
+        return nodes
+
+    def _regular(self, law: DrawLaw, points: np.ndarray, values: np.ndarray) -> bool:
+        """Whether a step is a polynomial of its draw, and a straight line nearly."""
+        if law.kind not in GAUSSIAN:
+            return not np.ptp(values, axis=0).max() > 4 * self._noise
+        if len(rough_panels(values, self._noise)):
+            return False
+        x = own_units(law, points)
+        size = float(np.ptp(values, axis=0).max(initial=0.0))
+        tests = ((WITHIN, self._degree, POLYNOMIAL), (3.0, 1, BENT))
+        for reach, degree, share in tests[: 2 if self._straight else 1]:
+            kept = np.abs(points) <= reach
+            at = 2 * (x[kept] - x[kept].min()) / np.ptp(x[kept]) - 1
+            # Each coordinate bends by itself; the smallest of them may be no more than rounding.
+            table = chebyshev.chebvander(at, degree)
+            left = values[kept] - table @ np.linalg.lstsq(table, values[kept], rcond=None)[0]
+            sizes = np.maximum(np.ptp(values[kept], axis=0), FAINT * size**2) if degree == 1 else size
+            if (np.abs(left).max(axis=0) > share * sizes + 4 * self._noise).any():
+                return False
+        return True
+
+    def _section(self, j: int, base: int) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda points: self._after(self._along(j, base, points))
+
+    def _cut(self, j: int) -> _Axis:
+        try:
+            panels = resolve(self._section(j, 0), noise=self._noise, most=10 * self._most)
+        except UnresolvedError:
+            raise BlackBoxError(
+                f"it jumps or bends at so many values of draw {j + 1} that they are not told apart"
+            ) from None
+        if len(self.laws) > 1 and not smooth_on([panels], self._section(j, 1), noise=self._noise):
+            raise BlackBoxError(
+                f"where it jumps or bends in draw {j + 1} depends on its other draws: no quadrature here stands for that"
+            )
+        made = []
+        for part in (panels, panels.refined(self._section(j, 0))):
+            values = np.concatenate([part.values, self._section(j, 1)(part.nodes)], axis=1)
+            made.append((part, values))
+        return _Axis(tuple(made))
+
+    def _chosen(self, j: int) -> _Axis:
+        """A choice among many outcomes, each a node."""
+        nodes, weights = numbers_of(self.laws[j])
+        values = np.concatenate([self._section(j, base)(nodes) for base in range(2)], axis=1)
+        every = Panels(nodes, weights, values, np.zeros((0, 2)), np.zeros(0, dtype=bool))
+        return _Axis(((every, values), (every, values)))
+
+    def _explain(self, axes: dict[int, _Axis], bases: Sequence[int]) -> None:
+        """Raise `BlackBoxError` where the step jumps or bends on a slanting line, and on none along a draw."""
+        for line in self._lines:
+            parts = [
+                whole_axis(),
+                *(
+                    axis.panels[0][0].scaled(1 / line[j])
+                    for j, axis in axes.items()
+                    if axis.panels and j in self._free
+                ),
+            ]
+            for base in bases:
+                section = partial(self._on, line, base)
+                if not smooth_on(parts, section, noise=self._noise):
+                    raise BlackBoxError(
+                        "it jumps or bends where several of its draws together say so: no quadrature here stands for that"
+                    )
+
+    def _on(self, line: np.ndarray, base: int, points: np.ndarray) -> np.ndarray:
+        return self._after(self._slanting(line, base, points))
+
+
+def _gaussian(kinds: tuple[str, ...], degree: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = cubature(kinds, degree)
+    count = degree // 2 + 1
+    if count ** len(kinds) > max(TENSOR[0] * len(weights), TENSOR[1] * most):
+        return nodes, weights
+    rules = [cubature((kind,), degree) for kind in kinds]
+    grid = np.meshgrid(*(z[:, 0] for z, _ in rules), indexing="ij")
+    shares = np.meshgrid(*(w for _, w in rules), indexing="ij")
+    return np.stack([part.reshape(-1) for part in grid], axis=1), np.prod(shares, axis=0).reshape(-1)
+
+
+def _rotated(nodes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
+    """The nodes of normal draws turned about the origin, by a rotation that has nothing special."""
+    normal = [k for k, kind in enumerate(kinds) if kind == "normal"]
+    if len(normal) < 2:
+        return nodes
+    random = np.random.default_rng(48_271)
+    rotation, _ = np.linalg.qr(random.standard_normal((len(normal), len(normal))))
+    turned = nodes.copy()
+    turned[:, normal] = nodes[:, normal] @ rotation.T
+    return turned
+
+
+__all__ = ["DrawRules", "QuadratureRule"]

@@ -1,0 +1,136 @@
+"""Check: the order of a scheme's invariant law, where its definition states one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.question import Question, whole
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence
+from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.exact.chain.two_moments import WASSERSTEIN
+from sgverify.exact.readings.formula import formula
+from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invariant_order
+from sgverify.rates import Judgement
+
+MOST_COORDINATES = 6
+"""Coordinates of a state in which the equation is proved in the target's dimension too."""
+
+
+def check_invariant_order(question: Question) -> Evidence:
+    """E f under the invariant law of the scheme = E f under rho + O(h^r), for every smooth f.
+
+    Proved for every smooth potential where the step has a power series in sqrt(h); else computed on the configured
+    Gaussian target, where it is about means and covariances.
+    """
+    subject = question.subject
+    try:
+        proofs = [_proved(subject, dim) for dim in _dimensions(subject)]
+    except NotExpandableError as error:
+        return _on_the_target(question, f"the step has no power series that could be read: it uses {error}")
+    found = min(proofs, key=lambda item: item.order)
+    prediction = question.predict({"K": subject.scheme.invariant_order})
+    return question.evidence(
+        method="proof",
+        judgement=_judge(found, [item.dim for item in proofs], prediction.exponent),
+        prediction=prediction,
+        found=found.order,
+        certificate=_certificate(subject, found, proofs),
+    )
+
+
+def _proved(subject: Subject, dim: int) -> InvariantOrder:
+    return invariant_order(subject.scheme, dim, max(2, min(HIGHEST, subject.scheme.invariant_order or 0)))
+
+
+def _dimensions(subject: Subject) -> list[int]:
+    """That of proofs, and the target's own where it is another one and not too large."""
+    dims = {subject.proof_dimension}
+    if subject.target.dim * len(subject.scheme.dynamics.state) <= MOST_COORDINATES:
+        dims.add(subject.target.dim)
+    return sorted(dims)
+
+
+def _judge(found: InvariantOrder, dims: list[int], wanted: Fraction) -> Judgement:
+    where = f"in dimension {' and '.join(map(str, dims))}, as h -> 0"
+    if found.order < wanted and found.power is not None:
+        return Judgement(
+            "violates",
+            False,
+            f"order {found.order} of the invariant law, not {wanted}: under the density of the dynamics "
+            f"E f(X_1) - f is of the order h^{found.power}, {where}",
+        )
+    if found.order < wanted:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"order at least {found.order} of the invariant law: {wanted} was not examined",
+        )
+    if not found.mixes:
+        return Judgement(
+            "inconclusive",
+            False,
+            "a step leaves the density of the dynamics invariant to this order, but it is not seen to forget its start: what stays "
+            "where it is leaves every law invariant",
+        )
+    other = f"; its generator is another than the dynamics', {found.generator}" if found.own else ""
+    seen = "exactly" if found.power is not None and found.order == wanted else "at least"
+    return Judgement(
+        "conforms",
+        found.power is not None and found.order == wanted,
+        f"order {found.order} of the invariant law, {seen} the {wanted} that the scheme states, for every smooth potential "
+        f"{where}{other}",
+    )
+
+
+def _certificate(subject: Subject, found: InvariantOrder, proofs: list[InvariantOrder]) -> dict[str, Any]:
+    return {
+        "kind": "invariant",
+        "order": whole(found.order),
+        "left": f"h^{found.power} ( {found.left} ) rho" if found.left else "nothing",
+        "generator": found.generator,
+        "another_generator_than_the_dynamics": found.own,
+        "forgets_its_start": found.mixes,
+        "proved_in_dimensions": [item.dim for item in proofs],
+        "proved_for": "every smooth potential, every temperature and friction, full gradients",
+        "formula": formula(subject.scheme),
+    }
+
+
+def _on_the_target(question: Question, why: str) -> Evidence:
+    """Means and covariances of the invariant law on the configured Gaussian target."""
+    subject = question.subject
+    prediction = question.predict({"K": subject.scheme.invariant_order})
+    unknown = subject.why_no_law
+    if unknown is not None:
+        return question.unanswered(f"{why}; {unknown}")
+    try:
+        law = InvariantLaw(subject.model)
+        leading = law.leading(WASSERSTEIN, law.whole)
+    except NotExpandableError as error:
+        return question.unanswered(f"{why}; no expansion at h = 0: {error}")
+    on = "on this Gaussian target, where the invariant law is known by mean and covariance"
+    if leading.order is None:
+        judgement = Judgement(
+            "conforms", False, f"no error of the invariant law is left as h -> 0 {on}; {why}"
+        )
+    elif leading.order < prediction.exponent:
+        judgement = Judgement(
+            "violates",
+            False,
+            f"order {leading.order} of the invariant law, not {prediction.exponent}, {on}; {why}",
+        )
+    else:
+        judgement = Judgement(
+            "conforms",
+            leading.order == prediction.exponent,
+            f"order {leading.order} of the invariant law {on}; {why}",
+        )
+    return question.evidence(
+        judgement,
+        prediction=prediction,
+        found=None if leading.order is None else Fraction(leading.order),
+        certificate={"kind": "invariant", "coefficient": leading.coefficient, "no_proof": why},
+    )

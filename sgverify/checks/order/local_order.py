@@ -1,0 +1,258 @@
+"""Check: the local order of one step, proved for every smooth potential."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.order.configured_steps import (
+    departures,
+    differences,
+    steps_of_runs,
+    told_of_steps,
+    turns_of,
+)
+from sgverify.checks.order.noise_terms import averaged_noise_or_why
+from sgverify.checks.order.symmetric_splittings import conjugacy_certificate, in_words
+from sgverify.checks.question import STATED, Question, whole
+from sgverify.checks.rates.gradient_bias import order_of_memory
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError, SgverifyError
+from sgverify.evidence import Evidence, Verdict
+from sgverify.exact.readings.formula import formula
+from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series.dimensions import Proved, dimensions_text
+from sgverify.exact.series.letters import compare_with_commutators
+from sgverify.exact.splittings.bch import BCHResult, bch
+from sgverify.rates import Judgement
+from sgverify.schemes import Scheme
+from sgverify.schemes.splittings import Word
+
+HIGHEST_COMMUTATORS = 5
+
+
+def check_local_order(question: Question) -> Evidence:
+    """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
+
+    The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
+    minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured, and so is
+    that of a definition without a power series.
+    """
+    subject = question.subject
+    proved = subject.proved_order
+    if isinstance(proved, NotExpandableError):
+        return _without_series(question, proved)
+    prediction = question.prediction
+    judgement = _judge(
+        proved,
+        prediction.exponent,
+        subject.target.dim,
+        base=subject.proof_dimension,
+        stated=question.claim.id == STATED,
+        claimed=subject.scheme.order,
+    )
+    judgement = replace(judgement, reason=judgement.reason + in_words(subject))
+    return question.answered(
+        method="proof",
+        judgement=_as_a_function_of_h(subject, proved.order, judgement),
+        found=proved.order.order,
+        certificate=_certificate(subject, proved),
+    )
+
+
+def _without_series(question: Question, why: NotExpandableError) -> Evidence:
+    """The order that a scheme states is measured by quadrature, at a generic state, where no series proves it."""
+    subject = question.subject
+    reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
+    if question.claim.id == STATED:
+        found = order_of_memory(question)
+        if found is not None:
+            return replace(found, certificate={**found.certificate, "no_proof": reason})
+        from sgverify.checks.order.black_box import as_torch_subject, black_box_order, measurable
+
+        if measurable(subject.scheme):
+            measured = black_box_order(replace(question, subject=as_torch_subject(subject)))
+            if measured.verdict in ("conforms", "violates"):
+                return replace(measured, certificate={**measured.certificate, "no_proof": reason})
+    return question.unanswered(reason)
+
+
+def _judge(
+    proved: Proved, predicted: Fraction, dim: int, *, base: int, stated: bool, claimed: int | None
+) -> Judgement:
+    order = proved.order
+    found = order.order
+    at_least = "at least " if order.given_minibatch is None else ""
+    # What one step does with a memory settles no average: it may cancel, or double, in the next.
+    kind = "weak order at finite times" if order.steps > 1 else "local order"
+    over = " (once the start of its memory is forgotten)" if order.steps > 1 else ""
+    what = f"{kind} {at_least}{found} given the minibatch{over}"
+    wanted = f"{predicted}"
+    if stated:
+        wanted = (
+            f"{predicted}, the order that the scheme states"
+            if claimed
+            else f"{predicted}, the least of an integrator"
+        )
+    averaged = (
+        "" if order.averaged_order == found else f"; averaged over minibatches it is {order.averaged_order}"
+    )
+    if found < predicted and order.given_minibatch is None:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{what}: powers beyond h^{order.examined + 1} were not examined, which {wanted} would need{averaged}",
+        )
+    if found < predicted:
+        return Judgement(
+            "violates",
+            False,
+            f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
+        )
+    if not proved.reaches(dim):
+        missed = f"and target.dim={dim} is not among them"
+        return Judgement("inconclusive", False, f"{what}, {proved}, {missed}: {proved.why_not}")
+    if not proved.every and proved.why_not is not None:
+        reason = f"{what}, {proved}, but not in every dimension: {proved.why_not}"
+        return Judgement("inconclusive", False, reason)
+    sharp = found == predicted and order.given_minibatch is not None
+    relation = "exactly" if sharp else "more than"
+    # A stated order is one for every temperature and friction; a region where it fails is not the one asked about.
+    everywhere = all(other.order >= predicted for other in order.elsewhere)
+    verdict: Verdict = "conforms" if everywhere else "inconclusive"
+    return Judgement(
+        verdict,
+        sharp and everywhere,
+        f"{what}, {relation} {wanted}{averaged}{_supposed(order)}; proved {proved}",
+    )
+
+
+def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgement) -> Judgement:
+    """`judgement`, undecided where the definition is its power series as h -> 0 and not at steps that somebody may run."""
+    if judgement.verdict != "conforms":
+        return judgement
+    apart = differences(subject, steps_of_runs(subject))
+    # A series names a switch where it holds the whole argument of a root; what was cut off is looked for.
+    turns = [] if order.unseen else turns_of(subject)
+    if not apart and not order.unseen and not turns:
+        far = departures(subject, every=True)
+        if not far:
+            return replace(judgement, reason=judgement.reason + told_of_steps(subject))
+        reason = f"{judgement.reason}; it is proved as h -> 0 alone, and small steps are not small enough: {far[0]}"
+        return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
+    shown = f", and {apart[0]}" if apart else ""
+    if turns:
+        shown += f"; at h={', '.join(f'{h:.6g}' for h in turns)} a root of a function of h touches 0 and turns into another one"
+    reason = f"{judgement.reason}; it is proved as h -> 0 alone{shown}"
+    return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
+
+
+def _supposed(order: LocalOrder) -> str:
+    """Under what an order was proved, for the end of a sentence."""
+    found = ""
+    if order.where:
+        others = "; ".join(f"where {other.where} it is {other.order}" for other in order.elsewhere)
+        found += f"; that is where {order.where}, as in this configuration, and {others}"
+    if order.exceptions:
+        found += f"; read where {' and '.join(order.exceptions)}"
+    if order.limits:
+        found += f"; this holds as h -> 0: {', '.join(order.limits)}"
+    return found
+
+
+def _where(order: LocalOrder) -> str:
+    """What leaves the order where it is."""
+    given = order.given_minibatch
+    if order.start is not None and (given is None or order.start.power < given.order):
+        return f"what the memory starts from leaves h^{order.start.power} in every later average"
+    assert given is not None
+    place = f" where {given.where}" if given.where else ""
+    return f"P_h and exp(hL) differ at h^{given.power}{place}"
+
+
+def _where_wrong(proved: Proved, base: int) -> str:
+    """The dimension that a defect was found in, where there are others without it.
+
+    Those agree to the order of the dimension `base`: only where another dimension has less is it without the defect.
+    """
+    others = [dim for dim in proved.dims if dim != proved.order.dim and proved.order.dim != base]
+    if not others:
+        return ""
+    return f"; in dimension {proved.order.dim}, and not in {dimensions_text(others)}"
+
+
+def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
+    order = proved.order
+    certificate: dict[str, Any] = {
+        "given_minibatch": whole(order.order),
+        "averaged": whole(order.averaged_order),
+        "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
+        "defect_averaged": order.averaged.text if order.averaged else "none found",
+        "proved_in_dimension": order.dim,
+        "holds": str(proved),
+        "proved_for": "every smooth potential, every temperature and friction"
+        + (", every smooth metric" if subject.scheme.dynamics.riemannian else ""),
+    }
+    if order.where or order.conditions:
+        certificate["supposed"] = {
+            "region": order.where,
+            "elsewhere": {other.where: whole(other.order) for other in order.elsewhere},
+            "conditions": [f"{condition.kind}: {condition.text}" for condition in order.conditions],
+        }
+    if order.steps > 1:
+        certificate["kind"] = "weak-finite-time"
+        certificate["left_by_the_start_of_the_memory"] = order.start.text if order.start else "nothing"
+    certificate["in_one_dimension"] = _in_one_dimension(subject)
+    certificate["averaged_over_minibatches"] = averaged_noise_or_why(subject, order)
+    certificate["formula"] = formula(subject.scheme)
+    word = subject.scheme.word
+    if word is not None and subject.alphabet is not None:
+        certificate["alphabet"] = {
+            "proved": subject.alphabet.proved,
+            "through": f"t^{subject.alphabet.degree}",
+            "generators": subject.alphabet.generators,
+            "faults": list(subject.alphabet.faults),
+        }
+        certificate["bch"] = _bch(subject.scheme, word, subject.alphabet.proved, order.dim)
+        certificate["conjugacy"] = conjugacy_certificate(subject)
+    return certificate
+
+
+def _in_one_dimension(subject: Subject) -> dict[str, str]:
+    """The leading defects of one degree of freedom, short enough to be read."""
+    order = local_order(subject.scheme, 1, at=subject.model_parameters)
+    return {
+        "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
+        "defect_averaged": order.averaged.text if order.averaged else "none found",
+    }
+
+
+def _bch(scheme: Scheme, word: Word, proved: bool, dim: int) -> dict[str, Any]:
+    try:
+        result = bch(word.text, word.shares)
+    except SgverifyError as error:
+        return {"reason": str(error)}
+    return {
+        "order": result.order,
+        "leading": [str(term) for term in result.leading],
+        "is_a_proof": proved,
+        "commutators": _commutators(scheme, result, dim),
+        "reason": result.reason,
+    }
+
+
+def _commutators(scheme: Scheme, result: BCHResult, dim: int) -> str:
+    """Whether the leading commutators, as differential operators, are the defect of the step."""
+    if not result.leading or result.degree > HIGHEST_COMMUTATORS:
+        return "not compared"
+    # In the plane operators of degree 3 take tens of milliseconds, those of degree 5 minutes.
+    dim = min(dim, 2) if result.degree <= 3 else 1
+    try:
+        found = compare_with_commutators(scheme, dim, result)
+    except NotExpandableError as error:
+        return f"not compared: a letter has no power series, it uses {error}"
+    says = "agree with" if found.agree else "differ from"
+    return (
+        f"as differential operators they {says} the defect of the step at h^{found.power}, in dimension {dim}"
+    )

@@ -1,0 +1,225 @@
+"""A torch step run from one state at many draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.checks.order.draw_rules import DrawRules, QuadratureRule
+from sgverify.errors import SgverifyError
+from sgverify.exact.series.probe import PolynomialPotential
+from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
+from sgverify.samplers.intercepted.interception import DEPENDENT
+from sgverify.samplers.intercepted.replacing import DrawLaw
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.torch_step import TorchStep
+
+UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
+
+COMPARED = 16
+"""Draws, small and large, at which a step of one chain is run alone and in one tensor with the others."""
+
+FEW, MANY = 4_000, 40_000
+"""Draws at most, at one step size, of a step that is run one by one, and of one that is run on all of them at once."""
+
+
+class StepAtNodes:
+    """X_1 from one state at draws that are given, as normal numbers that all draws are made of.
+
+    A step of one chain is run draw by draw, unless it gives the same for all in one tensor, as one does that works entry by
+    entry. Raises `BlackBoxError` where the step is random with its draws put in, or one of many chains gives another result in
+    their company.
+    """
+
+    def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
+        self.box, self.x = box, x
+        self.reach = float(np.abs(x).max(initial=0.0))
+        self._laws: dict[float, tuple[DrawLaw, ...]] = {}
+        self.together = box.step.chains
+        self.draws = len(self.laws(h))
+        audit = DtypeAudit(())
+        # Where all draws are 0 there is many a quotient 0/0.
+        some = torch.tensor(np.random.default_rng(1).standard_normal((1, self.draws)))
+        some = some if box.step.chains else some[0]
+        with default_dtype(torch.float64):
+            once, _ = box.run(self._state(1), some, h, witness=audit)
+            again, _ = box.run(self._state(1), some, h)
+        if any(not torch.equal(a, b) for a, b in zip(once, again, strict=True)):
+            raise BlackBoxError(
+                "the step is random although every torch draw was put in, or it keeps something from call to call"
+            )
+        self.operations = audit.operations
+        self.unit = NARROW_UNIT if audit.found else UNIT
+        if self.draws:
+            sizes = np.linspace(0.5, 4.0, COMPARED)[:, None]
+            tried = sizes * np.random.default_rng(0).standard_normal((COMPARED, self.draws))
+            agrees = self._agrees(torch.tensor(tried), h)
+            if self.together and not agrees:
+                raise BlackBoxError(
+                    "what a chain does depends on the others in its batch: see the check pure-step"
+                )
+            self.together = agrees
+
+    def laws(self, h: float) -> tuple[DrawLaw, ...]:
+        """The law of each number; the chances of outcomes may depend on h."""
+        if h not in self._laws:
+            with default_dtype(torch.float64):
+                self._laws[h] = self.box.laws(self._state(1), h)
+        return self._laws[h]
+
+    @property
+    def most(self) -> int:
+        """How many draws are put in at most, at one step size."""
+        return MANY if self.together else FEW
+
+    def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
+        """X_1 at every node. Shapes (n, draws) -> (n, coordinates)."""
+        draws = torch.tensor(nodes, dtype=torch.float64)
+        moved = self._all(draws, h) if self.together else self._each(draws, h)
+        if not np.isfinite(moved).all():
+            raise BlackBoxError(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
+        return moved
+
+    def _agrees(self, draws: Tensor, h: float) -> bool:
+        try:
+            together = self._all(draws, h)
+        except SgverifyError:
+            return False
+        return bool(np.allclose(together, self._each(draws, h), rtol=1e-14, atol=1e-15))
+
+    def _all(self, draws: Tensor, h: float) -> np.ndarray:
+        box = replace(self.box, step=replace(self.box.step, chains=True))
+        with default_dtype(torch.float64):
+            moved, handed = box.take(self._state(len(draws), True), draws, h)
+        box.check_rows(handed.asked, len(draws))
+        self._compare(handed.laws, h)
+        return np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
+
+    def _each(self, draws: Tensor, h: float) -> np.ndarray:
+        rows = []
+        with default_dtype(torch.float64):
+            for row in draws[:, None] if self.box.step.chains else draws:
+                moved, handed = self.box.take(self._state(1), row, h)
+                self._compare(handed.laws, h)
+                rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))
+        return np.asarray(torch.stack(rows).numpy())
+
+    def _compare(self, laws: Sequence[DrawLaw], h: float) -> None:
+        due = self.laws(h)
+        if DEPENDENT in laws or any(a != b for a, b in zip(laws, due, strict=True)):
+            raise BlackBoxError(
+                "the chances of a draw, or its law, depend on the draws before it: no quadrature here stands for that"
+            )
+
+    def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
+        values, first, step = [], 0, self.box.step
+        for shape in step.shapes.values():
+            size = self.box.dim if shape == VECTOR else 1
+            value = torch.tensor(self.x[first : first + size], dtype=torch.float64)
+            first += size
+            if step.chains or together:
+                value = value.repeat(chains, 1)
+            elif shape != VECTOR:
+                value = value.reshape(())
+            values.append(value)
+        return tuple(values)
+
+
+BLOCK = 2_000
+"""Nodes of which moments are formed at a time."""
+
+
+class NodeRunner:
+    """Runs the step from one state of a polynomial potential at nodes.
+
+    `first` is the largest step size, `look` the one at which it is looked at how the step uses its draws.
+    """
+
+    def __init__(
+        self,
+        step: TorchStep,
+        potential: PolynomialPotential,
+        state: dict[tuple[str, int], Fraction],
+        dim: int,
+        *,
+        parameters: Mapping[str, Fraction],
+        first: float,
+        look: float,
+    ) -> None:
+        powers, numbers = potential.gradient_terms()
+        exponents = torch.tensor(powers, dtype=torch.float64)
+        factors = torch.tensor(numbers, dtype=torch.float64)
+
+        def gradient(theta: Tensor, minibatch: int) -> Tensor:
+            return (theta.to(torch.float64)[..., None, :] ** exponents).prod(-1) @ factors
+
+        given = {name: float(parameters[name]) for name in step.parameters}
+        self.x = np.array([float(value) for value in state.values()])
+        self._look = look
+        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
+        # A gradient takes a power, a product and a sum for each of its terms.
+        self._roundings = self._step.operations + 4 * len(powers)
+        self.draws = self._step.draws
+        self.reach = self._step.reach
+
+    def rules(self, degree: int) -> DrawRules:
+        """How the step uses its draws, at a step size so small that all that enters with sqrt(h) is nearly linear."""
+        return DrawRules(
+            lambda nodes: self._step.after(nodes, self._look),
+            self._step.laws(self._look),
+            noise=self._off(self.x[None]),
+            degree=degree,
+            most=self._step.most,
+            thorough=self._step.together,
+        )
+
+    def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
+        """The two rules at a step size: the chances of outcomes may depend on it."""
+        return rules.pair(degree, self._step.laws(h))
+
+    def moments(
+        self, rule: QuadratureRule, h: float, indices: Sequence[tuple[int, ...]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """E (X_1 - x)^a for every a, and what rounding may be off.
+
+        Every operation of a step rounds once, relative to numbers no larger than the state before and after: that adds up to
+        a step that is off by (operations) u (largest of the states, 1), and a moment by its derivative times that.
+        """
+        after = self._step.after(rule.nodes, h)
+        self.reach = max(self.reach, float(np.abs(after).max()))
+        off = self._off(after)
+        exponents = np.array(indices)
+        value, error = np.zeros(len(indices)), np.zeros(len(indices))
+        # Sums go pairwise over blocks of 128, eight at a time.
+        summing = min(len(after), 32 + len(after) // BLOCK)
+        for first in range(0, len(after), BLOCK):
+            delta = after[first : first + BLOCK] - self.x
+            weights = rule.weights[first : first + BLOCK]
+            sizes = np.abs(delta) + off
+            large = _monomials(sizes, exponents)
+            relative = (off / sizes) @ exponents.T + (exponents.sum(1) + 2) * UNIT
+            value += (weights * _monomials(delta, exponents).T).sum(axis=1)
+            error += np.abs(weights) @ (large * (relative + summing * UNIT))
+        return value, error
+
+    def _off(self, after: np.ndarray) -> float:
+        size = max(1.0, float(np.abs(after).max()), float(np.abs(self.x).max()))
+        return self._roundings * self._step.unit * size
+
+
+def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Products of powers of the columns. Shapes (n, q), (k, q) -> (n, k)."""
+    found = np.ones((len(values), len(exponents)))
+    for j in range(values.shape[1]):
+        powers = values[:, j, None] ** np.arange(exponents[:, j].max(initial=0) + 1)
+        found *= powers[:, exponents[:, j]]
+    return found
+
+
+__all__ = ["UNIT", "NodeRunner", "StepAtNodes"]

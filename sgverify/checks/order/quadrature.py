@@ -1,0 +1,207 @@
+"""The local order of torch code: E f(X_1) at nodes that stand for its draws, against the Taylor series of exp(hL)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from sgverify.checks.order.nodes import UNIT, NodeRunner
+from sgverify.errors import NotExpandableError
+from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
+from sgverify.exact.series.probe import (
+    PolynomialPotential,
+    generic_potential,
+    generic_state,
+    increment_moments,
+)
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.schemes.torch_step import TorchStep
+
+PARAMETERS = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
+"""Neither 1 nor one another, and numbers of float64: at T = 1 whole classes of bugs are invisible."""
+
+STEPS = tuple(2.0**-k for k in range(5, 12))
+"""Small against the time scale of the potential, which is 1."""
+
+ROOTS = tuple(2.0 ** -(k / 2) for k in range(5, 15))
+"""sqrt(h) at the steps from which half powers of h are read, where whole powers leave something."""
+
+LOOK = 2.0**-17
+"""Where it is looked at how a step uses its draws: sqrt(2 T h) is 0.003, against which rounding is 1e-11."""
+
+EXAMINED, HIGHEST = 2, 4
+"""Orders are examined so far, or to what the code states where that is more, but not beyond the highest."""
+
+SEEN = 1e-6
+"""A difference counts from this share of the largest coefficient of exp(hL) at the same power of h; below it stand the
+remainders of the fits."""
+
+RESOLUTION = 1e-3
+"""A coefficient that is to vanish has to be known to this share of the size that it would have: of the largest
+coefficient of exp(hL) at the same power of h."""
+
+
+@dataclass(frozen=True)
+class MeasuredOrder:
+    """Local order at one generic state of one generic potential.
+
+    `order` is K where P_h and exp(hL) are seen to differ at h^(K+1); with `at_least` no difference was seen through
+    h^(order + 1). `where` names the moment that differs most, `index` its a, `value` what its coefficient is off by, with
+    `bound`; `resolution` is the largest bound among the coefficients through h^order, relative to exp(hL)'s.
+    """
+
+    order: Fraction
+    at_least: bool
+    where: str
+    index: tuple[int, ...] | None
+    value: float
+    bound: float
+    resolution: float
+    quadrature: float
+    """The largest difference of two rules among those coefficients, relative to exp(hL)'s; part of every bound."""
+    nodes: int
+    irregular: int
+    """Of so many draws the step is no polynomial."""
+    draws: int
+    degree: int
+    examined: int
+    dim: int
+    reach: float
+    """No coordinate of a state before or after the steps is larger."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether an order below what was examined would have been seen, or is."""
+        return self.resolution <= RESOLUTION
+
+
+def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
+    """The local order of torch code.
+
+    The moments E (X_1 - x)^a of the increment, |a| <= 2(K + 1), determine P_h f through h^(K+1) for every smooth f. They are
+    computed with a rule of degree 2K + 3 in what the step makes of its draws, which enters with sqrt(h) each: exact through
+    h^(K+1). A second rule, of other nodes and a higher degree, says how exact. What is left when the Taylor series of exp(hL)
+    is subtracted is read as powers of h. Raises `BlackBoxError` or
+    `UnreadableDrawError` where the code cannot be read so.
+    """
+    examined = min(HIGHEST, max(EXAMINED, step.order or 0))
+    potential = generic_potential(dim)
+    state = generic_state(step.shapes, dim)
+    runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0], look=LOOK)
+    degree = 2 * examined + 3
+    rules = runner.rules(degree)
+    indices = [
+        a for a in product(range(2 * examined + 3), repeat=len(state)) if 1 <= sum(a) <= 2 * examined + 2
+    ]
+    expected = _expected(step, dim, examined, potential, state, indices)
+
+    def left_at(steps: Sequence[float], place: int) -> tuple[np.ndarray, np.ndarray]:
+        """What is left of the moments by one of the two rules when the Taylor series is subtracted, and bounds of its errors."""
+        found = [runner.moments(runner.pair(rules, degree, h)[place], h, indices) for h in steps]
+        taylor = np.array([sum(expected[k] * h**k for k in range(examined + 2)) for h in steps])
+        # The series is rounded too, a few times.
+        errors = np.array([error for _, error in found]) + 8 * UNIT * np.abs(taylor)
+        return np.array([moment for moment, _ in found]) - taylor, errors
+
+    def powers(variable: Sequence[float], steps: Sequence[float]) -> tuple[PowersOfH, np.ndarray]:
+        """The powers by the first rule, whose bounds hold what the second makes of them; and that share by itself."""
+        one, two = (powers_of_h(np.array(variable), *left_at(steps, place)) for place in (0, 1))
+        apart = np.abs(one.coefficients - two.coefficients)
+        return PowersOfH(one.coefficients, one.bounds + apart), apart
+
+    sizes = np.abs(expected).max(axis=1)
+    sizes[0] = 1.0
+    fitted, apart = powers(STEPS, STEPS)
+    found = _Left.at(fitted, apart, sizes, examined, 1)
+    if found.power is not None and found.power <= examined:
+        # It may be the shadow of a half power.
+        halves, apart = powers(ROOTS, [root**2 for root in ROOTS])
+        found = _Left.at(halves, apart, sizes, examined, 2)
+    return MeasuredOrder(
+        order=Fraction(examined) if found.power is None else found.power - 1,
+        at_least=found.power is None,
+        where="" if found.place is None else _text(indices[found.place], list(state), dim),
+        index=None if found.place is None else indices[found.place],
+        value=found.value,
+        bound=found.bound,
+        resolution=found.resolution,
+        quadrature=found.quadrature,
+        nodes=len(runner.pair(rules, degree, STEPS[0])[0].weights),
+        irregular=len(rules.irregular),
+        draws=runner.draws,
+        degree=degree,
+        examined=examined,
+        dim=dim,
+        reach=runner.reach,
+    )
+
+
+@dataclass(frozen=True)
+class _Left:
+    """The first power of h that is seen, with the moment that has most of it."""
+
+    power: Fraction | None
+    place: int | None
+    value: float
+    bound: float
+    resolution: float
+    quadrature: float
+
+    @staticmethod
+    def at(fitted: PowersOfH, apart: np.ndarray, sizes: np.ndarray, examined: int, per_step: int) -> _Left:
+        """`per_step`: the powers of the fitted variable that make one of h."""
+        power, place, value, bound = None, None, 0.0, 0.0
+        for j in range((examined + 1) * per_step + 1):
+            size = sizes[min(-(-j // per_step), len(sizes) - 1)]
+            seen = fitted.seen(j) & (np.abs(fitted.coefficients[j]) > SEEN * size)
+            if seen.any():
+                power = Fraction(j, per_step)
+                place = int(np.argmax(np.where(seen, np.abs(fitted.coefficients[j]), 0)))
+                value, bound = float(fitted.coefficients[j][place]), float(fitted.bounds[j][place])
+                break
+        last = examined if power is None else min(examined, int(power))
+        resolution = max(float(fitted.bounds[k * per_step].max() / sizes[k]) for k in range(last + 1))
+        differs = max(float(apart[k * per_step].max() / sizes[k]) for k in range(last + 1))
+        return _Left(power, place, value, bound, resolution, differs)
+
+
+def _expected(
+    step: TorchStep,
+    dim: int,
+    examined: int,
+    potential: PolynomialPotential,
+    state: dict[tuple[str, int], Fraction],
+    indices: Sequence[tuple[int, ...]],
+) -> np.ndarray:
+    """m_k of every moment, exact and then rounded once. Shape (examined + 2, len(indices))."""
+    theta = [state["theta", i] for i in range(dim)]
+    try:
+        known = increment_moments(
+            step.dynamics,
+            dim,
+            examined + 1,
+            state=state,
+            parameters=PARAMETERS,
+            derivative_of_potential=lambda index: potential.derivative(index, theta),
+        )
+    except NotExpandableError as error:
+        raise BlackBoxError(f"exp(hL) has no power series here: {error}") from None
+    none = [0] * (examined + 2)
+    return np.array([[float(m) for m in known.get(index, none)] for index in indices]).T
+
+
+def _text(index: tuple[int, ...], keys: Sequence[tuple[str, int]], dim: int) -> str:
+    """The moment as text, such as E (theta1 - x)^2 (p2 - x)."""
+    parts = []
+    for (name, i), n in zip(keys, index, strict=True):
+        if n:
+            label = f"d{name}{i + 1 if dim > 1 and name != 'xi' else ''}"
+            parts.append(label if n == 1 else f"{label}^{n}")
+    return f"E {' '.join(parts)}"
+
+
+__all__ = ["MeasuredOrder", "measure_order"]

@@ -1,0 +1,132 @@
+"""Check: the dynamics leaves its stated density invariant, by Fokker-Planck, for every smooth potential."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from sgverify.checks.question import Question
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import Claim
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence
+from sgverify.exact.readings.formula import MATHEMATICS, define
+from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_residual
+from sgverify.rates import Judgement
+from sgverify.schemes import Density, Dynamics
+from sgverify.schemes.dynamics import make_density
+
+DIMENSIONS = (1, 2, 3)
+"""A density without its dim is invariant in dimension 1 alone."""
+
+FURTHER = (4, 5, 6, 7, 8, 10, 15, 20)
+"""Where `dim` is asked for: what it is taken for may be right in the first few dimensions alone."""
+
+LARGEST = 30
+"""The largest configured dimension that is read too, in about a second."""
+
+CURL_DIMENSION = 2
+"""Where the skew matrix of the complete recipe is looked for and printed."""
+
+
+def check_stationarity(question: Question) -> Evidence:
+    """-div(F rho) + sum_ij d_i d_j (a_ij rho) = 0, a = sigma sigma^T / 2, for the density that claim or dynamics states.
+
+    Where it is not zero the certificate holds what is left, divided by rho, and a point at which that is not zero.
+    """
+    subject = question.subject
+    dynamics = subject.scheme.dynamics
+    density = stated_density(question.claim, dynamics)
+    if density is None:
+        reason = f"the dynamics `{dynamics.name}` states no density; write @dynamics(..., density=f)"
+        return question.unanswered(reason, "not-applicable", method="proof")
+    try:
+        values = dict(question.claim.values)
+        found = [
+            stationarity_residual(dynamics, density, dim, values) for dim in _dimensions(subject, density)
+        ]
+        curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
+    except NotExpandableError as error:
+        reason = f"Fokker-Planck of `{dynamics.name}` cannot be read: it uses {error}"
+        return question.unanswered(reason, method="proof")
+    return question.evidence(
+        method="proof",
+        judgement=_judge(found),
+        certificate=_certificate(found, curl),
+    )
+
+
+def _dimensions(subject: Subject, density: Density) -> list[int]:
+    """The dimensions that are read, the configured one among them where its cost allows."""
+    dynamics, configured = subject.scheme.dynamics, subject.target.dim
+    asks = "dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients)
+    own = {configured} if configured <= (3 if dynamics.riemannian else LARGEST) else set()
+    return sorted({*DIMENSIONS, dynamics.longest, *(FURTHER if asks else ()), *own})
+
+
+def stated_density(claim: Claim, dynamics: Dynamics) -> Density | None:
+    """The density that the claim prints for this dynamics; else the one that the dynamics states."""
+    printed = dict(claim.densities).get(dynamics.name)
+    return dynamics.density if printed is None else printed_density(printed, dynamics)
+
+
+def printed_density(text: str, dynamics: Dynamics) -> Density:
+    """The density of a text for log rho such as "-U(theta) + dot(p, p)/2", over the state of the dynamics."""
+    names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+    ingredients = sorted(names - set(dynamics.state) - set(MATHEMATICS))
+    signature = ", ".join([*dynamics.state, *(["*", *ingredients] if ingredients else [])])
+    source = f"def printed({signature}):\n    return {text}"
+    function = define(source, "printed", f"<density of {dynamics.name}>")
+    return make_density(function, dynamics.shapes, f"exp({text})")
+
+
+def _judge(found: list[Residual]) -> Judgement:
+    first = found[0]
+    wrong = [residual for residual in found if not residual.zero]
+    if not all(residual.decided for residual in wrong):
+        reason = f"what is left of Fokker-Planck, {wrong[0].text}, is not told from 0 at any point"
+        return Judgement("inconclusive", False, reason)
+    at = "".join(f" at {name} = {value}" for name, value in first.fixed.items())
+    grows = (
+        "; and it is no density: it does not decay in every variable besides theta"
+        if first.integrable is False
+        else ""
+    )
+    if wrong:
+        shown = wrong[0]
+        holds = ", ".join(str(residual.dim) for residual in found if residual.zero)
+        where = f"in dimension {shown.dim}" + (f" (it does in dimension {holds})" if holds else "")
+        return Judgement(
+            "violates",
+            False,
+            f"`{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = {shown.text}{grows}",
+        )
+    if grows:
+        return Judgement("violates", False, f"{_rho(first)} solves Fokker-Planck{at}{grows}")
+    dimensions = ", ".join(str(residual.dim) for residual in found)
+    return Judgement(
+        "conforms",
+        True,
+        f"`{first.dynamics}` leaves {_rho(first)} invariant{at} in dimension {dimensions}: L* rho = 0 for every smooth U",
+    )
+
+
+def _rho(residual: Residual) -> str:
+    """rho as its source prints it, else as its logarithm reads in coordinates."""
+    return residual.density if residual.density.startswith("exp(") else f"exp({residual.log_density})"
+
+
+def _certificate(found: list[Residual], curl: Curl | None) -> dict[str, Any]:
+    certificate: dict[str, Any] = {
+        "log_density": found[0].log_density,
+        "residuals": {f"dimension {residual.dim}": residual.text for residual in found},
+        "witnesses": {
+            f"dimension {residual.dim}": residual.witness for residual in found if residual.witness
+        },
+        "is_a_density": found[0].integrable,
+        "values": found[0].fixed,
+        "proved_for": "every smooth potential, and every value of the parameters that are not set",
+    }
+    if curl is not None:
+        certificate["recipe"] = {"dimension": curl.dim, "curl": str(curl)}
+    return certificate

@@ -1,0 +1,254 @@
+"""What conjugacy says of words: the order up to it, what its averages are then, and which of several words it joins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+from sgverify.checks.question import Question
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence
+from sgverify.exact.series import local_order
+from sgverify.exact.series.invariant_order import leaves_density
+from sgverify.exact.splittings.conjugacy import (
+    Conjugacy,
+    EffectiveOrder,
+    conjugacy,
+    conjugacy_with_minibatches,
+    effective_order,
+    product_text,
+    split,
+)
+from sgverify.exact.splittings.splitting import Splitting
+from sgverify.rates import Judgement
+from sgverify.schemes import Alphabet, Scheme
+from sgverify.schemes.splittings import Word
+
+OWN_GRADIENT = "additive"
+"""The gradient whose noise is drawn anew at every evaluation; of the others the steps of one minibatch share it."""
+
+
+def order_up_to_conjugacy(subject: Subject) -> EffectiveOrder | None:
+    """The order of the subject's word up to conjugacy; None where its letters are not proved to be flows."""
+    word, alphabet = subject.scheme.word, subject.alphabet
+    if word is None or alphabet is None or not alphabet.proved:
+        return None
+    return effective_order(word.text, word.shares)
+
+
+def in_words(subject: Subject) -> str:
+    """What conjugacy adds to the order of a word, for the end of a sentence; nothing where it raises no order."""
+    found = order_up_to_conjugacy(subject)
+    if found is None or not found.raised:
+        return ""
+    says = f"; order {found.order} up to conjugacy, with full gradients"
+    if found.conjugacy is not None:
+        says += f": with u = {product_text(found.conjugacy.u)} this word is u v and v u is {product_text(found.conjugacy.other)}"
+    return f"{says}; {_averages(subject, found)}"
+
+
+def conjugacy_certificate(subject: Subject) -> dict[str, Any] | str:
+    """The order up to conjugacy with its word identity, or in words why there is nothing to say."""
+    found = order_up_to_conjugacy(subject)
+    word = subject.scheme.word
+    if word is None or found is None:
+        return "the letters are not proved to be flows, and no identity of words is one of steps"
+    certificate: dict[str, Any] = {
+        "order_up_to_conjugacy": found.order,
+        "raised": found.raised,
+        "sought": "every cut of the word bent to a circle; at h^2 every flow of a combination of the letters",
+    }
+    if not found.raised:
+        if found.shifts is None and found.own.order == 1:
+            certificate["not_raised"] = "no combination Y of the letters has [S, Y] = the error at h^2"
+        return certificate
+    certificate["averages"] = _averages(subject, found)
+    asking = asking_for_gradients(word)
+    if found.cuts:
+        certificate["cuts"] = [
+            {
+                "identity": str(cut),
+                "proved": cut.proved,
+                "with_fresh_minibatches": _survives(cut, asking),
+            }
+            for cut in found.cuts
+        ]
+    return certificate
+
+
+def classes_of(words: Sequence[Word], gradient: str = "full") -> list[list[str]]:
+    """The texts of the words, conjugate ones together; `gradient` is the kind of the configuration."""
+    found: list[list[Word]] = []
+    for word in words:
+        for group in found:
+            if conjugate(group[0], word, gradient) is not None:
+                group.append(word)
+                break
+        else:
+            found.append([word])
+    return [[word.text for word in group] for group in found]
+
+
+def conjugate(word: Word, other: Word, gradient: str = "full") -> Conjugacy | None:
+    """u and v with word = u v and other = v u under a kind of gradients; None where no cut makes one of the other."""
+    one, two, asking = splitting_of(word), splitting_of(other), asking_for_gradients(word)
+    if gradient == "full":
+        return conjugacy(one, two)
+    if gradient == OWN_GRADIENT:
+        return conjugacy(one, two, whole=asking)
+    return conjugacy_with_minibatches(one, two, asking)
+
+
+def asking_for_gradients(word: Word) -> str:
+    """The letters whose flow asks for the gradient of the minibatch."""
+    return "".join(
+        symbol for symbol, letter in word.alphabet.letters.items() if "grad" in letter.declaration.ingredients
+    )
+
+
+def splitting_of(word: Word) -> Splitting:
+    """The word with its shares, as the free product reads it."""
+    return Splitting(word.text, word.shares)
+
+
+def _survives(cut: Conjugacy, asking: str) -> str:
+    found = conjugacy_with_minibatches(split(cut.word), split(cut.other), asking)
+    if found is not None:
+        return f"one chain too, cut where no gradient is asked for: u = {product_text(found.u)}, v = {product_text(found.v)}"
+    return "no longer: the cut puts gradients of two minibatches into one step of the other word"
+
+
+def _averages(subject: Subject, found: EffectiveOrder) -> str:
+    """What order 2 up to conjugacy says of the averages of test functions, and what not."""
+    assert found.shifts is not None and subject.alphabet is not None
+    says = ""
+    if found.conjugacy is not None:
+        still = _left_alone(subject, [letter for letter, _ in found.conjugacy.u])
+        says = f"averages read after a further {product_text(found.conjugacy.u)} are those of v u" + (
+            f", and functions of {' and '.join(still)} alone are read as they are; " if still else "; "
+        )
+    moving = {letter: share for letter, share in found.shifts.items() if share != 0}
+    if not moving:
+        return f"{says}averages of the chain itself keep the order {found.own.order}"
+    combined = " + ".join(f"({share}) {letter}" for letter, share in moving.items())
+    if leaves_density(subject.alphabet, moving, subject.scheme.dynamics):
+        return f"{says}averages of the chain itself are second order too, as Y = {combined} leaves the density invariant"
+    still = _left_alone(subject, list(moving))
+    rest = f": 0 for functions of {' and '.join(still)} alone, not in general" if still else ""
+    return f"{says}averages of f in the chain itself are off by h E[Y f] + O(h^2), Y = {combined}{rest}"
+
+
+def _left_alone(subject: Subject, letters: Sequence[str]) -> list[str]:
+    """The variables of the state that none of these letters moves."""
+    assert subject.alphabet is not None
+    ring = subject.alphabet.ring
+    moved = {
+        ring.coordinates[k][0]
+        for letter in letters
+        for index in subject.alphabet.operators[letter]
+        for k, times in enumerate(index)
+        if times
+    }
+    return [name for name in subject.scheme.dynamics.state if name not in moved]
+
+
+DIMENSION = 1
+"""One dimension tells words apart: operators that differ there differ in every dimension."""
+
+
+def check_order_equivalence(question: Question) -> Evidence:
+    """All symmetric words have one local order, chen2015 section 4."""
+    return _check(question, of_errors=False)
+
+
+def check_constant_equivalence(question: Question) -> Evidence:
+    """All symmetric words have one leading error, as "equivalent" in chen2015 section 4 would have it."""
+    return _check(question, of_errors=True)
+
+
+def symmetric_words(alphabet: Alphabet) -> list[Scheme]:
+    """The shortest palindromes over all letters: one letter in the middle, the others mirrored around it."""
+    words = [alphabet.word("".join((*order, *order[-2::-1]))) for order in permutations(alphabet.letters)]
+    return sorted(words, key=lambda scheme: scheme.name)
+
+
+def _check(question: Question, *, of_errors: bool) -> Evidence:
+    subject = question.subject
+    word = subject.scheme.word
+    if word is None:
+        return question.unanswered(f"{subject.reference} is not a splitting word", "not-applicable")
+    try:
+        mine = local_order(subject.scheme, DIMENSION)
+        others = {
+            scheme.word.text: local_order(scheme, DIMENSION)
+            for scheme in symmetric_words(word.alphabet)
+            if scheme.word
+        }
+    except NotExpandableError as error:
+        return question.unanswered(f"a word has no power series: it uses {error}")
+    given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
+    conjugate = {"full gradients": classes_of(given)} | {
+        name: classes_of(given, kind)
+        for name, kind in (("fresh minibatches", "iid"), ("fresh gradient noise", OWN_GRADIENT))
+    }
+    averaged = {order.averaged.text if order.averaged else "0" for order in others.values()}
+    orders = {text: order.order for text, order in others.items()}
+    defects = {
+        text: order.given_minibatch.text if order.given_minibatch else "0" for text, order in others.items()
+    }
+    own = mine.given_minibatch.text if mine.given_minibatch else "0"
+    if of_errors:
+        different = sorted(text for text, defect in defects.items() if defect != own)
+        found = mine.order if different else mine.order + 1
+        says = "one leading error"
+    else:
+        different = sorted(text for text, order in orders.items() if order != mine.order)
+        found = min((*orders.values(), mine.order))
+        says = f"order {mine.order}"
+    if different:
+        judgement = Judgement(
+            "violates",
+            False,
+            f"{', '.join(different)} and {word.text} do not share {says}: their steps differ at h^{found + 1}",
+        )
+    else:
+        others_of_it = ", ".join(text for text in orders if text != word.text)
+        judgement = Judgement("conforms", True, f"{others_of_it} and {word.text} share {says}")
+    judgement = replace(
+        judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
+    )
+    return question.answered(
+        method="proof",
+        judgement=judgement,
+        found=found,
+        certificate={
+            "orders": orders,
+            "conjugate": conjugate,
+            "leading_defects": {**defects, word.text: own},
+            "proved_in_dimension": DIMENSION,
+        },
+    )
+
+
+def _classes_text(conjugate: dict[str, list[list[str]]], one_averaged_error: bool) -> str:
+    """Which words are one chain begun elsewhere in its step, and what fresh minibatches leave of it."""
+    full, fresh = conjugate["full gradients"], conjugate["fresh minibatches"]
+    text = f"with full gradients they are {_counted(full)} by a cut elsewhere in the step: {_listed(full)}"
+    if len(fresh) < sum(map(len, fresh)):
+        text += f"; with a fresh minibatch for each step {_counted(fresh)}: {_listed(fresh)}"
+    else:
+        text += "; with a fresh minibatch for each step no cut makes one of another"
+    return text + (
+        ", and all share one leading error averaged over minibatches" if one_averaged_error else ""
+    )
+
+
+def _counted(classes: list[list[str]]) -> str:
+    return f"{len(classes)} class{'es' * (len(classes) > 1)}"
+
+
+def _listed(classes: list[list[str]]) -> str:
+    return ", ".join(" ~ ".join(group) for group in classes)

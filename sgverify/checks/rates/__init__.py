@@ -1,0 +1,8 @@
+"""Rates in the step size and in the length: bias, mean square error, and the distance of the invariant law.
+
+`stationary_bias`, `invariant_law` (covariance and Wasserstein-2), `finite_time` (bias and mean square error along a
+schedule) and `gradient_bias` each answer a claim. `engines` names the exact engine that reaches a subject; beyond
+Gaussians `transfer_bias` and `transfer_rates` answer from transfer operators. `exponent` reads the order from exact
+errors at falling steps, `orbits` finds starts that a step carries off to infinity. Where nothing exact reaches, the
+room `sampled` draws chains.
+"""

@@ -1,0 +1,182 @@
+"""The exact rung of a subject: its answers where it has any, else the reason why it has none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from flint import arb
+
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.closure import ClosureAnswers, close_moments
+from sgverify.exact.closure.moments import Monomial
+from sgverify.exact.numbers.ball import Certified, number
+from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.exact.transfer.plane.answers import PlaneAnswers
+from sgverify.exact.transfer.result import GridAnswers
+from sgverify.rates import Judgement
+from sgverify.schemes import exact
+
+FAR_BELOW = (20, 21, 22)
+"""Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
+
+
+@cached_per_subject
+def exact_answers(subject: Subject) -> ExactAnswers:
+    """The exact answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
+    if subject.why_not_affine:
+        raise OutOfReachError(f"no exact law: {subject.why_not_affine}")
+    if subject.scheme.starts.gradients and subject.noise.covariance is not None:
+        raise OutOfReachError(
+            "no exact law: the memory starts from gradients with noise, and the exact start law has none"
+        )
+    why = unreached(subject.model)
+    if why:
+        raise OutOfReachError(f"no exact law: {why}")
+    return answers_for(subject.model)
+
+
+def expansion_certificate(answers: ExactAnswers) -> dict[str, Any]:
+    """The coefficients behind an exact verdict, as text."""
+    bias = answers.expansion
+    certificate: dict[str, Any] = {
+        "stationary_bias": {f"h^{j}": text for j, text in enumerate(bias.texts)},
+        "zeros_are": "proved in rational arithmetic" if bias.exact else "balls that contain 0",
+        "posterior_average": answers.truth,
+    }
+    if answers.steps is not None:
+        ends = answers.expansion_at(answers.steps)
+        certificate["steps_per_epoch"] = answers.steps
+        certificate["stationary_bias_at_epoch_ends"] = {f"h^{j}": text for j, text in enumerate(ends.texts)}
+    return certificate
+
+
+def why_no_expansion(error: NotExpandableError) -> str:
+    """The sentence for a step that has no expansion at h = 0."""
+    return f"no expansion at h = 0: {error}"
+
+
+def judge_far_below(
+    subject: Subject, at: Callable[[float], Certified], step: float, what: str, why: str
+) -> tuple[Judgement, dict[str, float]]:
+    """A step without an expansion: exact values far below the sweep show whether a quantity goes to 0, and these values."""
+    tiny = [step * 2.0**-k for k in FAR_BELOW]
+    subject.check_stable(tiny, "schedule.step")
+    values = [at(h) for h in tiny]
+    before, last = values[-2:]
+    certificate = {f"h={h:.3g}": value.value for h, value in zip(tiny, values, strict=True)}
+    if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
+        return Judgement("inconclusive", False, why), certificate
+    sizes = f"{last.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that"
+    reason = f"{what} does not vanish with h: it is {sizes}; {why}"
+    return Judgement("violates", False, reason), certificate
+
+
+ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
+    ("theta",): LineAnswers,
+    ("theta", "p"): PlaneAnswers,
+}
+"""By the state of the dynamics."""
+
+
+@cached_per_subject
+def transfer_answers(subject: Subject) -> GridAnswers:
+    """The grids' answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
+    why = _why_not(subject)
+    if why:
+        raise OutOfReachError(f"no transfer operator on a grid: {why}")
+    c = subject.configuration
+    engine = ENGINES[subject.scheme.dynamics.state]
+    try:
+        return engine(
+            subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
+        )
+    except OutOfReachError as error:
+        raise OutOfReachError(f"no transfer operator on a grid: {error}") from None
+
+
+def _why_not(subject: Subject) -> str | None:
+    gradient, state = subject.configuration.gradient, subject.scheme.dynamics.state
+    if state not in ENGINES:
+        return f"there is none for the state ({', '.join(state)})"
+    if gradient.estimator.noisy:
+        return f"gradient.kind={gradient.kind!r}: the grids are those of full gradients"
+    if gradient.clip is not None:
+        return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"
+    if gradient.scale != 1:
+        return f"gradient.scale={gradient.scale!r}: the grids are those of unbiased gradients"
+    return None
+
+
+def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
+    """The exact answers, else for a bias those of closed moments; raises `OutOfReachError` with the reasons of both."""
+    try:
+        return exact_answers(subject)
+    except OutOfReachError as reason:
+        if quantity not in ("bias", "stationary-bias"):
+            raise
+        try:
+            return closure_answers(subject)
+        except OutOfReachError as why:
+            raise OutOfReachError(f"{reason}; no exact bias from moments: {why}") from None
+
+
+@cached_per_subject
+def closure_answers(subject: Subject) -> ClosureAnswers:
+    """The answers from closed moments; raises `OutOfReachError` where they do not close."""
+    gradient = subject.configuration.gradient
+    if gradient.estimator.noisy or gradient.clip is not None:
+        raise OutOfReachError("the moments are followed for full gradients that are not clipped")
+    parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
+    moments = close_moments(subject.scheme, subject.effective_target, subject.observable, parameters)
+    return ClosureAnswers(moments, _Start(subject), subject.reference_average)
+
+
+def closure_certificate(answers: ExactAnswers) -> dict[str, Any]:
+    """The moments that close."""
+    return {"closed_moments": answers.closed.texts()} if isinstance(answers, ClosureAnswers) else {}
+
+
+class _Start:
+    """E m(X_0): theta at its start, p at 0 or N(0, T), xi at D, as chains start."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    def __call__(self, monomial: Monomial) -> arb:
+        subject, total = self._subject, arb(1)
+        keys = coordinate_keys(subject.scheme.shapes, subject.target.dim)
+        for (name, i), power in zip(keys, monomial, strict=True):
+            total = total * self._moment(name, i, power)
+        return total
+
+    def _moment(self, name: str, place: int, power: int) -> arb:
+        configuration, target = self._subject.configuration, self._subject.target
+        if not power:
+            return arb(1)
+        T = number(exact(configuration.temperature))
+        if name == "theta":
+            if target.quadratic:
+                middle, spread = (
+                    number(target.mean[place]),
+                    (T * number(target.covariance[place][place])).sqrt(),
+                )
+            else:
+                middle, spread = (
+                    arb(float(values[place]))
+                    for values in (
+                        target.location_float64(configuration.temperature),
+                        target.spread_float64(configuration.temperature),
+                    )
+                )
+            return (middle + number(exact(configuration.start_of())) * spread) ** power
+        if name == "xi":
+            return number(exact(configuration.friction)) ** power
+        if name == "p" and configuration.start_momentum == "stationary" and power % 2 == 0:
+            return T ** (power // 2) * math.prod(range(1, power, 2))
+        return arb(0)

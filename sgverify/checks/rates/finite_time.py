@@ -1,0 +1,235 @@
+"""Checks: how bias and mean square error of the ergodic average fall with its length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import (
+    answers_with_closure,
+    closure_certificate,
+    exact_answers,
+    expansion_certificate,
+    why_no_expansion,
+)
+from sgverify.checks.rates.transfer_rates import transferred_rate
+from sgverify.checks.subject.biased_gradient import mean_error, term_of_theorem_2, unbiased
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import Prediction
+from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, OutOfReachError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.model import StepSize, as_run, fixed_step, horizon_step
+from sgverify.exact.answers import ExactAnswers
+from sgverify.exact.chain.varying_steps import power_steps
+from sgverify.exact.numbers.ball import Certified
+from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
+
+LENGTHS = [10**k for k in range(2, 11)]
+
+DECREASING_LENGTHS = [10**k for k in range(2, 7)]
+
+LONGEST = 10**6
+"""The longest schedule: every step has its own size, so the work grows with L."""
+
+
+def check_bias(question: Question) -> Evidence:
+    """|E phi_hat - phi_bar| in L, chen2015 Theorems 2 and 5 and the remarks that specialise them."""
+    return _check(question)
+
+
+def check_mse(question: Question) -> Evidence:
+    """E (phi_hat - phi_bar)^2 in L, chen2015 Theorems 3 and 5 and the remarks that specialise them."""
+    return _check(question)
+
+
+def check_consistency(question: Question) -> Evidence:
+    """Bias and mean square error both go to 0 with decreasing steps, chen2015 Corollary 6."""
+    return _check(question)
+
+
+def power_points(
+    subject: Subject, answers: ExactAnswers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
+) -> Sequence[Point]:
+    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
+
+    They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
+    Claims that ask the same question share the values.
+    """
+    if answers.why_not("weighted average"):
+        return []
+    lengths = lengths or DECREASING_LENGTHS
+    if max(lengths) > LONGEST:
+        raise ConfigurationError(
+            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
+            "lengths, or schedule.kind=horizon, which reaches 1e12"
+        )
+    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
+
+
+def _check(question: Question) -> Evidence:
+    subject = question.subject
+    if question.why_no_rate:
+        return question.unanswered(question.why_no_rate, "not-applicable")
+    if subject.method == "monte-carlo":
+        return question.sampled()
+    quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
+    prediction = question.prediction
+    try:
+        answers = answers_with_closure(subject, quantity)
+        why = None if quantity == "bias" else answers.why_not("mean square error")
+        if why:
+            raise OutOfReachError(f"no exact mean square error: {why}")
+        points = _points(subject, answers, quantity, schedule, alpha)
+        found = _rate(subject, answers, quantity, schedule, alpha)
+    except OutOfReachError as reason:
+        return _beyond_moments(question, str(reason))
+    except NotExpandableError as error:
+        return question.unanswered(why_no_expansion(error))
+    except MomentsDivergeError as error:
+        return question.unanswered(str(error))
+    if found.at_most and points and not any(point.value for point in points):
+        found = Rate(None)
+    if found.exponent is None and any(point.value for point in points):
+        # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
+        why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
+        return question.unanswered(why)
+    what = _what(subject, quantity, schedule, alpha)
+    predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
+    judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    if schedule != "fixed":
+        # The rate is read off the expansion; of the schedule's steps the largest is the furthest from it.
+        used = [point.step for point in points if point.step] or [subject.scale]
+        judgement = explained(subject, judgement, [max(used)])
+    if not unbiased(subject):
+        judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
+    return question.answered(
+        judgement,
+        found=found,
+        points=points,
+        certificate=_certificate(subject, answers, schedule, alpha, found, prediction),
+    )
+
+
+def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> str:
+    names = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}
+    return f"{names[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
+
+
+def _beyond_moments(question: Question, why: str) -> Evidence:
+    """Where moments do not close: the rate that follows from transfer operators on grids, else samples."""
+    try:
+        what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
+        return transferred_rate(question, what)
+    except OutOfReachError as reason:
+        return question.sampled(f"{why}; {reason}")
+
+
+def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction) -> Rate:
+    if subject.observable.degree == 0:
+        return Rate(None)
+    bias = answers.expansion.values
+    if schedule == "fixed":
+        constant = answers.stationary_bias(fixed_step(subject.step))
+        biased = not constant.vanishes and abs(constant.value) > constant.error_bound
+        return Rate(Fraction(0)) if biased else Rate(Fraction(-1), at_most=True)
+    if schedule == "power":
+        if quantity == "bias":
+            return decreasing_bias(bias, alpha)
+        mse = decreasing_mse(bias, answers.variance, alpha)
+        return (
+            mse
+            if quantity == "mse"
+            else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
+        )
+    if quantity == "bias":
+        return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
+    mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
+    if quantity == "mse":
+        return mse
+    slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
+    return max(
+        (r for r in (mse, slower) if r.exponent is not None),
+        key=lambda r: r.exponent or 0,
+        default=Rate(None),
+    )
+
+
+def _points(
+    subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction
+) -> Sequence[Point]:
+    """The exact values behind the rate; for consistency those of the bias."""
+    lengths = subject.configuration.sweep.lengths
+    if schedule == "power":
+        return power_points(subject, answers, quantity, alpha, lengths)
+    lengths = lengths or LENGTHS
+    if schedule == "fixed":
+        steps = [subject.step] * len(lengths)
+        sizes: list[StepSize | None] = [None] * len(lengths)
+    else:
+        steps = [subject.scale * float(length) ** -float(alpha) for length in lengths]
+        sizes = [horizon_step(subject.scale, alpha, length) for length in lengths]
+    if subject.affine:
+        subject.check_stable(
+            sorted(set(steps), reverse=True),
+            "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha",
+        )
+    values = answers.mean_square_error if quantity == "mse" else answers.bias
+    points = []
+    for step, size, length in zip(steps, sizes, lengths, strict=True):
+        found = as_run(partial(_of_length, values, length), step, size)
+        points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
+    return points
+
+
+def _of_length(values: Callable[[StepSize, int], Certified], length: int, size: StepSize) -> Certified:
+    return values(size, length)
+
+
+def _certificate(
+    subject: Subject,
+    answers: ExactAnswers,
+    schedule: str,
+    alpha: Fraction,
+    found: Rate,
+    prediction: Prediction,
+) -> dict[str, Any]:
+    certificate = expansion_certificate(answers)
+    certificate.update(closure_certificate(answers))
+    certificate.update(noise_certificate(subject))
+    certificate["schedule"] = {
+        "kind": schedule,
+        "alpha": alpha,
+        "scale": subject.step if schedule == "fixed" else subject.scale,
+    }
+    why_no_points = answers.why_not("weighted average")
+    if schedule == "power" and why_no_points:
+        certificate["no_points"] = why_no_points
+    certificate["transient"] = {f"h^{j - 1}/L": text for j, text in enumerate(answers.transient.texts)}
+    if not unbiased(subject):
+        certificate["gradient_bias"] = mean_error(subject)
+    certificate["asymptotic_variance"] = answers.variance
+    certificate["logarithm"] = {"found": found.logarithm, "predicted": prediction.logarithm}
+    return certificate
+
+
+def schedule_text(schedule: str, alpha: Fraction) -> str:
+    """The schedule as a reason names it."""
+    return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[
+        schedule
+    ]
+
+
+@cached_per_subject
+def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
+    answers = exact_answers(subject)
+    values = answers.weighted_mean_square_error if squared else answers.weighted_bias
+    found = values(power_steps(subject.scale, float(alpha), length))
+    step = subject.scale * float(length) ** -float(alpha)
+    return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)

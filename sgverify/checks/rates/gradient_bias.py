@@ -1,0 +1,200 @@
+"""A scheme with memory as h goes to 0: the memory follows theta, and what is left may be another equation and another law."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import exact_answers, why_no_expansion
+from sgverify.checks.subject.biased_gradient import gradient_error, mean_error, unit_change
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError, OutOfReachError, UserError
+from sgverify.evidence import Evidence
+from sgverify.exact.affine.drift_change import limit_bias
+from sgverify.exact.answers import Coefficients
+from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
+from sgverify.rates import Judgement, Rate, leading_power
+
+SEEN = 100
+"""The limit is another law where averages differ by this many of their error estimates, and by 1e-6 of their size."""
+
+DIFFERS = 1e-4
+"""A share of the coefficient's largest size: what an extrapolation from two small steps leaves is below 1e-8."""
+
+
+def bias_of_memory(question: Question) -> Evidence | None:
+    """A violation where the limit as h goes to 0 is not exp(-U/T); None where it is, or where it is not computed."""
+    subject = question.subject
+    scheme, configuration = subject.scheme, subject.configuration
+    if not _asked(subject):
+        return None
+    terms = subject.observable.terms
+    try:
+        truth = subject.reference_average
+        limit = memory_limit(
+            scheme,
+            subject.target,
+            lambda theta: np.asarray(sum(float(c) * theta**k for (k,), c in terms.items())),
+            float(configuration.temperature),
+        )
+    except (OutOfReachError, UserError):
+        return None
+    difference = limit.average - float(truth)
+    if abs(difference) <= SEEN * (limit.error_bound + truth.error_bound) + 1e-6 * abs(float(truth)):
+        return None
+    kept = "sharply" if limit.keeps == 0 else f"keeps {limit.keeps:.4g} of a displacement a step"
+    reason = (
+        f"the stationary bias of {subject.observable} does not vanish with h: as h goes to 0 the memory "
+        f"({', '.join(scheme.memory)}) follows theta, and the law that is left gives {limit.average:.6g}, not {float(truth):.6g}"
+    )
+    return question.answered(
+        method="quadrature",
+        judgement=Judgement("violates", False, reason),
+        found=Fraction(0),
+        certificate={
+            "average_in_the_limit": limit.average,
+            "error_estimate": limit.error_bound,
+            "reference_average": {
+                "value": float(truth),
+                "error_bound": truth.error_bound,
+                "method": truth.method,
+            },
+            "memory": f"{kept}, theta held",
+            "rests_on": "the diffusion approximation: the memory forgets at a fixed rate, theta moves by O(sqrt(h))",
+        },
+    )
+
+
+def order_of_memory(question: Question) -> Evidence | None:
+    """A violation where a step with its memory settled is not the dynamics' at h^1; None where it is, or is not computed."""
+    subject = question.subject
+    if not _asked(subject):
+        return None
+    try:
+        step = equilibrated_step(subject.scheme, subject.target, float(subject.configuration.temperature))
+    except (OutOfReachError, UserError):
+        return None
+    if step.share <= DIFFERS:
+        return None
+    dynamics = subject.scheme.dynamics.name
+    reason = (
+        f"local order 0: with the memory ({', '.join(subject.scheme.memory)}) settled at theta={step.theta:.6g}, a step of size h "
+        f"has the {step.what} {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h"
+    )
+    return question.answered(
+        method="quadrature",
+        judgement=Judgement("violates", False, reason),
+        found=Fraction(0),
+        certificate={
+            "what": step.what,
+            "theta": step.theta,
+            "found": step.found,
+            "expected": step.expected,
+            "seen_from": DIFFERS,
+        },
+    )
+
+
+def _asked(subject: Subject) -> bool:
+    gradient = subject.configuration.gradient
+    exact = not gradient.estimator.noisy and gradient.clip is None and gradient.scale == 1
+    return bool(subject.scheme.memory) and exact
+
+
+ORDERS = 3
+"""Powers of delta to which the limit of the bias is expanded."""
+
+
+def check_gradient_bias(question: Question) -> Evidence:
+    """b_0 = lim of the bias as L -> inf and h -> 0 is O(|E dV|), chen2015 Theorem 2.
+
+    b_0 is computed at the configured gradient and as a series c_0 + c_1 delta + ... in delta = gradient.scale - 1, to
+    which E dV is proportional; the verdict is about its first power.
+    """
+    subject = question.subject
+    prediction = question.prediction
+    if not subject.affine:
+        return _without_limit(question)
+    delta, change = gradient_error(subject), unit_change(subject)
+    try:
+        series = Coefficients.of(limit_bias(replace(subject.model, target=subject.target), change, ORDERS))
+        limit = Coefficients.of(limit_bias(subject.model, change, 0))
+    except NotExpandableError as error:
+        return question.unanswered(why_no_expansion(error))
+    certificate = {
+        "delta": f"gradient.scale - 1 = {delta}",
+        "limit_of_bias": limit.texts[0],
+        "limit_in_delta": {f"delta^{k}": text for k, text in enumerate(series.texts)},
+        "zeros_are": "proved in rational arithmetic" if series.exact else "balls that contain 0",
+        **mean_error(subject),
+    }
+    power = leading_power(series.values, [value == 0 for value in series.values])
+    found = Rate(None if power is None else Fraction(power))
+    return question.answered(
+        _judge(subject, delta, series, limit.values[0], power, prediction.exponent),
+        found=found,
+        certificate=certificate,
+    )
+
+
+def _judge(
+    subject: Subject,
+    delta: Fraction,
+    series: Coefficients,
+    limit: float,
+    power: int | None,
+    predicted: Fraction,
+) -> Judgement:
+    what = (
+        f"as L -> inf and h -> 0 the bias of {subject.observable} tends to {limit:.6g} at delta = {float(delta):g} "
+        "(gradient.scale - 1)"
+    )
+    if power is None:
+        if limit:
+            return Judgement(
+                "inconclusive", False, f"{what}, but vanishes to the powers of delta that were expanded"
+            )
+        return Judgement(
+            "conforms",
+            False,
+            f"{what} and to order delta^{ORDERS}: the test function does not feel the gradient's bias",
+        )
+    leading = f"{series.values[power]:.6g}" + (
+        "" if power == 0 else f" delta^{power}" if power > 1 else " delta"
+    )
+    if power < predicted:
+        return Judgement(
+            "violates",
+            False,
+            f"{what}, and to {leading} as delta -> 0: it does not vanish with E dV, so Theorem 2's term does not account "
+            "for it",
+        )
+    relation = (
+        "exactly as predicted" if power == predicted else f"faster than the predicted delta^{predicted}"
+    )
+    return Judgement(
+        "conforms", power == predicted, f"{what}; it is {leading} + O(delta^{power + 1}), {relation}"
+    )
+
+
+def _without_limit(question: Question) -> Evidence:
+    """Evidence where the limit is not computed: E dV at three states, and why there is no more."""
+    subject = question.subject
+    try:
+        exact_answers(subject)
+    except OutOfReachError as reason:
+        why = str(reason)
+    certificate: dict[str, Any] = mean_error(subject)
+    at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])
+    return question.answered(
+        Judgement(
+            "inconclusive",
+            False,
+            f"the limit of the bias is not computed ({why}); E g - grad U is {at} at the posterior mean",
+        ),
+        certificate=certificate,
+    )

@@ -1,0 +1,137 @@
+"""Checks: how the covariance of the invariant law, and its Wasserstein-2 distance from the posterior, approach the posterior's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from sgverify.checks.float_rounding import with_zeros
+from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import judge_far_below, why_no_expansion
+from sgverify.checks.rates.stationary_bias import shown_positions
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.model import as_run
+from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN, Distance
+from sgverify.exact.numbers.ball import Certified, PrecisionLostError
+from sgverify.rates import Rate, judge_step_rate
+
+COVARIANCE_NAME = "the relative error of the invariant covariance"
+
+DISTANCE_NAME = "the Wasserstein-2 distance of the invariant law"
+BOUND_NAME = "the Gelbrich bound of the Wasserstein-2 distance (that of Gaussians with the two laws' moments)"
+
+
+@dataclass(frozen=True)
+class MomentComparison:
+    """How two laws are compared by their moments: the distance, and its name in a sentence.
+
+    `name_of_moments` is the name where the invariant law is not Gaussian, so that its moments are not all of it.
+    """
+
+    name: str
+    name_of_moments: str
+    distance: Distance
+
+
+def compare(question: Question, comparison: MomentComparison) -> Evidence:
+    """How the distance between the invariant law and the posterior falls with h, for all variables together.
+
+    The verdict comes from the expansion of every entry of mean and covariance at h = 0; the points illustrate it.
+    """
+    subject = question.subject
+    why = subject.why_no_law
+    if why:
+        return question.unanswered(f"no exact law: {why}")
+    law = InvariantLaw(subject.model)
+    steps = subject.sweep_steps
+    subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
+    points = with_zeros(subject, [_point(law, comparison, step) for step in steps])
+    prediction = question.prediction
+    what = _name(law, comparison)
+    certificate: dict[str, Any] = {"law": _law_text(law)}
+    try:
+        leading = {part: law.leading(comparison.distance, part) for part in law.coordinates}
+    except NotExpandableError as error:
+        at = partial(_distance, law, comparison)
+        judgement, _ = judge_far_below(subject, at, steps[-1], what, why_no_expansion(error))
+        found = Rate(Fraction(0)) if judgement.verdict == "violates" else None
+    else:
+        whole = leading[law.whole]
+        certificate["leading"] = {
+            part: {"order": item.order, "coefficient": item.coefficient} for part, item in leading.items()
+        }
+        if law.steps is not None:
+            certificate["leading_by_position"] = _by_position(law, comparison, law.steps)
+        certificate["zeros_are"] = "proved in rational arithmetic" if whole.exact else "balls that contain 0"
+        certificate.update(noise_certificate(subject))
+        if whole.order is not None:
+            found = Rate(Fraction(whole.order), whole.coefficient)
+        elif all(point.value == 0 for point in points):
+            found = Rate(None)
+        else:
+            reason = (
+                f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
+            )
+            return question.unanswered(reason)
+        judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
+    return question.answered(
+        judgement,
+        found=found,
+        points=points,
+        certificate=certificate,
+    )
+
+
+def check_covariance(question: Question) -> Evidence:
+    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
+    return compare(question, MomentComparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
+
+
+def check_wasserstein(question: Question) -> Evidence:
+    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
+    return compare(question, MomentComparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
+
+
+def _point(law: InvariantLaw, comparison: MomentComparison, step: float) -> Point:
+    try:
+        found = _distance(law, comparison, step)
+    except PrecisionLostError:
+        return Point(step=step, note="the invariant covariance is singular to the precision that was tried")
+    return Point(step=step, value=found.value, error_bound=found.error_bound)
+
+
+def _by_position(law: InvariantLaw, comparison: MomentComparison, steps: int) -> dict[str, Any]:
+    """The leading error of the whole law at positions of the period."""
+    found = {}
+    for position in shown_positions(steps):
+        item = law.at_position(position).leading(comparison.distance, law.whole)
+        found[str(position)] = {"order": item.order, "coefficient": item.coefficient}
+    return found
+
+
+def _distance(law: InvariantLaw, comparison: MomentComparison, step: float) -> Certified:
+    return as_run(lambda size: law.distance(comparison.distance, size, law.whole), step)
+
+
+def _name(law: InvariantLaw, comparison: MomentComparison) -> str:
+    names = law.model.scheme.dynamics.state
+    variables = names[0] if len(names) == 1 else f"({', '.join(names)})"
+    return f"{comparison.name if law.gaussian else comparison.name_of_moments} of {variables}"
+
+
+def _law_text(law: InvariantLaw) -> str:
+    if law.gaussian:
+        return "Gaussian, so that its mean and covariance are all of it"
+    whose = [f"noise.{drawn}()" for drawn in law.model.scheme.laws if not drawn.normal] or [
+        "the minibatches' noise"
+    ]
+    return (
+        f"not Gaussian, for {whose[0]} is not: what is compared are mean and covariance, and the distance of "
+        "the Gaussians that have them is a lower bound of the laws' own (Gelbrich 1990)"
+    )

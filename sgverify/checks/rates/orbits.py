@@ -1,0 +1,62 @@
+"""Orbits of a subject's step: which starts it carries off to infinity, where such a chain would be transient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgverify.exact.readings.escape import Move, Orbits, Origin, followed_orbits, step_of_many
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.binding import parameters_of
+
+if TYPE_CHECKING:
+    from sgverify.checks.subject.subject import Subject
+
+SMALL = 10
+"""What is slow beside the default step may turn later than an orbit ends."""
+
+AFFINE = "one step is an affine map, and its spectral radius tells whether chains forget their start"
+
+
+def orbits_of(subject: Subject) -> Orbits | str:
+    """What comes of starts far out in each state variable; or why none was followed. Raises what the step itself raises."""
+    if subject.scheme.dynamics.positive:
+        return "no start was followed: the chain lives on theta > 0 alone"
+    if subject.black_box:
+        return "no start was followed: one step is torch code"
+    if subject.affine:
+        return AFFINE
+    move, begin = _step(subject)
+    long_enough = subject.scale >= subject.usual_step / SMALL
+    return followed_orbits(move, _origin(subject), subject.scale, begin, long_enough=long_enough)
+
+
+def told_of_orbits(orbits: Orbits | str) -> str:
+    """What a claim about ergodic chains says of that hypothesis where it conforms; nothing where a spectral radius tells."""
+    if orbits == AFFINE:
+        return ""
+    return f"; that the chain is ergodic is not proved: {orbits}"
+
+
+def _origin(subject: Subject) -> Origin:
+    """Where chains are at home: theta about the target, p and the like about 0, a thermostat's friction about D."""
+    c, target, scheme = subject.configuration, subject.effective_target, subject.scheme
+    names, temperature = tuple(scheme.dynamics.state), float(c.temperature)
+    theta = np.asarray(target.location_float64(temperature), dtype=float)
+    others = [
+        np.zeros(target.dim) if scheme.shapes[name] == VECTOR else np.array([float(c.friction)])
+        for name in names[1:]
+    ]
+    spread = float(np.max(target.spread_float64(temperature)))
+    return Origin(names, (theta, *others), (spread, *(temperature**0.5 for _ in others)))
+
+
+def _step(subject: Subject) -> tuple[Move, Move]:
+    given = parameters_of(subject.configuration)
+    known = {name: given[name] for name in subject.scheme.dynamics.parameters}
+    clip = subject.configuration.gradient.clip
+    return step_of_many(subject.scheme, subject.effective_target, known, subject.metric, subject.scale, clip)
+
+
+__all__ = ["orbits_of", "told_of_orbits"]

@@ -1,0 +1,231 @@
+"""An Euler control: the first-order error that a bias lost in the noise is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.rates.engines import exact_answers, transfer_answers
+from sgverify.checks.rates.sampled.method import truth_of
+from sgverify.checks.rates.sampled.plan import NoSweep, plan_sweep
+from sgverify.checks.rates.sampled.sweep import looks_at
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import OutOfReachError, SgverifyError
+from sgverify.rates import Decision, Fit, Sample, fit_terms
+from sgverify.rates.trial import LACK_OF_FIT
+from sgverify.schemes.catalogue import NAMED
+
+STAGE = "control"
+
+TERMS = 3
+"""Powers of h in the fit of a sampled control, from the first on; one point more shows a lack of fit."""
+
+TOLD = 0.5
+"""A sampled control grows until its bound is this part of its estimate: more chains would hardly raise the bound."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """The first-order coefficient of a scheme's stationary bias: its estimate, its error, and what it is at least.
+
+    `bound` is 0 where the coefficient is not told from zero, and `why` then says so. `level` is the chance that a sampled
+    bound is too large; `standard_error` is the error bound of a coefficient that was computed.
+    """
+
+    scheme: str
+    coefficient: float
+    standard_error: float
+    bound: float
+    how: str
+    level: float = 0.0
+    why: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """The control as a certificate names it."""
+        return {
+            "scheme": self.scheme,
+            "first_order_coefficient": self.coefficient,
+            "standard_error": self.standard_error,
+            "at_least": self.bound,
+            "how": self.how,
+            "level": self.level,
+            **({"why": self.why} if self.why else {}),
+            **self.details,
+        }
+
+
+def candidates(subject: Subject) -> list[Subject]:
+    """The catalogue's Euler schemes of the same dynamics under the same configuration, but for the scheme itself."""
+    return [
+        Subject(scheme, _default_steps(subject), name)
+        for name, scheme in NAMED.items()
+        if scheme.dynamics == subject.scheme.dynamics
+        and scheme.order == 1
+        and scheme.word is None
+        and name != subject.scheme.name
+    ]
+
+
+def control_of(subject: Subject, level: float, *, sampled: bool) -> Control | None:
+    """The Euler control of a subject: computed where an exact rung reaches one, else from chains where `sampled` asks for it.
+
+    None where there is no candidate, or chains were not asked for. `level` is the chance that a sampled bound is too
+    large.
+    """
+    known = _computed_control(subject)
+    return _sampled_control(subject, level) if known is None and sampled else known
+
+
+@cached_per_subject
+def _computed_control(subject: Subject) -> Control | None:
+    found = [control for item in candidates(subject) if (control := _computed(item)) is not None]
+    return max(found, key=lambda control: control.bound, default=None)
+
+
+@cached_per_subject
+def _sampled_control(subject: Subject, level: float) -> Control | None:
+    chosen = _likeliest(candidates(subject))
+    return None if chosen is None else _sampled(chosen, level)
+
+
+def first_order_error(kind: str, alpha: float, scale: float, length: int) -> float:
+    """The error along a schedule of a scheme whose stationary bias is h: C L^-alpha, or sum h_l^2 / S_L of decreasing steps."""
+    if kind == "horizon":
+        return scale * float(length) ** -alpha
+    steps = scale * np.arange(1, length + 1, dtype=np.float64) ** -alpha
+    return float((steps @ steps) / steps.sum())
+
+
+def with_control(decision: Decision, control: Control) -> Decision:
+    """The decision with the control in its certificate, and in its reason where the control cannot be used."""
+    if control.why:
+        decision = replace(decision, reason=f"{decision.reason}; {control.why}")
+    return replace(decision, certificate={**decision.certificate, "control": control.certificate})
+
+
+def _likeliest(some: list[Subject]) -> Subject | None:
+    """The candidate whose first-order coefficient is the largest where it can be computed: on a Gaussian of one dimension."""
+    if len(some) < 2:
+        return next(iter(some), None)
+
+    def size(item: Subject) -> float:
+        c = item.configuration
+        plain = {"target": {"name": "gaussian"}, "temperature": c.temperature, "friction": c.friction}
+        control = _computed(Subject(item.scheme, load_configuration(plain), item.reference))
+        return 0.0 if control is None else control.bound
+
+    return max(some, key=size)
+
+
+def _default_steps(subject: Subject) -> Any:
+    """The configuration without what was chosen for the subject's own stability and sample."""
+    tree = subject.configuration.model_dump(exclude_unset=True)
+    for table, keys in {"schedule": ("step", "scale"), "sweep": ("steps", "lengths")}.items():
+        if table in tree:
+            tree[table] = {key: value for key, value in tree[table].items() if key not in keys}
+    for key in ("chains", "steps", "burn_in", "thinning"):
+        tree.pop(key, None)
+    return load_configuration(tree)
+
+
+def _computed(item: Subject) -> Control | None:
+    """The coefficient of h from an expansion at h = 0: of affine moments, or of operators on a grid."""
+    try:
+        answers = exact_answers(item)
+        value = answers.expansion.values[1]
+        return _exactly(item, value, 0.0, "expansion of the exact law at h = 0")
+    except OutOfReachError:
+        pass
+    except SgverifyError:
+        return None
+    try:
+        leading = transfer_answers(item).expansion
+    except SgverifyError:
+        return None
+    term = next((term for term in leading.terms if term.order == 1), None)
+    if term is None:
+        return None
+    return _exactly(item, float(term.value), float(term.error_bound), "Poisson equation on a grid")
+
+
+def _exactly(item: Subject, value: float, error: float, how: str) -> Control:
+    bound = max(0.0, abs(value) - error)
+    why = (
+        ""
+        if bound
+        else f"the first-order coefficient of its control {item.reference} is 0"
+        + (f" within {error:.1g}" if error else "")
+    )
+    return Control(item.reference, value, error, bound, how, why=why)
+
+
+def _sampled(item: Subject, level: float) -> Control:
+    try:
+        plan = plan_sweep(item)
+    except NoSweep as reason:
+        return Control(
+            item.reference, np.nan, np.nan, 0.0, "chains", level, f"its control {item.reference}: {reason}"
+        )
+    control: Control | None = None
+    for sweep in looks_at(item, plan, STAGE):
+        control = None
+        apart = sweep.disagreement()
+        if apart:
+            why = f"the chains of its control {item.reference} have not forgotten their start: {apart}"
+            return Control(item.reference, np.nan, np.nan, 0.0, "chains", level, why)
+        for sample, steps in _without_the_largest(sweep.sample, sweep.steps):
+            # The coefficient may lie on either side of 0, and each look and each subset of the steps is another try.
+            tail = level / (2 * len(plan.looks) * max(1, len(plan.steps) - TERMS))
+            control = _fitted(item, sample, steps, tail, level)
+            if control is not None:
+                break
+        if control is not None and control.bound > TOLD * abs(control.coefficient):
+            break
+    if control is None:
+        why = f"no powers of h describe the bias of its control {item.reference} on {len(plan.steps)} steps"
+        return Control(item.reference, np.nan, np.nan, 0.0, "chains", level, why)
+    return control
+
+
+def _without_the_largest(
+    sample: Sample, steps: tuple[float, ...]
+) -> Iterator[tuple[Sample, tuple[float, ...]]]:
+    for dropped in range(len(steps) - TERMS):
+        yield sample.take(slice(dropped, None)), steps[dropped:]
+
+
+def _fitted(
+    item: Subject, sample: Sample, steps: tuple[float, ...], tail: float, level: float
+) -> Control | None:
+    """The coefficient from one sample; None where the terms do not describe it."""
+    h = np.asarray(steps)
+    # Columns of size 1 at the largest step keep the normal equations well conditioned.
+    columns = np.stack([(h / h[0]) ** power for power in range(1, TERMS + 2)], axis=1)
+    # An error of the reference average shifts every point alike.
+    moved = sample.shifted(truth_of(item)[1])
+    fit = fit_terms(moved, columns[:, :TERMS])
+    if fit.p_value < LACK_OF_FIT:
+        return None
+    # Terms beyond the fit leak into its first: a second fit holds one more, as large as the whole error at most.
+    whole = max(abs(float(sample.values[0])), float(moved.covariance[0, 0]) ** 0.5)
+    guard = fit_terms(moved, columns, shrink=[*[None] * TERMS, whole])
+    (value, bound, error), (other, least, _) = (_first(item, tail, steps[0]) for item in (fit, guard))
+    bound = min(bound, least) if value * other > 0 else 0.0
+    why = ""
+    if not bound:
+        why = f"the first-order coefficient of its control {item.reference}, {value:.3g} +- {error:.2g}, is not told from 0 either"
+    details = {"steps": list(steps), "chains": sample.chains, "lack_of_fit": fit.p_value}
+    return Control(item.reference, value, error, bound, "chains", level, why, details)
+
+
+def _first(fit: Fit, tail: float, step: float) -> tuple[float, float, float]:
+    """The coefficient of h, what it is at least in size, and its standard error."""
+    value, error = float(fit.estimates[0]) / step, float(fit.covariance[0, 0]) ** 0.5 / step
+    return value, max(0.0, abs(value) - fit.quantile(tail) * error), error

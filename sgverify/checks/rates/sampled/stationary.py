@@ -1,0 +1,152 @@
+"""The stationary bias from samples: how it falls with the step size, decided without a slope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.euler_control import control_of, with_control
+from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of, truth_of
+from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, plan_sweep, shifted
+from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
+from sgverify.checks.subject.subject import Subject
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import Decision, Judgement, decide_order
+
+STAGE = "stationary-bias"
+
+FEWEST = 4
+"""Steps that a decision needs: one more than the terms of a fit."""
+
+
+def sampled_stationary_bias(question: Question) -> Evidence:
+    """d(rho_h, rho) = O(h^K) for the test function, from chains at steps h, h/2, h/4, ... (chen2015 Theorem 4).
+
+    Chains of all steps share a Brownian path where the steps are halvings; their covariance is the error of the fit.
+    The sample grows in looks, and the level is shared among them.
+    """
+    subject = question.subject
+    try:
+        plan = plan_sweep(subject)
+    except NoSweep as why:
+        return question.unanswered(str(why), method="monte-carlo")
+    prediction = question.prediction
+    sweep, decision = _settle(subject, plan, int(prediction.exponent))
+    return question.answered(
+        method="monte-carlo",
+        judgement=Judgement(decision.verdict, False, decision.reason),
+        found=decision,
+        points=_points(subject, sweep),
+        certificate=_certificate(subject, sweep, decision),
+    )
+
+
+def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decision]:
+    """Look at growing samples until one decides; move to smaller steps where the expansion does not hold yet."""
+    moved: SweepPlan | None = plan
+    look = 0
+    while moved is not None:
+        plan, moved = moved, None
+        # The looks that a larger step took are counted: a smaller one goes on where that was left.
+        for sweep in looks_at(subject, plan, STAGE, first=min(look, len(plan.looks) - 1)):
+            look = sweep.look
+            if plan.steps[0] in sweep.diverged and shifted(subject, plan):
+                moved = shifted(subject, plan)
+                break
+            if len(sweep.steps) < FEWEST:
+                why = "; ".join(str(why) for why in sweep.diverged.values()) or "give more in sweep.steps"
+                reason = f"a rate needs {FEWEST} steps at which no chain diverges, and there are {len(sweep.steps)}: {why}"
+                return sweep, Decision("inconclusive", reason)
+            decision = _beside_control(subject, sweep, order, _decide(subject, sweep, order))
+            if decision.verdict != "inconclusive":
+                apart = sweep.disagreement()
+                if apart:
+                    reason = f"the chains have not forgotten their start: {apart}"
+                    decision = replace(decision, verdict="inconclusive", reason=reason)
+                return sweep, decision
+            if expansion_fails(decision):
+                moved = shifted(subject, plan)
+                if moved is not None:
+                    break
+    return sweep, decision
+
+
+def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decision) -> Decision:
+    """What a bias that does not rise from the noise means beside an Euler control: a computed one, else a sampled one.
+
+    Chains of the control are run from the second look on, so that a bias that is about to rise does not wait for them.
+    """
+    if decision.verdict != "inconclusive" or not decision.lost:
+        return decision
+    last = sweep.look + 1 == len(sweep.plan.looks)
+    level = share_of(subject).rate / sweep.plan.decisions
+    control = control_of(subject, level, sampled=sweep.look > 0 or last)
+    if control is None:
+        return decision
+    return with_control(_decide(subject, sweep, order, control.bound) if control.bound else decision, control)
+
+
+def _decide(subject: Subject, sweep: Sweep, order: int, control: float | None = None) -> Decision:
+    # An error of the reference average shifts every point alike.
+    sample = sweep.sample.shifted(truth_of(subject)[1])
+    return decided(
+        lambda: decide_order(
+            sweep.steps,
+            sample.values,
+            covariance=sample.covariance,
+            order=order,
+            level=share_of(subject).rate / sweep.plan.decisions,
+            chains=sweep.chains,
+            coupled=sample.coupled,
+            what=f"the stationary bias of {subject.observable}",
+            looks=len(sweep.plan.looks),
+            control=control,
+        )
+    )
+
+
+def _points(subject: Subject, sweep: Sweep) -> list[Point]:
+    points = [
+        Point(step=step, value=None, kind="sampled", diverged=True, note=str(why))
+        for step, why in sorted(sweep.diverged.items(), reverse=True)
+    ]
+    sample = sweep.sample
+    spreads = sample.covariance.diagonal() ** 0.5
+    for step, value, spread in zip(sweep.steps, sample.values, spreads, strict=True):
+        points.append(
+            Point(
+                step=step,
+                value=float(value),
+                standard_error=float(spread),
+                error_bound=truth_of(subject)[1],
+                kind="sampled",
+            )
+        )
+    return points
+
+
+def _certificate(subject: Subject, sweep: Sweep, decision: Decision) -> dict[str, Any]:
+    plan = sweep.plan
+    return {
+        **decision.certificate,
+        "level": share_of(subject).rate,
+        "level_of_call": share_of(subject).call,
+        "looks": {
+            "taken": sweep.look + 1,
+            "planned": list(plan.looks),
+            "level_of_each": share_of(subject).rate / plan.decisions,
+        },
+        "chains": sweep.chains,
+        "chains_of_the_largest_step_alone": len(sweep.level),
+        "sweeps_left_for_smaller_steps": plan.shifts,
+        "coupling": "one Brownian path for all steps" if plan.coupled else "none",
+        "kept_points": decision.kept,
+        **({"shares_of_averaging_time": list(plan.shares)} if plan.shares else {}),
+        "relaxation": {"time": plan.pilot.time, "how": plan.pilot.how},
+        "burn_in": plan.rows()[0].lengths[0] * plan.steps[0],
+        "averaged_time": (plan.rows()[0].lengths[2] - plan.rows()[0].lengths[0]) * plan.steps[0],
+        "steps_per_chain": {
+            f"h={step:.6g}": row.lengths[2] for step, row in zip(plan.steps, plan.rows(), strict=True)
+        },
+    }

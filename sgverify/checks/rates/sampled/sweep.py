@@ -1,0 +1,141 @@
+"""A sampled sweep of step sizes: the errors of its chains after each look, and whether they forgot their start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed, truth_of
+from sgverify.checks.rates.sampled.plan import SweepPlan, extra_chains
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.rates import Sample
+from sgverify.samplers import Divergence, Row
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Errors of single chains, `estimate - truth`: both halves (rows, 2, chains), of the rows that did not diverge.
+
+    `level`, shape (chains,), holds those of further chains at the largest step alone; empty where there are none.
+    """
+
+    plan: SweepPlan
+    steps: tuple[float, ...]
+    halves: np.ndarray
+    level: np.ndarray
+    diverged: dict[float, Divergence]
+    look: int
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Errors of the averages over both halves. Shape (rows, chains)."""
+        return np.asarray(self.halves.mean(1))
+
+    @property
+    def chains(self) -> int:
+        """Chains behind every row."""
+        return int(self.halves.shape[-1])
+
+    @property
+    def sample(self) -> Sample:
+        """Means and their covariance, the further chains at the largest step joined by least squares.
+
+        With m the means, V their covariance, (a, v) mean and variance of the further chains and g = V e_0/(V_00 + v), the
+        means become m + g (a - m_0) and the covariance V - g g^T (V_00 + v).
+        """
+        coupled = Sample.of_chains(self.errors, coupled=self.plan.coupled)
+        if not len(self.level):
+            return coupled
+        own, count = coupled.covariance, len(self.level)
+        total = float(own[0, 0] + self.level.var(ddof=1) / count)
+        gain = own[:, 0] / total
+        values = coupled.values + gain * (float(self.level.mean()) - coupled.values[0])
+        return Sample.of(values, covariance=own - total * np.outer(gain, gain), chains=self.chains)
+
+    def disagreement(self) -> str:
+        """What the halves of the run disagree in, empty where they do not: a transient that the burn-in left.
+
+        Each row's difference is held to a normal law over chains, at `DISAGREEMENT` over all rows.
+        """
+        gaps = self.halves[:, 0] - self.halves[:, 1]
+        means, errors = gaps.mean(-1), gaps.std(-1, ddof=1) / math.sqrt(self.chains)
+        bound = NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * max(1, len(means))))
+        for step, mean, error in zip(self.steps, means, errors, strict=True):
+            if abs(mean) > bound * error:
+                return f"at h={step:.3g} the halves of the run differ by {mean:.3g} +- {error:.2g}"
+        return ""
+
+
+def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
+    """The sweep after each look from the `first` on; the caller stops asking when it has its answer.
+
+    Shared by claims that ask the same.
+    """
+    rows = plan.rows()
+    known = _known(subject, *stage, plan.steps, plan.looks, first)
+    extra = done = 0
+    for look, chains in enumerate(plan.looks):
+        if look < first:
+            continue
+        if look not in known:
+            made: list[SampledAverages] = []
+            for number, part in enumerate(("sweep", "level")[: 1 + plan.coupled]):
+                if number and look == first:
+                    extra = extra_chains(subject, plan.steps, _errors(made[0], rows))
+                times = extra if number else 1
+                if times:
+                    (more,) = run_chains(
+                        subject,
+                        rows[:1] if number else rows,
+                        seed=run_seed(subject, *stage, part),
+                        first=times * done,
+                        count=times * (chains - done),
+                        coupled=plan.coupled and not number,
+                        progress=(done / plan.looks[-1], chains / plan.looks[-1]),
+                    )
+                    made.append(known[look - 1][number].joined(more) if look > first else more)
+            known[look] = made
+        extra = known[look][1].chains // chains if known[look][1:] else 0
+        done = chains
+        yield _sweep(subject, plan, rows, known[look], look)
+
+
+def _sweep(
+    subject: Subject, plan: SweepPlan, rows: list[Row], found: list[SampledAverages], look: int
+) -> Sweep:
+    truth, diverged = truth_of(subject)[0], dict(plan.diverged)
+    kept = []
+    for i, step in enumerate(plan.steps):
+        why = next((part.diverged[i] for part in found if i < len(part.diverged) and part.diverged[i]), None)
+        if why is None:
+            kept.append(i)
+        else:
+            diverged[step] = why
+    halves = _halves(found[0], rows)[kept] - truth
+    level = _halves(found[1], rows[:1])[0].mean(0) - truth if len(found) > 1 and 0 in kept else np.empty(0)
+    return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look)
+
+
+@cached_per_subject
+def _known(subject: Subject, *stage: Any) -> dict[int, list[SampledAverages]]:
+    """The chains of each look that was taken, which the next look joins to its own."""
+    return {}
+
+
+def _errors(found: SampledAverages, rows: list[Row]) -> np.ndarray:
+    """Averages over both halves, shape (rows, chains); NaN where a row diverged."""
+    diverged = np.array([how is not None for how in found.diverged])
+    return np.where(diverged[:, None], np.nan, _halves(found, rows).mean(1))
+
+
+def _halves(found: SampledAverages, rows: list[Row]) -> np.ndarray:
+    """Averages over the two halves after the burn-in, from running averages. Shape (rows, 2, chains)."""
+    lengths = np.array([row.lengths for row in rows], dtype=np.float64)
+    sums = found.values * lengths[:, :, None]
+    return np.asarray(np.diff(sums, axis=1) / np.diff(lengths, axis=1)[:, :, None])

@@ -1,0 +1,253 @@
+"""What evidence says of minibatches that depend on one another: the bias at each position of the period, the crossover.
+
+A period is the epoch of `reshuffle`, the sweep forward and backward of `symmetric`, the steps between two snapshots of
+`svrg`. To the bias of full gradients such
+minibatches add a share that begins with h^q, q >= 2 (its constant grows with the steps of a period), where fresh ones add
+a term in h: below the step size at which the two are equal the first counts, above it the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from sgverify.checks.float_rounding import with_zeros
+from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import (
+    answers_with_closure,
+    closure_certificate,
+    expansion_certificate,
+    judge_far_below,
+    why_no_expansion,
+)
+from sgverify.checks.rates.gradient_bias import bias_of_memory
+from sgverify.checks.rates.transfer_bias import transferred_stationary_bias
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import claim_for
+from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.affine.model import as_run, fixed_step
+from sgverify.exact.affine.noise import GradientNoise, gradient_noise
+from sgverify.exact.answers import ExactAnswers, MomentAnswers, answers_for, unreached
+from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.exact.posterior.polynomials import posterior_formula
+from sgverify.rates import Rate, judge_step_rate, leading_power
+
+FEW = 8
+"""Positions that are all shown; of more, the first one and those at the quarters."""
+
+AROUND = range(-3, 4)
+"""Powers of 4 times the crossover at which the noise's share is followed."""
+
+
+def shown_positions(steps: int) -> list[int]:
+    """The positions of a period that evidence shows."""
+    if steps <= FEW:
+        return list(range(1, steps + 1))
+    return sorted({1, *(-(-steps * k // 4) for k in range(1, 5))})
+
+
+def period_certificate(subject: Subject, answers: ExactAnswers, steps: Sequence[float]) -> dict[str, Any]:
+    """The bias by position, as expansions and at the largest and smallest of `steps`, and the crossover."""
+    if answers.steps is None:
+        return {}
+    positions = shown_positions(answers.steps)
+    certificate: dict[str, Any] = {
+        "stationary_bias_by_position": {
+            str(k): {f"h^{j}": text for j, text in enumerate(answers.expansion_at(k).texts)}
+            for k in positions
+        },
+        "stationary_bias_at_positions": {
+            f"h={step:.6g}": {str(k): _value(answers, step, k) for k in positions}
+            for step in sorted({min(steps), max(steps)})
+        },
+    }
+    crossover = _crossover(subject, answers)
+    return certificate if crossover is None else {**certificate, "crossover": crossover}
+
+
+def _value(answers: ExactAnswers, step: float, position: int) -> dict[str, float]:
+    bias = answers.stationary_bias(fixed_step(step), position)
+    return {"value": bias.value, "error_bound": bias.error_bound}
+
+
+def _crossover(subject: Subject, answers: ExactAnswers) -> dict[str, Any] | None:
+    """Where the share of the noise passes from h to h^q; None where fresh minibatches have no share in h."""
+    quiet = answers_for(replace(subject.model, noise=GradientNoise("full")))
+    fresh = _first_order_of_fresh(subject, answers)
+    if fresh is None:
+        return None
+    first = fresh - quiet.expansion.values[1]
+    pairs = zip(answers.expansion.values, quiet.expansion.values, strict=True)
+    shares = [0.0 if both == one else both - one for both, one in pairs]
+    order = leading_power(shares, [share == 0 for share in shares])
+    if not first or order is None or order < 2:
+        return None
+    step = abs(first / shares[order]) ** (1 / (order - 1))
+    if step >= subject.step_sizes.limit:
+        return {
+            "step": None,
+            "why": f"{first:.6g} h and {shares[order]:.6g} h^{order} meet at h = {step:.3g}, beyond the stability limit "
+            f"{subject.step_sizes.limit:.3g}: these leading terms tell of no crossover",
+        }
+    return {
+        "step": step,
+        "steps_per_period_times_step": (answers.steps or 1) * step,
+        "share_of_the_noise_above": f"{first:.6g} h",
+        "share_of_the_noise_below": f"{shares[order]:.6g} h^{order}",
+        "local_exponents": _exponents(answers, quiet, [step * 4.0**k for k in AROUND]),
+    }
+
+
+def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | None:
+    """b_1 of the bias with fresh minibatches, None where it is not reached; with a snapshot, where that is old."""
+    if subject.noise.refresh is not None:
+        assert isinstance(answers, MomentAnswers)
+        return answers.first_order_of_old_snapshots
+    table = subject.configuration.gradient.model_copy(update={"kind": "without-replacement"})
+    model = replace(subject.model, noise=gradient_noise(table, subject.effective_target))
+    return None if unreached(model) else answers_for(model).expansion.values[1]
+
+
+def _exponents(answers: ExactAnswers, quiet: ExactAnswers, steps: Sequence[float]) -> dict[str, float]:
+    """The slopes of the noise's share between neighbouring steps, as far as these are stable."""
+    shares: list[tuple[float, float]] = []
+    for step in steps:
+        try:
+            share = (
+                answers.stationary_bias(fixed_step(step)).value
+                - quiet.stationary_bias(fixed_step(step)).value
+            )
+        except (InstabilityError, PrecisionLostError):
+            break
+        shares.append((step, share))
+    return {
+        f"h={low:.3g} to {high:.3g}": math.log(b / a) / math.log(high / low)
+        for (low, a), (high, b) in pairwise(shares)
+        if a * b > 0
+    }
+
+
+def check_stationary_bias(question: Question) -> Evidence:
+    """d(rho_h, rho) = O(h^K) for the test function, chen2015 Theorem 4.
+
+    The verdict comes from the expansion of phi_h - phi_bar at h = 0, and the points illustrate it; where there is no
+    exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
+    """
+    subject = question.subject
+    if subject.escape is None:
+        return _answered(question)
+    evidence = _answered(question)
+    told = (
+        ""
+        if "escape" in evidence.reason
+        else f"; {subject.escape}, and this speaks of its quasi-stationary law"
+    )
+    ergodic = claim_for("stationary-bias", "fixed").id
+    return replace(
+        evidence,
+        reason=f"{evidence.reason}{told}; {ergodic} asks for a geometrically ergodic chain, and does not speak of this one",
+    )
+
+
+def _answered(question: Question) -> Evidence:
+    subject = question.subject
+    if subject.method == "monte-carlo":
+        return question.sampled()
+    try:
+        answers = answers_with_closure(subject, question.quantity)
+    except OutOfReachError as reason:
+        return _beyond_moments(question, str(reason))
+    steps = subject.sweep_steps
+    if subject.affine:
+        subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
+    points = with_zeros(
+        subject, [_point(answers, step) for step in steps], lambda: float(subject.reference_average.value)
+    )
+    prediction = question.prediction
+    what = f"the stationary bias of {subject.observable}"
+    try:
+        found = stationary_rate(answers, points)
+        certificate = expansion_certificate(answers)
+    except NotExpandableError as error:
+        return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
+    if found is None:
+        return question.unanswered(
+            f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
+        )
+    certificate.update(closure_certificate(answers))
+    certificate.update(period_certificate(subject, answers, steps))
+    certificate.update(noise_certificate(subject))
+    if subject.target.dim == 1 and subject.target.quadratic:
+        formula = posterior_formula(subject.target.name, subject.observable)
+        certificate["posterior_average_formula"] = str(formula)
+    return question.answered(
+        explained(
+            subject,
+            judge_step_rate(found, prediction.exponent, what),
+            steps,
+            {point.step: _beside(point, found) for point in points if point.step},
+        ),
+        found=found,
+        points=points,
+        certificate=certificate,
+    )
+
+
+def _beside(point: Point, found: Rate) -> str:
+    """A value beside the leading term of the expansion."""
+    if found.exponent is None or found.coefficient is None or point.step is None:
+        return f"it is {point.value:.6g}"
+    leading = found.coefficient * point.step ** float(found.exponent)
+    return f"it is {point.value:.6g}, where the expansion's leading term is {leading:.6g}"
+
+
+def _beyond_moments(question: Question, why: str) -> Evidence:
+    """Where moments do not close: the limit of a memory, transfer operators on grids, else samples."""
+    found = bias_of_memory(question)
+    if found is not None:
+        return found
+    try:
+        return transferred_stationary_bias(question)
+    except OutOfReachError as reason:
+        return question.sampled(f"{why}; {reason}")
+
+
+def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:
+    """The leading power of the stationary bias; an exact zero needs the points to vanish too."""
+    bias = answers.expansion
+    q = leading_power(bias.values, [value == 0 for value in bias.values])
+    if q is not None:
+        return Rate(Fraction(q), bias.values[q])
+    return Rate(None) if all(point.value == 0 for point in points) else None
+
+
+def _point(answers: ExactAnswers, step: float) -> Point:
+    bias = as_run(answers.stationary_bias, step)
+    return Point(step=step, value=bias.value, error_bound=bias.error_bound)
+
+
+def _from_vanishing_steps(
+    question: Question, answers: ExactAnswers, points: list[Point], why: str
+) -> Evidence:
+    """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
+    step = points[-1].step
+    assert step is not None
+    judgement, values = judge_far_below(
+        question.subject,
+        lambda h: answers.stationary_bias(fixed_step(h)),
+        step,
+        f"the stationary bias of {question.subject.observable}",
+        why,
+    )
+    if judgement.verdict != "violates":
+        return question.unanswered(why)
+    return question.answered(
+        judgement, found=Fraction(0), points=points, certificate={"bias_at": values, "no_expansion": why}
+    )

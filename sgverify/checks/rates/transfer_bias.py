@@ -1,0 +1,232 @@
+"""The stationary bias beyond Gaussians: predicted at h = 0 by a Poisson equation, computed at each step on grids."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import transfer_answers
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import ConfigurationError, InstabilityError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.transfer import GridBias, LeadingBias
+from sgverify.exact.transfer.result import GridAnswers
+from sgverify.rates import Judgement, Rate, judge_step_rate
+
+ERRORS = (
+    "estimates, and no enclosures: changes under refinement of grid and quadrature, under widening of the domain, and rounding; "
+    "all converge geometrically"
+)
+
+FEWEST, MOST = 3, 6
+"""Points of an extrapolation; the smallest steps are taken."""
+
+FURTHER = 4
+"""Halvings below the sweep at most."""
+
+SETTLED = 1e-7
+"""An extrapolation that moves by less is left alone."""
+
+NEAR, MANY = 1e-6, 10.0
+"""Grids and prediction agree within 1e-6, or 10 times by what the extrapolation still changes."""
+
+
+def transferred_stationary_bias(question: Question) -> Evidence:
+    """d(rho_h, rho) = O(h^K) from transfer operators: the verdict from the terms at h = 0, the points illustrate it.
+
+    Raises `OutOfReachError` where no engine of grids reaches the subject.
+    """
+    subject = question.subject
+    answers = transfer_answers(subject)
+    leading = answers.expansion
+    biases = [answers.stationary_bias(step) for step in subject.sweep_steps]
+    _refuse_chosen_escapes(subject, biases)
+    prediction = question.prediction
+    what = f"the stationary bias of {subject.observable}"
+    agreement = _agreement(answers, leading, biases)
+    certificate = _certificate(subject, leading, biases, agreement)
+    if agreement and not agreement["agree"]:
+        reason = (
+            f"{what} is predicted as {leading.constant:.10g} h^{leading.order}, and the grids tend to "
+            f"{agreement['extrapolated']:.10g}: the two ways disagree"
+        )
+        judgement, found = Judgement("inconclusive", False, reason), None
+    else:
+        judgement, found = _judged(leading, prediction.exponent, what)
+        if not agreement and leading.leading is not None:
+            why = next(
+                (bias.note for bias in biases if bias.value is None and bias.note), "no grid has a value"
+            )
+            reason = f"{judgement.reason}; predicted only, as no grid confirms it: {why}"
+            judgement = replace(judgement, reason=reason)
+    if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
+        # The steps that are asked about have no law that could be told: what holds as h -> 0 is no answer for them.
+        why = next((bias.note for bias in biases if bias.note), "no grid has a value")
+        reason = f"{judgement.reason}; of the configured steps nothing is known: {why}"
+        judgement = Judgement("inconclusive", False, reason)
+    judgement = explained(subject, judgement, [])
+    escaping = [bias for bias in biases if bias.escape is not None]
+    if escaping:
+        reason = f"{judgement.reason}; {_escape_text(escaping[0])}"
+        judgement = Judgement(judgement.verdict, judgement.sharp, reason)
+    evidence = question.answered(
+        judgement,
+        found=found,
+        points=[_point(bias) for bias in biases],
+        certificate=certificate,
+    )
+    if found is None or not leading.untold:
+        return evidence
+    # What is passed over is 0 within its error, and not proved to be: the exponent is no smaller than what is proved.
+    return replace(evidence, found=replace(evidence.found, low=leading.proved_order))
+
+
+def _refuse_chosen_escapes(subject: Subject, biases: list[GridBias]) -> None:
+    """Raise `InstabilityError` where chains escape at a step that was chosen before a law has settled."""
+    configuration = subject.configuration
+    key = "sweep.steps" if configuration.sweep.steps else "schedule.step"
+    if not configuration.sweep.steps and configuration.schedule.step is None:
+        return
+    for bias in biases:
+        if bias.value is None and bias.escape is not None:
+            raise InstabilityError(
+                f"{key}: h={bias.step:.6g} is too large for this scheme on this target: {bias.note}; expected steps at which a "
+                "law settles; take smaller ones"
+            )
+
+
+def _escape_text(bias: GridBias) -> str:
+    assert bias.escape is not None
+    edges = " and ".join(f"{edge:.3g}" for edge in bias.escape.edges if math.isfinite(edge))
+    leak = f", of which {bias.escape.leak:.1g} leaves per step" if bias.escape.leak else ""
+    return (
+        f"escape: at h={bias.step:.3g} the drift carries off what is beyond {edges}, so the chain is transient, and this speaks "
+        f"of its quasi-stationary law{leak}"
+    )
+
+
+def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judgement, Rate | None]:
+    """A verdict from the terms; one that is neither proved to be 0 nor told from it, below the prediction, settles nothing."""
+    term = leading.leading
+    untold = [item for item in leading.untold if item.order < predicted]
+    if untold and (term is None or term.order >= predicted):
+        doubtful = untold[0]
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{what}: its coefficient of h^{doubtful.order} is {doubtful.value:.3g} within {doubtful.error_bound:.1g}, which "
+            "is not told from 0, and no algebra proves it to be 0",
+        ), None
+    if term is None and leading.proved_order < predicted:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{what}: its coefficients are 0 below h^{leading.proved_order}, and of those up to the predicted h^{predicted} "
+            "not all were computed",
+        ), None
+    if term is None:
+        last = leading.terms[-1].order
+        return Judgement(
+            "conforms",
+            False,
+            f"{what} is of order h^{leading.proved_order} at least, as predicted: all its coefficients up to h^{last} are 0 "
+            "as far as they can be told",
+        ), None
+    rate = Rate(term.order, term.value)
+    judgement = judge_step_rate(rate, predicted, what)
+    if leading.untold:
+        passed = ", ".join(f"of h^{item.order} within {item.error_bound:.1g}" for item in leading.untold)
+        judgement = replace(
+            judgement, reason=f"{judgement.reason}; not told from 0 is its coefficient {passed}"
+        )
+    return judgement, rate
+
+
+def _point(bias: GridBias) -> Point:
+    if bias.value is None:
+        return Point(step=bias.step, diverged=True, note=bias.note)
+    return Point(step=bias.step, value=bias.value, error_bound=bias.error_bound, note=bias.note or None)
+
+
+def _agreement(answers: GridAnswers, leading: LeadingBias, biases: list[GridBias]) -> dict[str, Any]:
+    """The grids' bias/h^q, extrapolated to h = 0 by the polynomial through the points, against the constant.
+
+    Steps are halved further while the extrapolation still moves by more than the rounding of the grids.
+    """
+    term = leading.leading
+    known = sorted((bias for bias in biases if bias.value is not None), key=lambda bias: bias.step)
+    if term is None or not known:
+        return {}
+    order = float(term.order)
+    for further in range(FURTHER + 1):
+        scaled = [(bias.step, bias.value / bias.step**order) for bias in known if bias.value is not None]
+        noise = max(bias.error_bound / bias.step**order for bias in known[:FEWEST])
+        if len(known) >= FEWEST:
+            value, before = _at_zero(scaled[:MOST]), _at_zero(scaled[: min(MOST, len(scaled)) - 1])
+            change = abs(value - before)
+            if change <= max(SETTLED * abs(term.value), noise) or further == FURTHER:
+                break
+        known = [answers.stationary_bias(known[0].step / 2), *known]
+        if known[0].value is None:
+            return {}
+    distance = abs(value - term.value)
+    allowed = MANY * (change + noise) + NEAR * abs(term.value) + term.error_bound
+    return {
+        "predicted": term.value,
+        "extrapolated": value,
+        "relative_difference": distance / abs(term.value),
+        "last_change_of_the_extrapolation": change,
+        "from_steps": [step for step, _ in scaled[:MOST]],
+        "agree": bool(distance <= allowed),
+    }
+
+
+def _at_zero(points: list[tuple[float, float]]) -> float:
+    """The value at 0 of the polynomial through the points (Neville)."""
+    steps, values = [h for h, _ in points], [value for _, value in points]
+    for level in range(1, len(points)):
+        values = [
+            (steps[i] * values[i + 1] - steps[i + level] * values[i]) / (steps[i] - steps[i + level])
+            for i in range(len(values) - 1)
+        ]
+    return values[0]
+
+
+def _certificate(
+    subject: Subject, leading: LeadingBias, biases: list[GridBias], agreement: dict[str, Any]
+) -> dict[str, Any]:
+    escapes = {f"h={bias.step:.6g}": bias.escape for bias in biases if bias.escape is not None}
+    certificate: dict[str, Any] = {
+        "stationary_bias": {
+            f"h^{term.order}": "0" if term.proved_zero else f"{term.value:.16g} +- {term.error_bound:.1g}"
+            for term in leading.terms
+        },
+        "zeros_are": "proved for every smooth potential, in the dimension of the grid",
+        "law": "quasi-stationary" if escapes else "stationary",
+        "prediction": dict(leading.facts),
+        "agreement_with_the_grids": agreement,
+        "grids": {f"h={bias.step:.6g}": dict(bias.grid) for bias in biases if bias.grid},
+        "error_bounds_are": ERRORS,
+    }
+    if escapes:
+        certificate["escape"] = {
+            step: {"edges": list(escape.edges), "leak_per_step": escape.leak}
+            for step, escape in escapes.items()
+        }
+    try:
+        average = subject.reference_average
+        certificate["posterior_average"] = {
+            "value": float(average),
+            "error_bound": average.error_bound,
+            "method": average.method,
+        }
+    except ConfigurationError:
+        # The grids bring their own; what nothing else knows is left out.
+        pass
+    certificate.update(noise_certificate(subject))
+    return certificate

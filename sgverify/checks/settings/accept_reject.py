@@ -1,0 +1,130 @@
+"""Whether torch code accepts and rejects: a step that moves for some draws and stays where it is, bit for bit, for others."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from sgverify.checks.code.injected_step import states_of, taker
+from sgverify.checks.settings.designs import configured_design
+from sgverify.checks.settings.law_defect import law_defect
+from sgverify.checks.settings.step_rows import StepRows
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.torch import TorchSubject
+from sgverify.errors import SgverifyError
+from sgverify.rates import Judgement
+
+TRIES = 24
+"""Draws at each step size."""
+
+TINY = 2.0**-8
+"""Of the configured step: there all proposals are accepted, and what stays all the same is lazy and has no ratio."""
+
+LARGER = (1, 4, 16, 64)
+"""Multiples of the configured step: a proposal that is hardly ever rejected there is, further on."""
+
+
+@cached_per_subject
+def accepts_and_rejects(subject: TorchSubject) -> bool:
+    """Whether theta stays as it is for some draws and moves for others.
+
+    What adds continuous noise never stays; what is lazy on purpose stays at the smallest steps too, and is not meant.
+    """
+    random = torch.Generator().manual_seed(0)
+    try:
+        take, census = taker(subject)
+        (state,) = states_of(subject, 1)
+        place = subject.scheme.dynamics.state.index("theta")
+        stays = moves = 0
+        for larger in (TINY, *LARGER):
+            h = larger * subject.step
+            for _ in range(TRIES):
+                numbers = torch.randn(census(state), generator=random, dtype=torch.float64)
+                before = tuple(part.clone() for part in state)
+                draws = numbers[None] if subject.scheme.chains else numbers
+                after = take(before, draws, h)[place]
+                if not torch.isfinite(after).all():
+                    continue
+                same = torch.equal(after.to(torch.float64), state[place])
+                if same and larger == TINY:
+                    return False
+                stays, moves = stays + same, moves + (not same)
+    except (SgverifyError, ValueError, RuntimeError):
+        return False
+    return stays > 0 and moves > 0
+
+
+def message(subject: TorchSubject) -> str:
+    """What is and what is not judged of such a step."""
+    return (
+        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
+        "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
+        "alone, whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
+    )
+
+
+SIZES = (0.25, 0.5, 1.0, 2.0)
+"""Step sizes in units of the fastest time of the target: where proposals are rejected often, a wrong ratio shows."""
+
+RESOLVED = 0.02
+"""A change of a moment, in natural units, that would have been seen at every one of these."""
+
+MOVED = 0.01
+"""The least share of states and draws at which each coordinate has to move."""
+
+
+def judge_invariance(subject: TorchSubject) -> tuple[Judgement, list[dict[str, object]]]:
+    """E f(X_1) = E f(X_0) under the stationary law of the configured target, f moments and waves, and what was found."""
+    own = configured_design(subject)
+    if own is None:
+        return Judgement(
+            "inconclusive", False, f"{message(subject)}; the configured target is not Gaussian"
+        ), []
+    setting = own.setting(subject.scheme.dynamics)
+    found: list[dict[str, object]] = []
+    worst, resolved = None, 0.0
+    rows = StepRows(subject.scheme, setting, SIZES[0] / setting.rate)
+    for size in SIZES:
+        h = size / setting.rate
+        mean, bound, names = law_defect(rows, h, fine=True)
+        k = int(np.argmax(np.abs(mean) / bound))
+        found.append(
+            {"step": h, "moment": names[k], "change": float(mean[k]), "error_bound": float(bound[k])}
+        )
+        resolved = max(resolved, float(bound.max()))
+        if abs(mean[k]) > bound[k] and (worst is None or abs(mean[k]) > abs(worst[0])):
+            worst = (float(mean[k]), float(bound[k]), names[k], h)
+    if worst is not None:
+        change, bound_of, name, h = worst
+        return Judgement(
+            "violates",
+            False,
+            f"the step accepts and rejects, and does not leave its law invariant: at h={h:.3g}, {setting.text}, one step from "
+            f"that law changes {name} by {change:.3g}, give or take {bound_of:.1g}, in natural units; its ratio is wrong",
+        ), found
+    still = _still(rows, SIZES[1] / setting.rate)
+    if still:
+        reason = f"the step accepts and rejects, and {', '.join(still)} hardly ever moves: what stays leaves every law invariant"
+        return Judgement("inconclusive", False, reason), found
+    if resolved > RESOLVED:
+        reason = f"{message(subject)}; its law is known to {resolved:.2g} alone, and {RESOLVED:g} is needed"
+        return Judgement("inconclusive", False, reason), found
+    steps = ", ".join(f"{size / setting.rate:.3g}" for size in SIZES)
+    return Judgement(
+        "conforms",
+        False,
+        f"the step accepts and rejects, and is judged by its invariance: from the stationary law at {setting.text} one step of h = "
+        f"{steps} changes no moment that was tried by more than {resolved:.1g}; other targets, temperatures and dimensions are "
+        "not judged",
+    ), found
+
+
+def _still(rows: StepRows, h: float) -> list[str]:
+    """Coordinates that stay where they are at nearly all states and draws."""
+    n, random = len(rows.setting.spreads), np.random.default_rng(0)
+    x, z = random.standard_normal((256, n)), random.standard_normal((256, rows.draws(h)))
+    moved = (np.abs(rows(x, z, h) - x) > 1e-9).mean(axis=0)
+    return [name for name, share in zip(rows.setting.names, moved, strict=True) if share < MOVED]
+
+
+__all__ = ["accepts_and_rejects", "judge_invariance", "message"]

@@ -1,0 +1,222 @@
+"""One setting at which a step is tried: numbers of its dynamics, a Gaussian target, and what the dynamics does there exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy.linalg import block_diag, expm
+from torch import Tensor
+
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.dynamics import Dynamics
+
+FIRST_SHARE = 1 / 5
+"""The largest step of a ladder, as a share of 1/rate: a tenth of Euler's limit."""
+
+AFFINE = 1e-9
+"""A function is affine where it agrees with its affine map to this share of what it is."""
+
+
+class NoGaussianLawError(Exception):
+    """Why nothing is known of the law that the dynamics leaves invariant here."""
+
+
+@dataclass(frozen=True)
+class GaussianSetting:
+    """A dynamics with its numbers on the target N(mean, (precision/T)^-1): U = (theta - mean)' precision (theta - mean)/2.
+
+    All coordinates of the state stand in one vector, in the order of the state, those of the `memory` of a step last. Natural
+    units are its spreads under the stationary law, and 1/rate for time; nothing is known of a memory, and its unit is 1.
+    """
+
+    dynamics: Dynamics
+    parameters: Mapping[str, float]
+    precision: np.ndarray = field(repr=False)
+    mean: np.ndarray = field(repr=False)
+    memory: tuple[str, ...] = ()
+
+    @property
+    def dim(self) -> int:
+        """The dimension of theta."""
+        return len(self.mean)
+
+    @cached_property
+    def shapes(self) -> dict[str, str]:
+        """The shape of each state variable and memory."""
+        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many coordinates each state variable has."""
+        return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
+
+    @property
+    def known(self) -> int:
+        """How many coordinates, the first ones, the stationary law is a law of."""
+        return sum(self.sizes[: len(self.dynamics.shapes)])
+
+    @cached_property
+    def without_memory(self) -> GaussianSetting:
+        """The dynamics alone."""
+        return replace(self, memory=())
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The coordinates' names, such as theta[0]."""
+        return tuple(
+            f"{name}[{i}]" if shape == VECTOR and self.dim > 1 else name
+            for (name, shape), size in zip(self.shapes.items(), self.sizes, strict=True)
+            for i in range(size)
+        )
+
+    @cached_property
+    def text(self) -> str:
+        """The numbers that a user sets, as words."""
+        numbers = [f"{name}={value:g}" for name, value in self.parameters.items()]
+        eigenvalues = np.linalg.eigvalsh(self.precision)
+        low, high = eigenvalues[0], eigenvalues[-1]
+        shown = f"{low:.3g}" if high <= low * (1 + 1e-9) else f"{low:.3g} to {high:.3g}"
+        return ", ".join([*numbers, f"dim={self.dim}", f"precision {shown}"])
+
+    @cached_property
+    def _tensors(self) -> tuple[Tensor, Tensor]:
+        return torch.tensor(self.precision, dtype=torch.float64), torch.tensor(self.mean, dtype=torch.float64)
+
+    def gradient(self, theta: Tensor, minibatch: int = 0) -> Tensor:
+        """grad U, in the shape and dtype of theta."""
+        precision, mean = self._tensors
+        return ((theta.to(torch.float64) - mean) @ precision).to(theta.dtype)
+
+    def potential(self, theta: Tensor) -> Tensor:
+        """U, shape (rows, dim) -> (rows, 1)."""
+        precision, mean = self._tensors
+        away = theta - mean
+        return ((away @ precision) * away).sum(-1, keepdim=True) / 2
+
+    def split(self, rows: Tensor) -> tuple[Tensor, ...]:
+        """The state variables of rows of coordinates."""
+        return tuple(part.contiguous() for part in rows.split(list(self.sizes), dim=-1))
+
+    def _chains(self, rows: np.ndarray) -> tuple[Chains, ...]:
+        """Rows as values that a dynamics or a density reads."""
+        return tuple(Chains(part) for part in self.split(torch.tensor(rows, dtype=torch.float64)))
+
+    @cached_property
+    def law(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance of the stationary law, from second differences of its log density, which is quadratic here.
+
+        Raises `NoGaussianLawError` where the dynamics states none, or one that is no normal law on this target.
+        """
+        if self.memory:
+            mean, covariance = self.without_memory.law
+            more = sum(self.sizes) - len(mean)
+            return np.append(mean, np.zeros(more)), block_diag(covariance, np.eye(more))
+        stated = self.dynamics.density
+        if stated is None:
+            raise NoGaussianLawError(f"the dynamics `{self.dynamics.name}` states no density")
+        n = sum(self.sizes)
+
+        def log(rows: np.ndarray) -> np.ndarray:
+            given = {
+                **self.parameters,
+                "U": lambda theta: Chains(self.potential(theta.tensor)),
+                "dim": self.dim,
+            }
+            return np.asarray(stated.log(self._chains(rows), **given).tensor.reshape(-1).numpy())
+
+        unit = np.eye(n)
+        pairs = np.array([unit[i] + unit[j] for i in range(n) for j in range(n)])
+        zero, once, both = log(np.zeros((1, n)))[0], log(unit), log(pairs).reshape(n, n)
+        back = log(-unit)
+        hessian = both - once[:, None] - once[None, :] + zero
+        gradient = (once - back) / 2
+        far = np.random.default_rng(0).standard_normal((4, n)) * 3
+        due = zero + far @ gradient + np.einsum("ki,ij,kj->k", far, hessian, far) / 2
+        if not np.abs(log(far) - due).max() <= AFFINE * max(1.0, np.abs(due).max()):
+            raise NoGaussianLawError(
+                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
+            )
+        covariance = np.linalg.inv(-hessian)
+        if not np.linalg.eigvalsh((covariance + covariance.T) / 2)[0] > 0:
+            raise NoGaussianLawError(
+                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
+            )
+        return covariance @ gradient, (covariance + covariance.T) / 2
+
+    @cached_property
+    def spreads(self) -> np.ndarray:
+        """The standard deviation of each coordinate under the stationary law."""
+        return np.sqrt(np.diag(self.law[1]))
+
+    @cached_property
+    def flow(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space; None where the drift is not
+        affine.
+        """
+        if self.memory:
+            return self.without_memory.flow
+        mean, _ = self.law
+        spreads, n = self.spreads, sum(self.sizes)
+
+        def at(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            given = {
+                **self.parameters,
+                "grad": lambda theta: Chains(self.gradient(theta.tensor)),
+                "dim": self.dim,
+            }
+            found = self.dynamics.coefficients(self._chains(mean + spreads * rows), **given)
+            drift, half = (
+                np.concatenate(
+                    [
+                        np.broadcast_to(_array(value), (len(rows), size))
+                        for value, size in zip(part, self.sizes, strict=True)
+                    ],
+                    axis=1,
+                )
+                for part in found
+            )
+            return drift / spreads, half / spreads**2
+
+        unit = np.vstack([np.zeros((1, n)), np.eye(n), 3 * np.random.default_rng(0).standard_normal((4, n))])
+        drift, half = at(unit)
+        matrix = (drift[1 : n + 1] - drift[0]).T
+        size = max(1e-300, float(np.abs(drift).max()))
+        if (
+            np.abs(drift - unit @ matrix.T).max() > AFFINE * size
+            or np.ptp(half, axis=0).max() > AFFINE * size
+        ):
+            return None
+        return matrix, np.diag(half[0])
+
+    @cached_property
+    def rate(self) -> float:
+        """The fastest rate: the norm of the drift's matrix in natural units, at the mean where the drift is not affine."""
+        if self.flow is not None:
+            return float(np.linalg.norm(self.flow[0], 2))
+        numbers = [abs(value) for value in self.parameters.values()]
+        return float(np.sqrt(np.linalg.eigvalsh(self.precision)[-1]) + max(numbers, default=0.0))
+
+    def after(self, h: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """exp(hA) and the covariance of what the noise adds in the time h, in natural units; None where the drift is not affine.
+
+        The covariance is an integral that is read off the exponential of a block matrix (Van Loan 1978).
+        """
+        if self.flow is None:
+            return None
+        matrix, half = self.flow
+        n = len(matrix)
+        block = expm(h * np.block([[-matrix, 2 * half], [np.zeros((n, n)), matrix.T]]))
+        moved = block[n:, n:].T
+        return moved, moved @ block[:n, n:]
+
+
+def _array(value: object) -> np.ndarray:
+    return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
+
+
+__all__ = ["GaussianSetting", "NoGaussianLawError"]

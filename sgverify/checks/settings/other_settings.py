@@ -1,0 +1,196 @@
+"""Check: torch code at other temperatures, frictions, dimensions, step sizes and far-off states than the configured ones."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import cast
+
+from sgverify.checks.question import Question
+from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
+from sgverify.checks.settings.designs import Design, configured_design, designs
+from sgverify.checks.settings.gaussian_setting import NoGaussianLawError
+from sgverify.checks.settings.one_step_map import RARE, REACH
+from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
+from sgverify.checks.subject.torch import TorchSubject, limits
+from sgverify.errors import SgverifyError, UserError
+from sgverify.evidence import Evidence
+from sgverify.rates import Judgement
+from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+
+HOT = 2
+"""Such settings are tried so often."""
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    design: Design
+    tried: Tried
+
+
+def check_settings(question: Question) -> Evidence:
+    """One step's mean and covariance, and the chain's law, in all coordinates and pairs, over a designed list of settings.
+
+    Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with a ladder of step sizes of
+    its own; states are tried out to 6 spreads. The first violation is brought as near to the configured setting as it goes.
+    """
+    subject = cast(TorchSubject, question.subject)
+    own = configured_design(subject)
+    found: list[_Outcome] = []
+    passed_over: list[str] = []
+    try:
+        if accepts_and_rejects(subject):
+            # A ratio of densities has the energy of one target in it, and is wrong on every other.
+            judgement, moments = judge_invariance(subject)
+            certificate = {"moments": moments, "limits": limits(subject.target.dim)}
+            return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
+        for design in [*([own] if own is not None else []), *designs()]:
+            try:
+                found.append(_Outcome(design, _try(subject, design)))
+            except UserError as error:
+                if own is None or len(design.mean) == len(own.mean):
+                    raise
+                # It is made for one dimension; its numbers are tried in that one.
+                passed_over.append(f"dimension {len(design.mean)}: {_first_line(error)}")
+                there = replace(design, precision=own.precision, mean=own.mean)
+                found.append(_Outcome(there, _try(subject, there)))
+            if found[-1].tried.verdict == "violates":
+                break
+        else:
+            found += _in_the_bulk(subject, found)
+    except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
+        return question.unanswered(f"not tried at other settings: {_first_line(error)}", method="quadrature")
+    return question.evidence(
+        method="quadrature",
+        judgement=_judge(subject, own, found, passed_over),
+        certificate={
+            "settings": [
+                {
+                    "setting": outcome.tried.setting.text,
+                    "steps": [max(outcome.tried.steps), min(outcome.tried.steps)],
+                    "affine": outcome.tried.affine,
+                    "verdict": outcome.tried.verdict,
+                    "finding": outcome.tried.finding,
+                }
+                for outcome in found
+            ],
+            "not_run": passed_over,
+            "limits": limits(subject.target.dim),
+        },
+    )
+
+
+def _try(subject: TorchSubject, design: Design) -> Tried:
+    setting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
+    return try_setting(subject.scheme, setting, subject.predicted_order, flow=subject.held_to_flow)
+
+
+def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
+    """Settings at which a step that few_judged far out alone few_judged where the chain is."""
+    far = [outcome for outcome in found if outcome.tried.bend is not None and outcome.tried.bend >= FAR]
+    hot = []
+    for outcome in sorted(far, key=lambda outcome: outcome.tried.bend or 0.0)[:HOT]:
+        design = outcome.design.hotter((2 * (outcome.tried.bend or 1.0)) ** 2)
+        hot.append(_Outcome(design, _try(subject, design)))
+        if hot[-1].tried.verdict == "violates":
+            break
+    return hot
+
+
+def _judge(
+    subject: TorchSubject, own: Design | None, found: list[_Outcome], passed_over: list[str]
+) -> Judgement:
+    wrong = [outcome for outcome in found if outcome.tried.verdict == "violates"]
+    if wrong:
+        design, tried = _nearest(subject, own, wrong[0])
+        return Judgement(
+            "violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
+        )
+    # Where an integral over many coordinates or draws is less well known nothing is said, if fewer of them are judged.
+    few_judged = any(
+        outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found
+    )
+    blurred = [outcome.tried.setting.text for outcome in found if outcome.tried.blurred and few_judged]
+    found = [outcome for outcome in found if not (outcome.tried.blurred and few_judged)]
+    passed_over = [*passed_over, *(f"{text}: too blurred" for text in blurred)]
+    open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
+    if open_ones:
+        design, tried = open_ones[0].design, open_ones[0].tried
+        return Judgement(
+            "inconclusive",
+            False,
+            f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}",
+        )
+    return Judgement("conforms", False, _tried(subject, found, passed_over))
+
+
+def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
+    """The violation with as many parts of its setting as possible as they are configured."""
+    design, tried = wrong.design, wrong.tried
+    if own is None:
+        return design, tried
+    k = 0
+    while k < 3:
+        nearer = list(design.nearer(own))[k]
+        k += 1
+        if nearer.same(design):
+            continue
+        try:
+            again = _try(subject, nearer)
+        except SgverifyError:
+            continue
+        if again.verdict == "violates":
+            design, tried = nearer, again
+    return design, tried
+
+
+def _command(subject: TorchSubject, design: Design) -> str:
+    """What tries this setting alone with those of the design."""
+    words = ["sgverify", "verify", subject.reference, "--checks", "settings"]
+    for key, value in design.settings().items():
+        if key == "friction" and "D" not in subject.scheme.dynamics.parameters:
+            continue
+        words += ["--set", f"{key}={value}".replace(" ", "")]
+    return shlex.join(words)
+
+
+def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str]) -> str:
+    tried = [outcome.tried for outcome in found]
+    numbers = [
+        f"{name} in {{{', '.join(f'{v:g}' for v in sorted({t.setting.parameters[name] for t in tried}))}}}"
+        for name in subject.scheme.dynamics.parameters
+    ]
+    dims = ", ".join(str(d) for d in sorted({t.setting.dim for t in tried}))
+    high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
+    share = max(max(t.steps) * t.setting.rate for t in tried)
+    reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
+    bent = [t for t in tried if not t.affine]
+    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and subject.held_to_flow else ""
+    text = (
+        f"{flow}the stationary law to h^{subject.predicted_order}, in every coordinate and pair; tried on Gaussian targets at "
+        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
+        f"time), states out to {max(REACH):g} spreads "
+        f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"
+    )
+    if bent:
+        text += f"; {bent[0].finding}"
+    if passed_over:
+        text += f"; not judged at {'; '.join(passed_over)}"
+    return text
+
+
+def _reach(tried: list[Tried]) -> dict[str, float]:
+    """How far from the mean the states of each variable were tried."""
+    reach: dict[str, float] = {}
+    for t in tried:
+        for name, spread in zip(t.setting.names, t.setting.spreads, strict=True):
+            variable = name.partition("[")[0]
+            reach[variable] = max(reach.get(variable, 0.0), max(REACH) * float(spread))
+    return reach
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+__all__ = ["check_settings"]

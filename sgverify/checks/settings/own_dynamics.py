@@ -1,0 +1,252 @@
+"""The dynamics that torch code discretises where it is not the declared one, and leaves the same density invariant.
+
+With H = U, or U + p.p/2, a drift -M grad H and a constant half squared diffusion a leave exp(-H/T) invariant for every
+smooth U exactly where a = T (M + M^T)/2 (Ma, Chen, Fox 2015, equation (3), D and Q constant): friction that differs from
+coordinate to coordinate, constant preconditioners, skew drifts, another scale of time. M and a are measured from one step
+at many states; what does not forget its start, as no friction and no noise do not, is no sampler and none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.order.nodes import NodeRunner
+from sgverify.checks.order.quadrature import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
+from sgverify.errors import SgverifyError
+from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
+from sgverify.exact.readings.leading_terms import powers_of_h
+from sgverify.exact.series.probe import PolynomialPotential, generic_potential
+from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.schemes import Dynamics
+from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.dynamics import default_density
+from sgverify.schemes.torch_step import TorchStep
+
+SETTINGS = (PARAMETERS, {"T": Fraction(2), "D": Fraction(1, 2)})
+"""Where M and a are measured: M may depend on both, and a = T (M + M^T)/2 has to hold at each."""
+
+SMALL = STEPS[3:]
+"""Step sizes at which drift and diffusion are read: four of them leave O(h^3) of a series in h, 1e-8."""
+
+DEGREE = 5
+"""Of the rules for the draws: second moments to h^2 have products of four of them."""
+
+MORE = 2
+"""States beyond the least number that determines M: at these the drift has to come out."""
+
+WITHIN = 1e-6
+"""What may be left of an identity, over the largest of its terms: the measured numbers are known to 1e-8 or better."""
+
+DECAYS = 1e-6
+"""Every eigenvalue of -M Hess H has a real part below minus this, at U = theta.P theta/2 with P alone and coupled."""
+
+
+@dataclass(frozen=True)
+class OwnDynamics:
+    """M and a at `PARAMETERS`; `order` is the local order against exp(hL') of this dynamics."""
+
+    names: tuple[str, ...]
+    matrix: np.ndarray
+    declared: np.ndarray
+    order: MeasuredOrder
+
+    @property
+    def text(self) -> str:
+        """Where the drift differs from the declared one."""
+        off = self.matrix - self.declared
+        rows = []
+        for i, name in enumerate(self.names):
+            if np.abs(off[i]).max() > WITHIN:
+                rows.append(
+                    f"that of {name} is {self._drift(self.matrix[i])} and not {self._drift(self.declared[i])}"
+                )
+        at = ", ".join(f"{name} = {float(value):g}" for name, value in PARAMETERS.items())
+        return f"at {at} {', '.join(rows[:4])}{', ...' if len(rows) > 4 else ''}"
+
+    def _drift(self, row: np.ndarray) -> str:
+        parts = [
+            f"{-value:+.6g} {'dU/d' if name.startswith('theta') else ''}{name}"
+            for value, name in zip(row, self.names, strict=True)
+            if abs(value) > WITHIN
+        ]
+        return " ".join(parts).lstrip("+") or "0"
+
+
+def find_own_dynamics(step: TorchStep, dim: int) -> OwnDynamics | None:
+    """The dynamics with the density of the declared one that the step discretises; None where it is none of this kind."""
+    stated = step.dynamics.density
+    meant = default_density(step.dynamics.shapes, step.dynamics.parameters)
+    if stated is None or meant is None or stated.function is not meant.function:
+        return None
+    try:
+        found = [_measured(step, dim, setting) for setting in SETTINGS]
+        declared = _declared(step, dim)
+    except (SgverifyError, ArithmeticError):
+        return None
+    if declared is None or any(part is None for part in found):
+        return None
+    matrix, diffusion = found[0]  # type: ignore[misc]
+    own = replace(step, dynamics=_dynamics(step.dynamics, matrix, diffusion, dim))
+    try:
+        order = measure_order(own, dim)
+    except SgverifyError:
+        return None
+    return OwnDynamics(_names(step, dim), matrix, declared, order)
+
+
+def _measured(
+    step: TorchStep, dim: int, setting: Mapping[str, Fraction]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """M and a of the step, where drift and diffusion are these at every state that is tried."""
+    potential = generic_potential(dim)
+    gradients, drifts, squares = [], [], []
+    for state in _states(step, dim):
+        drift, square = _leading(step, dim, setting, potential, state)
+        gradients.append(_gradients(potential, state, dim))
+        drifts.append(drift)
+        squares.append(square)
+    gradient, drift, square = np.array(gradients), np.array(drifts), np.array(squares)
+    solved, _, rank, _ = np.linalg.lstsq(gradient, -drift, rcond=None)
+    if rank < gradient.shape[1] or not _near(gradient @ solved, -drift):
+        return None
+    matrix, diffusion = solved.T, square.mean(axis=0)
+    T = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
+    if not _near(square, np.broadcast_to(diffusion, square.shape)):
+        return None
+    if not _near(T * (matrix + matrix.T) / 2, diffusion) or not _forgets(matrix, dim):
+        return None
+    return matrix, diffusion
+
+
+def _leading(
+    step: TorchStep,
+    dim: int,
+    setting: Mapping[str, Fraction],
+    potential: PolynomialPotential,
+    state: dict[tuple[str, int], Fraction],
+) -> tuple[np.ndarray, np.ndarray]:
+    """E dX/h and E dX dX^T/(2h) as h -> 0 from one state."""
+    n = len(state)
+    pairs = [(i, j) for i in range(n) for j in range(i, n)]
+    indices = [tuple(int(k == i) for k in range(n)) for i in range(n)]
+    indices += [tuple((k == i) + (k == j) for k in range(n)) for i, j in pairs]
+    runner = NodeRunner(step, potential, state, dim, parameters=setting, first=SMALL[0], look=LOOK)
+    rules = runner.rules(DEGREE)
+    first, other = (
+        powers_of_h(np.array(SMALL), *map(np.array, zip(*found, strict=True))).coefficients[1]
+        for found in (
+            [runner.moments(runner.pair(rules, DEGREE, h)[place], h, indices) for h in SMALL]
+            for place in (0, 1)
+        )
+    )
+    if not _near(first, other):
+        raise BlackBoxError("two quadratures for its draws differ")
+    square = np.zeros((n, n))
+    for (i, j), value in zip(pairs, first[n:], strict=True):
+        square[i, j] = square[j, i] = value / 2
+    return first[:n], square
+
+
+def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
+    """States of size 1, whose coordinates float64 holds."""
+    random = Random(0)
+    keys = coordinate_keys(step.shapes, dim)
+    return [
+        {key: Fraction(random.choice((-1, 1)) * random.randint(3, 24), 16) for key in keys}
+        for _ in range(len(keys) + MORE)
+    ]
+
+
+def _gradients(
+    potential: PolynomialPotential, state: Mapping[tuple[str, int], Fraction], dim: int
+) -> list[float]:
+    """grad H."""
+    theta = [state["theta", i] for i in range(dim)]
+    units = [tuple(int(i == j) for j in range(dim)) for i in range(dim)]
+    return [
+        float(potential.derivative(units[key[1]], theta) if key[0] == "theta" else value)
+        for key, value in state.items()
+    ]
+
+
+def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
+    """M of the declared dynamics at `PARAMETERS`, from its drift where H has one slope 1 and no other."""
+    state = step.dynamics.state
+    columns = []
+    for name, i in product(state, range(dim)):
+        unit = EntrywiseVector([Fraction(int(k == i)) for k in range(dim)])
+        zero = EntrywiseVector([Fraction(0)] * dim)
+        gradient = unit if name == "theta" else zero
+        drift, _ = step.dynamics.coefficients(
+            tuple(unit if other == name != "theta" else zero for other in state),
+            grad=lambda theta, gradient=gradient: gradient,
+            dim=dim,
+            **PARAMETERS,
+        )
+        columns.append([-float(entry) for entry in coordinates_of(drift, step.dynamics.shapes, dim)])
+    return np.array(columns).T
+
+
+def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim: int) -> Dynamics:
+    """-M grad H and a as a dynamics: of the declared one's name and state, in this dimension."""
+    drift_rows = [[_number(value) for value in row] for row in matrix]
+    square = [[_number(value) for value in row] for row in diffusion]
+
+    def coefficients(*state: Any, grad: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        values = dict(zip(declared.state, state, strict=True))
+        gradients = [
+            entry
+            for name, value in values.items()
+            for entry in (grad(value) if name == "theta" else value).entries
+        ]
+        zero = 0 * gradients[0]
+        flat = [sum((-c * s for c, s in zip(row, gradients, strict=True) if c), zero) for row in drift_rows]
+        parts = range(0, len(flat), dim)
+        return (
+            tuple(EntrywiseVector(flat[k : k + dim]) for k in parts),
+            tuple(
+                EntrywiseMatrix([[zero + c for c in row[k : k + dim]] for row in square[k : k + dim]])
+                for k in parts
+            ),
+        )
+
+    declaration = Declaration(declared.state, ("grad",))
+    return Dynamics(
+        f"own {declared.name}", dict(declared.shapes), coefficients, declaration, declared.density
+    )
+
+
+def _number(value: float) -> Fraction:
+    """The fraction of a small denominator that a measured number is, to a tenth of what is asked of it; else the float."""
+    near = Fraction(value).limit_denominator(1000)
+    return near if abs(float(near) - value) <= WITHIN / 10 * max(1.0, abs(value)) else Fraction(value)
+
+
+def _forgets(matrix: np.ndarray, dim: int) -> bool:
+    """Whether the chain relaxes on a Gaussian target whose coordinates are apart, and on one where they are coupled."""
+    size = len(matrix)
+    alone = np.diag(1 + np.arange(dim) / 3)
+    for precision in (alone, alone + 0.2 * (np.ones((dim, dim)) - np.eye(dim))):
+        hessian = np.eye(size)
+        hessian[:dim, :dim] = precision
+        if not np.linalg.eigvals(-matrix @ hessian).real.max() < -DECAYS:
+            return False
+    return True
+
+
+def _near(left: np.ndarray, right: np.ndarray) -> bool:
+    return bool(np.abs(left - right).max() <= WITHIN * max(1.0, float(np.abs(right).max())))
+
+
+def _names(step: TorchStep, dim: int) -> tuple[str, ...]:
+    return tuple(f"{name}{i + 1 if dim > 1 else ''}" for name, i in coordinate_keys(step.shapes, dim))
+
+
+__all__ = ["OwnDynamics", "find_own_dynamics"]

@@ -1,0 +1,333 @@
+"""What a torch step does at one setting of its numbers, dimension and Gaussian target, over a ladder of step sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_discrete_lyapunov
+
+from sgverify.checks.rates.exponent import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
+from sgverify.checks.settings.gaussian_setting import FIRST_SHARE, GaussianSetting
+from sgverify.checks.settings.law_defect import law_defect
+from sgverify.checks.settings.one_step_map import OneStepMap, read_one_step
+from sgverify.checks.settings.step_rows import StepRows
+from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted.black_box import GradientFunction
+from sgverify.schemes.torch_step import TorchStep
+
+RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
+"""Halvings of the first step; in many dimensions; quarters that are added where the smallest step leaves it open; how often."""
+
+MANY = 4
+"""Dimensions from which a ladder is short."""
+
+ABOVE = 6
+"""Doublings of the first step that are tried, in few dimensions: an exact friction, or an implicit step, goes so far."""
+
+BEFORE = 2
+"""An error is judged where the chain contracts at 2^BEFORE times the step size too."""
+
+WIDER = 1.5
+"""The chain's own law is tried where it is wider than the stationary one by this."""
+
+DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
+"""Step sizes at which a step that is not affine is integrated over the law, those that are added where these leave it open, or
+speak against it, how often, and by what they fall."""
+
+TURN = 0.1
+"""A power is one that is still seen at the smallest step, or whose slope has changed by no more from the larger steps on."""
+
+FAR = 3.0
+"""A step that bends only from so many spreads on does so too seldom for an integral over the law to show it."""
+
+RESOLVED = 0.01
+"""What one step changes of the law, per step and (h rate): a law that is off by no more than this share passes."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """`verdict` is conforms, violates or inconclusive; `finding` says why, `steps` are the step sizes, `bend` as of a map."""
+
+    setting: GaussianSetting
+    verdict: str
+    finding: str
+    steps: tuple[float, ...]
+    bend: float | None = None
+    value: float = 0.0
+    due: float = 0.0
+    affine: bool = True
+    blurred: bool = False
+    """Inconclusive because an integral over many coordinates is not known well enough."""
+
+
+def try_setting(
+    step: TorchStep,
+    setting: GaussianSetting,
+    order: int,
+    *,
+    flow: bool,
+    top: float | None = None,
+    gradient: GradientFunction | None = None,
+) -> Tried:
+    """Hold one step to the dynamics' flow (with `flow`: mean and covariance after one step, to h^(order + 1)) and the chain's
+    law to the stationary one (to h^order), all coordinates and pairs of them.
+
+    Where a step is not affine in the state, to h^(order + 1) in E f(X_1) - E f(X_0) under the stationary law. `top` is the
+    largest step size, FIRST_SHARE/rate without; `gradient` is the gradient that the code is given, the setting's without.
+    """
+    first = top or FIRST_SHARE / setting.rate
+    rows = StepRows(step, setting, first, gradient)
+    above = _above(rows, first)
+    steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
+    maps = [read_one_step(rows, h) for h in steps]
+    for _ in range(ROUNDS):
+        if any(found.bend is not None for found in maps):
+            return _not_affine(rows, first, order, maps)
+        maps, wide = _in_its_own_law(rows, steps, maps)
+        if wide:
+            return _not_affine(rows, first, order, maps)
+        parts = _parts(setting, steps, maps, above, order, flow)
+        judged = [
+            (part, judge_errors(part.times, part.errors, part.bounds, part.power, large=part.large))
+            for part in parts
+        ]
+        # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
+        slow = any(found.verdict == "slow" for _, found in judged)
+        ends = any(undecided_end(part.times, part.errors, part.bounds, part.power) for part in parts)
+        wanders = all(part.kind != "law" for part in parts)
+        if not (slow or ends or wanders):
+            break
+        more = [steps[-1] * 4.0**-k for k in range(1, MORE_RUNGS + 1)]
+        steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
+    shown = tuple(sorted({*steps, *(h for part in parts for h in part.steps)}, reverse=True))
+    # The law before the flow: it is what a user sees.
+    for part, found in reversed(judged):
+        for verdict in ("slow", "jump"):
+            if found.verdict == verdict:
+                text, value, due = part.words(found)
+                return Tried(setting, "violates", text, shown, None, value, due)
+    if len(parts) < 1 + flow or all(part.kind != "law" for part in parts):
+        radius = maps[-1].radius
+        text = f"the chain contracts at no step size down to {steps[-1]:.3g}: spectral radius {radius:.6g}"
+        return Tried(setting, "inconclusive", text, shown)
+    for part, found in judged:
+        if found.verdict == "open":
+            off, h = part.bounds[found.rung], part.steps[found.rung]
+            text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
+            return Tried(setting, "inconclusive", text, shown, blurred=setting.dim > 1)
+    cut = next((found for found in maps if found.cut), None)
+    if cut is not None:
+        text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do"
+        return Tried(setting, "inconclusive", text, shown)
+    return Tried(setting, "conforms", "", shown)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Errors of one kind at the step sizes that are judged, in natural units, with what they are errors of."""
+
+    kind: str
+    setting: GaussianSetting
+    steps: np.ndarray
+    times: np.ndarray
+    errors: np.ndarray
+    bounds: np.ndarray
+    power: int
+    due: np.ndarray
+    large: int
+
+    def words(self, found: ErrorTrend) -> tuple[str, float, float]:
+        """What is off most, as a user sees it: the sentence, the value and what it should be."""
+        n, h = self.setting.known, self.steps[found.rung]
+        names, spreads = self.setting.names, self.setting.spreads
+        error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
+        slow = (
+            f"its error has a part that falls like h^{_half(found.slope)} down to there, where h^{self.power} is predicted"
+            if found.verdict == "slow"
+            else f"that is more than the errors at smaller steps announce, which fall like h^{self.power}"
+        )
+        kind, k = ("mean", found.entry) if found.entry < n else ("second", found.entry - n)
+        i, j = (k, k) if kind == "mean" else divmod(k % n**2, n)
+        if kind == "mean":
+            offset, unit, what = self.setting.law[0][i], spreads[i], f"mean of {names[i]}"
+        else:
+            offset, unit = 0.0, spreads[i] * spreads[j]
+            what = f"variance of {names[i]}" if i == j else f"covariance of {names[i]} and {names[j]}"
+        if self.kind == "law":
+            return self._said(f"the stationary {what}", offset, unit, error, due, h, slow)
+        if k >= n**2 and kind == "second":
+            unit = spreads[i] / spreads[j]
+            what = f"change of the mean of {names[i]} after one step with {names[j]} at its start"
+            return self._said(f"the {what}", 0.0, unit, error, due, h, slow)
+        return self._said(
+            f"the {what} that one step from the target's mean gives", offset, unit, error, due, h, slow
+        )
+
+    @staticmethod
+    def _said(
+        what: str, offset: float, unit: float, error: float, due: float, h: float, slow: str
+    ) -> tuple[str, float, float]:
+        value, right = offset + unit * (due + error), offset + unit * due
+        return f"{what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}", value, right
+
+
+def _above(rows: StepRows, first: float) -> list[OneStepMap]:
+    """The maps at 2, 4, ... times the first step, as far as the chain contracts and is affine there; a right step may fail."""
+    found: list[OneStepMap] = []
+    for k in range(1, 1 + (ABOVE if rows.setting.dim < MANY else BEFORE)):
+        try:
+            seen = read_one_step(rows, first * 2.0**k)
+        except SgverifyError:
+            break
+        if not seen.radius < 1:
+            break
+        found.append(seen)
+        # Draws that enter nonlinearly cost an integral each time.
+        if seen.noise_bend is not None and k >= BEFORE:
+            break
+    return found
+
+
+def _in_its_own_law(
+    rows: StepRows, steps: list[float], maps: list[OneStepMap]
+) -> tuple[list[OneStepMap], bool]:
+    """The maps tried out to the spreads of the chain's own law too where that is wider, and whether they bend there."""
+    found = list(maps)
+    for k in range(len(steps)):
+        if maps[k].radius >= 1:
+            continue
+        law = solve_discrete_lyapunov(maps[k].matrix, maps[k].covariance)
+        spreads = np.sqrt(np.maximum(np.diag(law), 0.0))
+        if (spreads > WIDER).any() and np.isfinite(spreads).all():
+            found[k] = read_one_step(rows, steps[k], wide=np.maximum(spreads, 1.0))
+            if found[k].bend is not None:
+                return found, True
+    return found, False
+
+
+def _parts(
+    setting: GaussianSetting,
+    steps: list[float],
+    maps: list[OneStepMap],
+    above: list[OneStepMap],
+    order: int,
+    flow: bool,
+) -> list[_Part]:
+    n, higher = setting.known, len(above)
+    steps = [*(steps[0] * 2.0**k for k in range(higher, 0, -1)), *steps]
+    maps = [*reversed(above), *maps]
+    contracts = [seen.radius < 1 for seen in maps]
+    stable = [k >= BEFORE and all(contracts[k - BEFORE : k + 1]) for k in range(len(maps))]
+    # Far above, a right step may be no affine one any more.
+    first = next((k for k in range(higher) if all(seen.bend is None for seen in maps[k:])), higher)
+    stationary = (setting.law[1] / np.outer(setting.spreads, setting.spreads))[:n, :n]
+    found = []
+
+    def add(
+        kind: str, kept: list[int], due: list[np.ndarray], got: list[np.ndarray], off: list[float], power: int
+    ) -> None:
+        h = np.array([steps[k] for k in kept])
+        errors = np.array(got) - np.array(due)
+        large = sum(k < higher for k in kept)
+        found.append(
+            _Part(kind, setting, h, setting.rate * h, errors, np.array(off), power, np.array(due), large)
+        )
+
+    kept = [k for k in range(first, len(steps)) if stable[k] or k >= higher]
+    if flow and setting.flow is not None:
+        exact = [setting.after(steps[k]) for k in kept]
+        due = [np.concatenate([np.zeros(n), part[1].ravel(), part[0].ravel()]) for part in exact if part]
+        got = [
+            np.concatenate([maps[k].still, maps[k].covariance.ravel(), maps[k].matrix.ravel()]) for k in kept
+        ]
+        add("flow", kept, due, got, [max(maps[k].rounding, maps[k].blur) for k in kept], order + 1)
+    kept = [k for k in kept if stable[k]]
+    if sum(k >= higher for k in kept) >= FEWEST:
+        laws, off = [], []
+        for seen in (maps[k] for k in kept):
+            mean = np.linalg.solve(np.eye(len(seen.matrix)) - seen.matrix, seen.still)[:n]
+            law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
+            laws.append(np.concatenate([mean, law[:n, :n].ravel()]))
+            gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(len(law))), 2))
+            off.append(
+                gain * (seen.blur + 4 * seen.rounding * max(1.0, float(np.abs(law).sum(axis=1).max())))
+            )
+        law_due = np.concatenate([np.zeros(n), stationary.ravel()])
+        add("law", kept, [law_due] * len(kept), laws, off, order)
+    return found
+
+
+def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]) -> Tried:
+    """Judge a step that bends by what it does to the stationary law."""
+    setting = rows.setting
+    bent = [found for found in maps if found.bend is not None]
+    bend = min(found.bend for found in bent if found.bend is not None)
+    where = next(found.where for found in bent if found.bend == bend)
+    if setting.memory:
+        kept = ", ".join(setting.memory)
+        text = f"one step is not affine at {where}, {bend:g} spreads from the mean, and the law of its memory ({kept}) is not known"
+        return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
+    steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
+    fine = False
+    read = [law_defect(rows, h) for h in steps]
+    for _ in range(DEFECT_ROUNDS):
+        errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
+        times = setting.rate * np.array(steps)
+        judged = _slowest(times, errors, widest, order + 1)
+        best = int(np.argmin(((np.abs(errors) + widest) / times[:, None]).max(axis=1)))
+        left, blur = (float((part[best] / times[best]).max()) for part in (np.abs(errors) + widest, widest))
+        if judged is None and left <= RESOLVED:
+            break
+        # A step may bend by its own constants: at smaller steps less, where the method is right.
+        turns = judged is not None and judged.turn > TURN and judged.slope > 1 + SHORT
+        hidden = judged is not None and judged.rung < len(steps) - 1
+        if judged is not None and len(steps) > DEFECT_RUNGS and not (turns or hidden):
+            break
+        if (hidden or 2 * blur > RESOLVED) and not fine and rows.together and setting.dim < MANY:
+            fine = True
+            read = [law_defect(rows, h, fine=True) for h in steps]
+            continue
+        if judged is None and best < len(steps) - 1:
+            break
+        more = [steps[-1] * DEFECT_FALL**-k for k in range(1, DEFECT_MORE + 1)]
+        steps, read = [*steps, *more], [*read, *(law_defect(rows, h, fine=fine) for h in more)]
+    errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
+    if judged is not None and judged.turn > TURN and judged.rung < len(steps) - 1:
+        # The next slope, which is hidden, may be a higher one.
+        judged = None
+    names = read[0][2]
+    at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
+    if judged is not None:
+        change = errors[judged.rung, judged.entry]
+        text = (
+            f"{at}; from the stationary law, one step of size {steps[judged.rung]:.3g} changes E {names[judged.entry]} by "
+            f"{change:.3g}, in spreads: that falls like h^{_half(judged.slope)}, where a chain of order {order} "
+            f"changes it by h^{order + 1}, so that the chain's law is another one"
+        )
+        return Tried(setting, "violates", text, tuple(steps), bend, affine=False)
+    if left <= RESOLVED:
+        text = f"{at}; from the stationary law one step changes no moment that was tried by more than {left:.1e} h rate"
+        return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
+    text = f"{at}; what one step changes of the stationary law is known to {left:.2g} h rate only"
+    return Tried(setting, "inconclusive", text, tuple(steps), bend, affine=False, blurred=setting.dim >= MANY)
+
+
+def _half(slope: float) -> str:
+    """The nearest multiple of 1/2."""
+    return f"{round(2 * slope) / 2 + 0.0:g}"
+
+
+def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
+    """The moment whose change falls slower than h^q and is largest; each has a bound of its own."""
+    found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
+    slow = [
+        (abs(errors[rungs.rung, k]), k, rungs) for k, rungs in enumerate(found) if rungs.verdict == "slow"
+    ]
+    if not slow:
+        return None
+    _, k, rungs = max(slow, key=lambda item: item[0])
+    return replace(rungs, entry=k)
+
+
+__all__ = ["FAR", "MANY", "Tried", "try_setting"]

@@ -1,0 +1,366 @@
+"""What a check is about: one scheme under one configuration, with everything that is derived from the two."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sgverify.checks.rates.orbits import orbits_of
+from sgverify.checks.subject.prior_part import prior_part
+from sgverify.checks.subject.step_sizes import StepSizes, contracting_step, typical_step
+from sgverify.configuration import Configuration, settings_of
+from sgverify.errors import (
+    ConfigurationError,
+    NotAffineError,
+    NotExpandableError,
+    SgverifyError,
+)
+from sgverify.evidence.command import Command
+from sgverify.exact.affine.model import Model
+from sgverify.exact.affine.noise import GradientNoise, check_minibatch, gradient_noise
+from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
+from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.exact.posterior.polynomials import posterior_average
+from sgverify.exact.posterior.reference import Reference, reference_average
+from sgverify.exact.readings.escape import Orbits
+from sgverify.exact.recursion.hessians import FreshHessians
+from sgverify.exact.recursion.snapshots import Snapshots
+from sgverify.exact.recursion.stability import SECOND, MomentStability
+from sgverify.exact.series import LocalOrder
+from sgverify.exact.series.dimensions import Proved, prove_order
+from sgverify.exact.series.letters import AlphabetProof, prove_alphabet, unread_alphabet
+from sgverify.schemes import Scheme, exact
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.definition.binding import parameters_of
+from sgverify.schemes.definition.gradient import with_prior
+from sgverify.targets import Observable, Target, build_target, parse_observable
+from sgverify.targets.metric import CoordinateMetric, MatrixMetric, parse_metric
+from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
+
+if TYPE_CHECKING:
+    from sgverify.checks.registry import Check
+
+PROOF_DIMENSION = 2
+"""Local orders are proved in dimension 2 by default: a thermostat without its 1/dim passes in dimension 1."""
+
+HALVINGS = 5
+"""Steps of a sweep that nobody configured."""
+
+KNOWN = ("theta", "p")
+"""The variables whose law under exp(-(U + p.p/2)/T) is Gaussian on a Gaussian target."""
+
+DEFAULT_OF_VECTORS = "theta[0]**2"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A scheme under a configuration. `reference` is how a command line names the scheme.
+
+    `method` is the rung that was asked for, exact or monte-carlo; None: the highest there is. `memory` keeps what is derived
+    once (`cached_per_subject`).
+    """
+
+    scheme: Scheme
+    configuration: Configuration
+    reference: str
+    method: str | None = None
+    memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    black_box: ClassVar[bool] = False
+    """Whether its step is somebody else's torch code."""
+
+    strange: ClassVar[tuple[str, ...]] = ("exchange.", "partition.")
+    """Keys that are none of a plain scheme's: the composite around it may have them."""
+
+    @property
+    def composite(self) -> Composite | None:
+        """What is around the steps of its scheme; None where nothing is."""
+        return None
+
+    @property
+    def front(self) -> tuple[int, ...]:
+        """What stands before the coordinates of one state in the shapes that its step takes: rows and chains."""
+        return 1, 1
+
+    @property
+    def parts(self) -> tuple[Subject, ...]:
+        """The subjects that are judged with this one: itself, and of a composite its scheme too."""
+        return (self,)
+
+    @cached_property
+    def target(self) -> Target:
+        """The posterior."""
+        return build_target(self.configuration.target)
+
+    @cached_property
+    def effective_target(self) -> Target:
+        """The target whose gradient the estimate has on average, but for clipping; the posterior where it is unbiased."""
+        return with_scaled_likelihood(self.target, _rational(self.configuration.gradient.scale))
+
+    @cached_property
+    def observable(self) -> Observable:
+        """The test function; by default the square of the first coordinate."""
+        text = self.configuration.test_function
+        if self.target.dim > 1 and "test_function" not in self.configuration.model_fields_set:
+            text = DEFAULT_OF_VECTORS
+        return parse_observable(text, self.target.dim, self.scheme.dynamics.state)
+
+    @cached_property
+    def truth(self) -> Fraction:
+        """The average of the test function under exp(-U/T), exactly."""
+        return posterior_average(self.target, self.observable, exact(self.configuration.temperature))
+
+    @cached_property
+    def reference_average(self) -> Reference:
+        """The average of the test function under exp(-U/T) with a bound of its error: what samples are compared with."""
+        return reference_average(self.target, self.observable, exact(self.configuration.temperature))
+
+    @cached_property
+    def noise(self) -> GradientNoise:
+        """The exact cumulants of the gradient estimator's noise."""
+        return gradient_noise(self.configuration.gradient, self.effective_target)
+
+    @cached_property
+    def read_scheme(self) -> Scheme:
+        """The step as the exact engines read it: prior and likelihood by what they are on this target, where it is simple."""
+        if not (self.scheme.census.parts or self.scheme.starts.parts):
+            return self.scheme
+        prior = prior_part(self.effective_target, noisy=self.configuration.gradient.estimator.each_evaluation)
+        return self.scheme if prior is None else with_prior(self.scheme, prior)
+
+    @cached_property
+    def model(self) -> Model:
+        """The input of the exact engines."""
+        c = self.configuration
+        return Model(
+            scheme=self.read_scheme.cut(self.target.dim),
+            target=self.effective_target,
+            observable=self.observable,
+            truth=self.truth,
+            noise=self.noise,
+            temperature=_rational(c.temperature),
+            friction=_rational(c.friction),
+            start=_rational(c.start_of()),
+            stationary_momentum=c.start_momentum == "stationary",
+            judged=self.target,
+        )
+
+    @property
+    def proof_dimension(self) -> int:
+        """The dimension in which orders and letters are proved: `proof_dim` of the configuration, or 2."""
+        return self.configuration.proof_dim or PROOF_DIMENSION
+
+    @property
+    def model_parameters(self) -> dict[str, Fraction]:
+        """T and D by the names that definitions use, exactly."""
+        return {name: _rational(value) for name, value in parameters_of(self.configuration).items()}
+
+    @cached_property
+    def metric(self) -> CoordinateMetric | MatrixMetric:
+        """The metric that a sampled run uses, where the dynamics has one; proofs hold for every metric."""
+        return parse_metric(self.configuration.metric, self.target.dim)
+
+    @cached_property
+    def order(self) -> LocalOrder | NotExpandableError:
+        """The proved local order, or why there is no power series to prove it with."""
+        proved = self.proved_order
+        return proved if isinstance(proved, NotExpandableError) else proved.order
+
+    @cached_property
+    def proved_order(self) -> Proved | NotExpandableError:
+        """The proved local order with the dimensions that it is proved in."""
+        try:
+            return prove_order(self.scheme, self.proof_dimension, self.target.dim, at=self.model_parameters)
+        except NotExpandableError as error:
+            return error
+        except ZeroDivisionError:
+            return NotExpandableError(f"a division by zero in dimension {self.proof_dimension}")
+
+    @cached_property
+    def alphabet(self) -> AlphabetProof | None:
+        """The proof that the letters of a word split the dynamics exactly; None where there is no word."""
+        if self.scheme.word is None:
+            return None
+        letters = self.scheme.word.alphabet
+        try:
+            return prove_alphabet(letters, self.proof_dimension)
+        except NotExpandableError as error:
+            return unread_alphabet(letters, self.proof_dimension, error)
+
+    @property
+    def predicted_order(self) -> int:
+        """K in the predictions: the proved local order given the minibatch, at least 1.
+
+        The theorems speak of integrators of order K >= 1; one that is not even consistent is held to K = 1,
+        else its wrong invariant law would conform to a rate of h^0.
+        """
+        if isinstance(self.order, NotExpandableError):
+            return max(1, self.scheme.order or 1)
+        return max(1, int(self.order.order))
+
+    @cached_property
+    def step_sizes(self) -> StepSizes:
+        """Where one step contracts on this target."""
+        parameters, rates = self.model.parameters, eigenvalues_of(self.effective_target.precision)
+        return StepSizes(self.model.scheme, self.reference, parameters, rates, self._moments)
+
+    @property
+    def _moments(self) -> MomentStability | None:
+        """The stability of second and fourth moments, where minibatches move the Hessian and it can be computed."""
+        noise = self.noise
+        if noise.minibatch is None:
+            return None
+        kind = FreshHessians if noise.refresh is None else Snapshots
+        found = MomentStability(kind(self.model), not noise.exchangeable)
+        try:
+            return found if found.reaches(SECOND) else None
+        except NotAffineError:
+            return None
+
+    @property
+    def step(self) -> float:
+        """The configured step size, or its default: half the stability limit where it is known, else a typical step."""
+        return self.configuration.schedule.step or self.usual_step
+
+    @property
+    def usual_step(self) -> float:
+        """The step size where none is configured."""
+        if self.effective_target.quadratic:
+            try:
+                return self.step_sizes.default
+            except NotAffineError:
+                # A step of products of the state, or of state and noise, has no single matrix.
+                pass
+        step = typical_step(self.scheme, self.effective_target, self.configuration.temperature, self.metric)
+        if (
+            self.effective_target.quadratic
+            and self.scheme.longest > 1
+            and "scalar" not in self.scheme.shapes.values()
+        ):
+            given = parameters_of(self.configuration)
+            return contracting_step(self.model.scheme, self.effective_target, given, self.metric, step)
+        return step
+
+    @property
+    def sweep_steps(self) -> list[float]:
+        """The step sizes over which a stationary quantity is followed: the configured sweep, else the step / 1, 2, 4, 8, 16."""
+        return self.configuration.sweep.steps or [self.step / 2**k for k in range(HALVINGS)]
+
+    @property
+    def escape(self) -> Orbits | None:
+        """How chains escape at the step that is asked about; None where none is seen to."""
+        found = self.orbits
+        return found if isinstance(found, Orbits) and found.gone else None
+
+    @cached_property
+    def orbits(self) -> Orbits | str:
+        """Starts that were followed at the step that is asked about, or why none was."""
+        try:
+            return orbits_of(self)
+        except SgverifyError as error:
+            return f"no start was followed: {error}"
+
+    @property
+    def scale(self) -> float:
+        """The configured scale of a schedule, or its default."""
+        return self.configuration.schedule.scale or self.step
+
+    def under(self, configuration: Configuration) -> Self:
+        """The same subject on the schedule of a question, by which chains are seeded; all that was derived is kept."""
+        other = copy(self)
+        vars(other).update(configuration=configuration)
+        return other
+
+    def why_not_asked(self, check: Check) -> str | None:
+        """Why a check is not asked of such a subject; None where it may be."""
+        if not check.composite:
+            return None
+        return f"{check.name} reads the rule of a composite, and scheme={self.reference!r} is none"
+
+    @property
+    def schedule_chosen(self) -> bool:
+        """Whether the configuration names a kind of schedule."""
+        return "kind" in self.configuration.schedule.model_fields_set
+
+    def check_stable(self, steps: list[float], key: str) -> None:
+        """Refuse step sizes at which one step does not contract; `key` is the setting that gave them."""
+        if key == "schedule.step" and self.configuration.schedule.step is None:
+            key = "default step"
+        self.step_sizes.check(steps, key)
+
+    def validate(self) -> None:
+        """Meet every error that the configuration alone can cause, before anything is computed."""
+        _ = self.observable, self.metric
+        if self.configuration.gradient.estimator.draws_data:
+            check_minibatch(self.configuration.gradient, self.target)
+        if self.configuration.gradient.clip is not None:
+            check_likelihood(self.target, f"gradient.clip={self.configuration.gradient.clip!r}")
+        _ = self.noise
+        if not self.target.quadratic:
+            # It brings torch, which most questions to the exact rungs never need.
+            from sgverify.samplers.own.functions import check_gradient
+
+            T = self.configuration.temperature
+            check_gradient(self.target, self.target.location_float64(T), self.target.spread_float64(T))
+        if not self.affine:
+            return
+        self.step_sizes.check_finite()
+        schedule, sweep = self.configuration.schedule, self.configuration.sweep
+        if schedule.kind == "fixed" and schedule.step is not None:
+            self.check_stable([schedule.step], "schedule.step")
+        if sweep.steps:
+            self.check_stable(sweep.steps, "sweep.steps")
+
+    @property
+    def affine(self) -> bool:
+        """Whether one step is affine on this target, so that exact laws exist."""
+        return self.why_not_affine is None
+
+    @cached_property
+    def why_not_affine(self) -> str | None:
+        """Why one step is not affine in the state on this target, as words for a reader; None where it is."""
+        if not self.target.quadratic:
+            return f"the potential of target.name={self.configuration.target.name!r} is not quadratic"
+        if not self.noise.known:
+            gradient = self.configuration.gradient
+            return f"gradient.kind={gradient.kind!r}: {gradient.estimator.unread or 'no exact engine reads its noise'}"
+        if self.configuration.gradient.clip is not None:
+            return f"gradient.clip={self.configuration.gradient.clip!r}: a clipped gradient is not affine in the state"
+        try:
+            spectral_radii(self.model.scheme, self.model.parameters, self.step_sizes.eigenvalues, [1e-3])
+        except NotAffineError as error:
+            return str(error)
+        return None
+
+    @cached_property
+    def why_no_law(self) -> str | None:
+        """Why the moments of the invariant law, and those that it should have, are not computed; None where they are."""
+        if not self.affine:
+            return "one step is not affine in the state on this target, so the moments of its invariant law are no closed system"
+        others = [name for name in self.scheme.dynamics.state if name not in KNOWN]
+        if others:
+            return f"the posterior's law of `{others[0]}` is not known; it is known for {' and '.join(KNOWN)}"
+        if not self.scheme.dynamics.usual:
+            return (
+                f"`{self.scheme.dynamics.name}` states a density of its own; the moments are known of exp(-U/T) and "
+                "exp(-(U + p.p/2)/T)"
+            )
+        return InvariantLaw(self.model).unreached
+
+    def command(self, *words: str, under: Configuration | None = None) -> str:
+        """A command line that runs `sgverify WORDS... SCHEME` under this configuration, or another one."""
+        settings = settings_of(under or self.configuration)
+        kept = [item for item in settings if not item.startswith(self.strange)]
+        given = [part for setting in kept for part in ("--set", setting)]
+        verb, *options = words
+        return str(Command(verb, self.reference, (*options, *given)))
+
+
+def _rational(value: float) -> Fraction:
+    number = exact(value)
+    if not isinstance(number, Fraction):
+        raise ConfigurationError(f"value={value!r}: expected a rational number")
+    return number

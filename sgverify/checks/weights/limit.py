@@ -1,0 +1,229 @@
+"""Checks: where the weights of an adaptively weighted sampler come to rest, and whether they stay there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, arb_series
+
+from sgverify.checks.question import Question
+from sgverify.checks.weights.weighted_sampler import WeightedSampler, text
+from sgverify.claims import Claim
+from sgverify.errors import SgverifyError
+from sgverify.evidence import Evidence
+from sgverify.exact.numbers.ball import number
+from sgverify.exact.weights.fixed_point import (
+    BITS,
+    agreement,
+    constant_of,
+    jacobian,
+    mean_field,
+    slowest_decay,
+)
+from sgverify.rates import Judgement
+from sgverify.schemes.composites.weighting import log_psi
+
+_SLACK = 1e-12
+"""zeta and tau are floats in the run and decimals in the masses: half an ulp in an exponent, some 1e-15 in theta."""
+_LARGEST = 40
+"""Regions whose derivative matrix is enclosed: its eigenvalues take a second beyond."""
+_POINTS = 40
+_EXACT_POINTS = 5
+
+_CUMULATED = "cumulated-masses"
+"""The form of a claim that prints theta*(i)^zeta Z as the cumulated mass within 1 + o(1)."""
+
+
+def check_fixed_point(question: Question) -> Evidence:
+    """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
+    subject = question.subject
+    weighing = WeightedSampler.of(subject)
+    try:
+        star, masses = weighing.star, weighing.masses.masses
+    except SgverifyError as error:
+        return question.unanswered(str(error))
+    with flint.ctx.workprec(BITS):
+        field = mean_field(star, masses, weighing.zeta, weighing.rule)
+        moving = [i for i, h in enumerate(field, 1) if not (h + arb(0, _SLACK)).contains(0)]
+        bent = _bent_otherwise(weighing, star)
+        certificate: dict[str, Any] = {
+            "masses": [text(p) for p in masses],
+            "masses by": weighing.masses.method,
+            "error bound of a mass": weighing.masses.error_bound,
+            "theta*": [text(w) for w in star],
+            "h(theta*), largest": f"{max(float(h.abs_upper()) for h in field):.1e}",
+        }
+        if moving or bent:
+            verdict = _judged(_wrong(moving, field, bent))
+        elif question.claim.form == _CUMULATED:
+            verdict = _printed(weighing, certificate)
+        else:
+            name = "the recursion's" if weighing.cumulates else "the masses'"
+            verdict = Judgement(
+                "conforms",
+                True,
+                f"the mean field of the rules that run vanishes at {name} theta*, of {len(star)} regions",
+            )
+    return question.answered(
+        verdict,
+        method="exact" if weighing.masses.method == "enclosure" else "quadrature",
+        certificate=certificate,
+    )
+
+
+def check_weight_stability(question: Question) -> Evidence:
+    """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise."""
+    subject = question.subject
+    weighing = WeightedSampler.of(subject)
+    try:
+        star, masses = weighing.star, weighing.masses.masses
+    except SgverifyError as error:
+        return question.unanswered(str(error))
+    if len(star) > _LARGEST:
+        return question.unanswered(f"{len(star)} regions: more than {_LARGEST} take too long")
+    certificate: dict[str, Any] = {}
+    if weighing.zeta == 1:
+        verdict = _straight(weighing, certificate)
+    else:
+        matrix = jacobian(star, masses, weighing.zeta, weighing.rule)
+        slowest, stable = slowest_decay(matrix)
+        middle = np.array([[float(entry.mid()) for entry in row] for row in matrix])
+        # The eigenvalues of a symmetric matrix move by at most the norm of what is added to it (Weyl).
+        radius = float(np.linalg.norm([[float(e.rad()) for e in row] for row in matrix]))
+        slack = radius + 1e-13 * float(np.linalg.norm(middle))
+        symmetric = float(np.linalg.eigvalsh((middle + middle.T) / 2)[-1])
+        certificate["largest real part of an eigenvalue of dh at theta*"] = slowest
+        certificate["below 0 for certain"] = stable
+        certificate["largest eigenvalue of its symmetric part"] = symmetric
+        certificate[f"of {_POINTS} increasing theta, <h, theta - theta*> > 0 at"] = _against(weighing)
+        verdict = _local(question.claim, (slowest, stable), symmetric, slack)
+    return question.answered(
+        verdict,
+        method="exact" if weighing.masses.method == "enclosure" else "quadrature",
+        certificate=certificate,
+    )
+
+
+def _printed(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
+    """(37) on these masses: theta*(i)^zeta Z over the cumulated mass, which is 1 + o(1)."""
+    masses, star = weighing.masses.masses, weighing.star
+    constant = constant_of(star, masses, weighing.zeta)
+    cumulated = list(accumulate(masses))
+    ratios = [w ** number(weighing.zeta) * constant / c for w, c in zip(star, cumulated, strict=True)]
+    share = max((p / c for p, c in zip(masses[1:], cumulated[1:], strict=True)), key=float)
+    certificate["theta*(i)^zeta Z/(p_1 + ... + p_i)"] = [text(r) for r in ratios]
+    certificate["max p_i/(p_1 + ... + p_i), i >= 2"] = text(share)
+    off = max((abs(r - 1) for r in ratios), key=float)
+    if weighing.zeta == 1:
+        return Judgement("conforms", True, "zeta = 1: theta* is the cumulated mass")
+    if off > 4 * share:
+        return _judged(
+            f"theta*(i)^zeta Z is up to {text(1 + off, 3)} times the cumulated mass, though no p_i, i >= 2, is more than "
+            f"{text(share, 2)} of it: 1 + o(1) leaves out what adds up over the regions"
+        )
+    return Judgement(
+        "inconclusive",
+        False,
+        f"(37) speaks of a limit in which every p_i/(p_1 + ... + p_i), i >= 2, tends to 0; here one is {text(share, 3)}, and "
+        f"theta*(i)^zeta Z is within {text(off, 3)} of the cumulated mass",
+    )
+
+
+def _bent_otherwise(weighing: WeightedSampler, star: Sequence[arb]) -> str:
+    """The multiplier that runs against the derivative of u + zeta tau log Psi at theta*, tau the chain's temperature."""
+    adaptation = weighing.adaptation
+    edges, widths = adaptation.partition.edges, adaptation.partition.widths
+    tau = number(Fraction(repr(weighing.subject.configuration.temperature)))
+    # Any theta will do: without radii the comparison is sharp.
+    exactly = [weight.mid() for weight in star]
+    for i, here in enumerate(exactly, start=1):
+        below, width = exactly[max(i - 2, 0)], number(Fraction(repr(widths[i - 1])))
+        energy = arb_series([number(Fraction(repr(edges[i - 1]))) + width / 3, 1], 2)
+        psi = log_psi(here, below, energy=energy, lower=number(Fraction(repr(edges[i - 1]))), width=width)
+        wanted = arb((energy + number(weighing.zeta) * tau * psi)[1])
+        ran = adaptation.multiplier(here, below, arb(widths[i - 1]))
+        if not abs(ran - wanted) < _SLACK * (1 + abs(wanted)):
+            return f"in region {i} the gradient is multiplied by {text(ran)}, and d(U + zeta tau log Psi)/dU is {text(wanted)}"
+    return ""
+
+
+def _wrong(moving: list[int], field: Sequence[arb], bent: str) -> str:
+    if not moving:
+        return bent
+    i = max(moving, key=lambda place: float(abs(field[place - 1])))
+    return f"theta does not rest where the masses put it: h_{i}(theta*) = {text(field[i - 1], 3)}, not 0"
+
+
+def _straight(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
+    """h(theta) Z(theta) = theta* - theta at points in fractions: the rules that run, on masses that are rounded first."""
+    generator = np.random.default_rng(0)
+    masses = [Fraction(float(p.mid())) for p in weighing.masses.masses]
+    total = sum(masses, Fraction(0))
+    masses = [p / total for p in masses]
+    star = list(accumulate(masses)) if weighing.cumulates else masses
+    for _ in range(_EXACT_POINTS):
+        weights = [Fraction(int(k), 97) for k in generator.integers(1, 97, len(masses))]
+        z = sum((p / w for p, w in zip(masses, weights, strict=True)), Fraction(0))
+        field = mean_field(weights, masses, 1, weighing.rule)
+        if any(h * z != s - w for h, s, w in zip(field, star, weights, strict=True)):
+            return _judged(
+                "at zeta = 1 the mean field of the rules that run is not (theta* - theta)/Z(theta)"
+            )
+    certificate["h(theta) Z(theta) = theta* - theta"] = f"in fractions, at {_EXACT_POINTS} theta"
+    certificate["phi"] = "inf 1/Z(theta), at least the least theta(i)"
+    return Judgement(
+        "conforms", True, "at zeta = 1 the mean field is (theta* - theta)/Z(theta) for every theta"
+    )
+
+
+def _local(claim: Claim, decay: tuple[float, bool], symmetric: float, slack: float) -> Judgement:
+    slowest, stable = decay
+    if slowest >= 0:
+        return _judged(
+            f"theta* is not stable: the derivative of h has an eigenvalue of real part {slowest:.4g}"
+        )
+    if not stable:
+        return Judgement(
+            "inconclusive", False, f"a real part of {slowest:.1e} is not told from 0 by Lyapunov's equation"
+        )
+    if claim.corrects is not None:
+        return Judgement(
+            "conforms", True, f"every eigenvalue of dh at theta* has a real part of at most {slowest:.4g}"
+        )
+    if symmetric + slack < 0:
+        return Judgement(
+            "conforms",
+            False,
+            f"near theta* <h, theta - theta*> <= {symmetric + slack:.4g} |theta - theta*|^2",
+        )
+    if symmetric - slack > 0:
+        return _judged(
+            f"<h, theta - theta*> is {symmetric:.4g} |theta - theta*|^2 along a direction from theta*, however near; theta* is "
+            f"stable all the same, its eigenvalues have real parts of at most {slowest:.4g}"
+        )
+    return Judgement(
+        "inconclusive", False, f"the symmetric part of dh has an eigenvalue of {symmetric:.1e} +- {slack:.1e}"
+    )
+
+
+def _against(weighing: WeightedSampler) -> int:
+    """How many of some increasing theta the mean field drives away from theta*, by the Euclidean inner product."""
+    generator = np.random.default_rng(1)
+    masses = weighing.masses.values
+    star = [float(w) for w in weighing.star]
+    count = 0
+    for _ in range(_POINTS):
+        weights = np.sort(generator.uniform(0.02, 1, len(masses)))
+        weights[-1] = 1.0 if weighing.cumulates else weights[-1]
+        field = mean_field(weights.tolist(), masses.tolist(), weighing.adaptation.zeta, weighing.rule)
+        count += agreement(weights.tolist(), star, field) > 0
+    return count
+
+
+def _judged(reason: str) -> Judgement:
+    return Judgement("violates", False, reason)

@@ -1,0 +1,120 @@
+"""Check: E|theta_k - limit|^2 = O(omega_k), and the limit off theta* by O(Var + eps + 1/m) (awsgld theorem 1)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.question import Question
+from sgverify.checks.weights.line_terms import BoundTerm, LineTerms, certified, with_terms
+from sgverify.checks.weights.weighted_sampler import WeightedSampler
+from sgverify.errors import SgverifyError
+from sgverify.evidence import Evidence
+from sgverify.exact.weights.fixed_point import cumulated_weights
+from sgverify.exact.weights.piecewise import PlaneEnergies
+from sgverify.exact.weights.two_regions import TwoRegions
+from sgverify.rates import Judgement
+from sgverify.schemes.composites.weighting import omega_of
+
+LENGTHS = (32, 128, 512)
+STEPS = {"scale": 2.0, "offset": 8.0}
+"""omega_k = 2/(k^alpha + 8): large enough for the start to be forgotten within the lengths, below 1 from the first step on."""
+_ALPHA = 0.75
+"""Where the configuration has alpha = 1, whose limit needs A > 1/(2 phi)."""
+_MOST = 0.35
+"""How far E/omega may be from its limit at the last length: its next term is of order omega, here 0.02 to 0.05, times a few."""
+_BALANCED = (0.1, 0.9)
+_GROWS = 1.5
+"""m times an error of order 1/m, from m to 4 m: 1, and 2 for one of order m^(-1/2)."""
+
+
+def check_weight_mse(question: Question) -> Evidence:
+    """E|theta_k - theta*|^2/omega_k for two regions with Markovian noise, against the limit of the linearised equation.
+
+    The masses are those of the configuration's regions, gathered into a lower and an upper one; the regions follow a chain
+    that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0. The shifts of the limit by eps and
+    Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
+    """
+    subject = question.subject
+    weighing = WeightedSampler.of(subject)
+    try:
+        masses = weighing.masses.values
+    except SgverifyError as error:
+        return question.unanswered(str(error))
+    cumulated = np.cumsum(masses)[:-1]
+    lower = float(np.clip(cumulated[np.argmin(np.abs(cumulated - 0.5))], *_BALANCED))
+    pair = (lower, 1 - lower)
+    zeta = weighing.adaptation.zeta
+    star = float(cumulated_weights(pair, weighing.zeta)[0])
+    chain = TwoRegions(pair, zeta, star, weighing.adaptation)
+    alpha = weighing.adaptation.alpha if weighing.adaptation.alpha < 1 else _ALPHA
+
+    def omega(k: int) -> float:
+        return float(omega_of(k, alpha=alpha, **STEPS))
+
+    errors, bounds = chain.squared_errors(omega, LENGTHS, 1.0)
+    steps = np.array([omega(k) for k in LENGTHS])
+    ratios = errors / steps
+    limit = chain.limit if chain.decay > 0 else float("nan")
+    off = abs(ratios[-1] / limit - 1) if chain.decay > 0 else float("inf")
+    certificate: dict[str, Any] = {
+        "masses": list(pair),
+        "theta*(1)": star,
+        "zeta": zeta,
+        "omega_k": f"2/(k^{alpha:g} + 8)",
+        "regions": "a chain that stays with chance 1/2 and is drawn anew otherwise",
+        "E|theta_k - theta*|^2": {f"k = {k}": float(e) for k, e in zip(LENGTHS, errors, strict=True)},
+        "error bounds": [float(b) for b in bounds],
+        "over omega_k": {f"k = {k}": float(r) for k, r in zip(LENGTHS, ratios, strict=True)},
+        "-h'(theta*)": chain.decay,
+        "limit by Lyapunov's equation": limit if chain.decay > 0 else "none: theta* is not stable",
+    }
+    verdict = _judgement(ratios, off, limit)
+    if verdict.verdict == "conforms":
+        terms = LineTerms.of(subject)
+        found = {**terms.limits, "omega": _spread(terms), "1/m": _by_regions(weighing.zeta)}
+        certificate["on the line"] = certified(terms, found)
+        verdict = with_terms(verdict, found)
+    return question.answered(
+        verdict,
+        method="exact" if weighing.masses.method == "enclosure" else "quadrature",
+        found=Fraction(1) if off <= _MOST else None,
+        certificate=certificate,
+    )
+
+
+def _judgement(ratios: np.ndarray, off: float, limit: float) -> Judgement:
+    told = ", ".join(f"{ratio:.4g} at k = {k}" for k, ratio in zip(LENGTHS, ratios, strict=True))
+    if off <= _MOST:
+        return Judgement(
+            "conforms",
+            False,
+            f"for two regions E|theta_k - theta*|^2/omega_k is {told}, towards {limit:.4g}",
+        )
+    if ratios[-1] > 2 * ratios[0]:
+        return Judgement("violates", False, f"E|theta_k - theta*|^2/omega_k grows: {told}")
+    return Judgement("inconclusive", False, f"E|theta_k - theta*|^2/omega_k has not settled: {told}")
+
+
+def _spread(terms: LineTerms) -> BoundTerm:
+    """The limit of E|theta_k - limit|^2/omega_k for all regions on the line: finite where the weights' rest is stable."""
+    name = f"lim E|theta_k - limit|^2/omega_k for {terms.adaptation.partition.bins} regions"
+    found = terms.spread
+    if isinstance(found, str):
+        return BoundTerm(name, (), None, f"not computed: {found}")
+    return BoundTerm(name, found[:1], found[1] < 0)
+
+
+def _by_regions(zeta: Fraction) -> BoundTerm:
+    """m times the distance of theta* from where the weights rest under the law of the multiplier, from m to 4 m."""
+    name, found = "m |theta(m) - theta*|, m = 4, 16, 64", []
+    for bins in (4, 16, 64):
+        law = PlaneEnergies(bins)
+        star = np.array([float(w) for w in cumulated_weights(law.masses(), zeta)])
+        try:
+            found.append(bins * float(np.abs(law.rest(star, zeta) - star).max()))
+        except SgverifyError as error:
+            return BoundTerm(name, (), None, f"not computed: {error}")
+    return BoundTerm(name, tuple(found), found[-1] <= _GROWS * max(found[:-1]))

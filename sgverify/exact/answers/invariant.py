@@ -1,0 +1,154 @@
+"""The first two moments of a chain's invariant law on a Gaussian target, and those that it should have.
+
+The law is that of the dynamics' state, (theta) or (theta, p); memory of a scheme is left out. Under reshuffling
+it is the average of the laws at the positions of the epoch, which is what an ergodic average sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import flint
+from flint import arb, fmpq, fmpq_mat
+
+from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.chain.expansion import EXPANSION_BITS
+from sgverify.exact.chain.two_moments import Distance, Moments
+from sgverify.exact.numbers.ball import Certified, refine
+from sgverify.exact.rings.polynomials import to_fmpq
+from sgverify.targets import Observable
+
+JOINT = "joint"
+"""The name of the law of the whole state, beside those of its variables."""
+
+
+@dataclass(frozen=True)
+class LeadingError:
+    """A distance as h -> 0: coefficient * h^order + ...; order None where every coefficient computed is zero.
+
+    `exact`: the zeros are proved in fractions, where they are not balls that hold 0.
+    """
+
+    order: int | None
+    coefficient: float | None
+    exact: bool
+
+
+@dataclass(frozen=True)
+class InvariantLaw:
+    """Mean and covariance of the invariant law of a model, at any step and as series at h = 0.
+
+    `position`: under reshuffling, so many steps into the epoch; averaged over its positions where None.
+    """
+
+    model: Model
+    position: int | None = None
+
+    @property
+    def unreached(self) -> str | None:
+        """Why no engine reaches the moments; None where one does."""
+        return unreached(self._model)
+
+    @property
+    def steps(self) -> int | None:
+        """The steps of a period, where the law depends on the position in it; None where it does not."""
+        return self._answers.steps
+
+    def at_position(self, position: int) -> InvariantLaw:
+        """The law so many steps into the period."""
+        other = replace(self, position=position)
+        # The engine, and the series that it keeps, are those of every position.
+        vars(other)["_answers"] = self._answers
+        return other
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the law is Gaussian; with minibatches or bounded draws it is not, and these are its moments."""
+        noise = self.model.noise
+        drawn = all(law.normal for law in self.model.scheme.laws)
+        own = (noise.covariance is None or noise.each_evaluation) and not noise.multiplicative
+        return drawn and own
+
+    @cached_property
+    def coordinates(self) -> dict[str, list[int]]:
+        """The places of each variable, and those of all together under `JOINT`."""
+        dim, names = self.model.target.dim, self.model.scheme.dynamics.state
+        places = {name: list(range(k * dim, (k + 1) * dim)) for k, name in enumerate(names)}
+        return places if len(names) == 1 else {**places, JOINT: list(range(len(names) * dim))}
+
+    @property
+    def whole(self) -> str:
+        """The key of all coordinates together."""
+        return list(self.coordinates)[-1]
+
+    @cached_property
+    def truth(self) -> Moments:
+        """The moments of exp(-(U + p.p/2)/T), in fractions: N(mean, T P^-1) for theta, N(0, T I) for p."""
+        # A biased gradient has another target than the posterior that the law is judged by.
+        target, names = self.model.judged or self.model.target, self.model.scheme.dynamics.state
+        T, size = to_fmpq(self.model.temperature), target.dim * len(names)
+        mean, covariance = fmpq_mat(size, 1), fmpq_mat(size, size)
+        for i in range(size):
+            covariance[i, i] = T
+        for i in range(target.dim):
+            mean[i, 0] = to_fmpq(target.mean[i])
+            for j in range(target.dim):
+                covariance[i, j] = T * to_fmpq(target.covariance[i][j])
+        return Moments(mean, covariance)
+
+    def at(self, step: StepSize) -> Moments:
+        """The moments at this step size, as balls at the working precision."""
+        return self._answers.moments(step, self.position).of(self.coordinates[self.whole])
+
+    def distance(self, distance: Distance, step: StepSize, part: str) -> Certified:
+        """A distance between the law of `part` at this step size and the true one."""
+        places = self.coordinates[part]
+        return refine(lambda bits: distance.between(self.at(step).of(places), self.truth.of(places).in_balls))
+
+    @cached_property
+    def errors(self) -> list[Moments]:
+        """Coefficients of h^0, h^1, ... of the moments less the true ones; fractions, or balls."""
+        with flint.ctx.workprec(EXPANSION_BITS):
+            places = self.coordinates[self.whole]
+            found = [moments.of(places) for moments in self._answers.moment_series(self.position)]
+            exact = all(isinstance(part, fmpq_mat) for f in found for part in (f.mean, f.covariance))
+            if not exact:
+                found = [moments.in_balls for moments in found]
+            return [found[0] - (self.truth if exact else self.truth.in_balls), *found[1:]]
+
+    def leading(self, distance: Distance, part: str) -> LeadingError:
+        """The leading power of h in a distance of the law of `part` from the true one, and its coefficient."""
+        places = self.coordinates[part]
+        with flint.ctx.workprec(EXPANSION_BITS):
+            errors = [error.of(places) for error in self.errors]
+            exact = all(isinstance(entry, fmpq) for error in errors for entry in error.entries)
+            truth = self.truth.of(places)
+            for order, error in enumerate(errors):
+                if all(_may_vanish(entry) for entry in distance.seen(error)):
+                    continue
+                if order:
+                    found = distance.leading(error, truth if exact else truth.in_balls)
+                else:
+                    # The limit itself is wrong, and not by little: nothing is linear in it.
+                    found = distance.between(
+                        (truth + error).in_balls if exact else truth.in_balls + error, truth.in_balls
+                    )
+                return LeadingError(order, float(found.mid()), exact)
+        return LeadingError(None, None, exact)
+
+    @cached_property
+    def _model(self) -> Model:
+        # The law knows nothing of the test function, which may be out of an engine's reach.
+        nothing = Observable(self.model.target.dim, self.model.scheme.dynamics.state, {})
+        return replace(self.model, observable=nothing, truth=Fraction(0))
+
+    @cached_property
+    def _answers(self) -> ExactAnswers:
+        return answers_for(self._model)
+
+
+def _may_vanish(value: fmpq | arb) -> bool:
+    return bool(value.contains(0)) if isinstance(value, arb) else value == 0

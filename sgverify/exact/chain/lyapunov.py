@@ -1,0 +1,229 @@
+"""Discrete Lyapunov equations by doubling, with a rigorous remainder, and the certificate of stability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb, arb_mat, fmpq_mat
+
+from sgverify.errors import InstabilityError, NotExpandableError
+from sgverify.exact.chain.chain import components, restricted
+from sgverify.exact.numbers.ball import PrecisionLostError, frobenius, identity, widened
+from sgverify.exact.numbers.entrywise import applied
+
+_SQUARINGS = 100
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A matrix M of spectral radius below 1, with powers M^(2^i) up to one of norm below 2^-bits.
+
+    That last norm is the certificate: |M^(2^k)| < 1 proves that the spectral radius is below 1.
+    """
+
+    powers: tuple[arb_mat, ...]
+    tail: arb
+
+    @classmethod
+    def of(cls, map_: arb_mat) -> Contraction:
+        """Square M until its norm is negligible; raises InstabilityError naming the spectral radius."""
+        power = map_
+        powers: list[arb_mat] = []
+        negligible, hopeless = arb(2) ** -flint.ctx.prec, arb(2) ** 512
+        for _ in range(_SQUARINGS):
+            norm = frobenius(power)
+            if norm < negligible:
+                return cls(tuple(powers), norm.upper())
+            if not norm < hopeless:
+                break
+            powers.append(power)
+            power = power * power
+        radius = spectral_radius(map_)
+        if radius >= 1.0:
+            raise InstabilityError(
+                f"spectral radius={radius:.6g}: one step is stable only below 1; take a smaller step size"
+            )
+        bits = flint.ctx.prec
+        raise PrecisionLostError(f"spectral radius={radius!r}: below 1, but {bits} bits cannot certify it")
+
+    @cached_property
+    def transposed(self) -> tuple[arb_mat, ...]:
+        """The transposes of the powers."""
+        return tuple(power.transpose() for power in self.powers)
+
+    def forward(self, covariance: arb_mat) -> arb_mat:
+        """S = Q + M S M^T = sum_j M^j Q M^jT, the stationary covariance (Smith's doubling).
+
+        What the doubling leaves out is P S P^T with P the last power, at most |P|^2 |sum so far| / (1 -
+        |P|^2).
+        """
+        total = covariance
+        for power, transpose in zip(self.powers, self.transposed, strict=True):
+            total = total + power * total * transpose
+        return self._closed(total, 2)
+
+    def adjoint(self, form: arb_mat) -> arb_mat:
+        """E = A + M^T E M = sum_j M^jT A M^j, the solution of the discrete Poisson equation."""
+        total = form
+        for power, transpose in zip(self.powers, self.transposed, strict=True):
+            total = total + transpose * total * power
+        return self._closed(total, 2)
+
+    def tensor(self, tensor: arb_mat, order: int) -> arb_mat:
+        """T = K + (M x ... x M) T for a symmetric tensor of this order: a stationary cumulant."""
+        total = tensor
+        for power in self.powers:
+            total = total + applied(total, [power] * order)
+        return self._closed(total, order)
+
+    def _closed(self, total: arb_mat, order: int) -> arb_mat:
+        left = self.tail**order
+        return widened(total, left / (1 - left) * frobenius(total))
+
+
+def spectral_radius(map_: arb_mat) -> float:
+    """The largest |eigenvalue| of M in floating point: for messages; `Contraction` certifies."""
+    return float(np.abs(np.linalg.eigvals(floats(map_))).max())
+
+
+def floats(values: arb_mat) -> np.ndarray:
+    """The midpoints as a float64 array."""
+    flat = [float(entry.mid()) for entry in values.entries()]
+    return np.array(flat).reshape(values.nrows(), values.ncols())
+
+
+EXACT_SIZE = 16
+"""The largest coupled block that is solved in fractions: n (n + 1) / 2 unknowns."""
+
+Matrix = Any
+"""An fmpq_mat or an arb_mat: flint types its matrices without a common base."""
+
+
+@dataclass(frozen=True)
+class ContinuousLyapunov:
+    """The equation A S + S A^T = R with R symmetric, on each coupled block of its coordinates apart.
+
+    `couplings` are the matrices, R among them, that say which coordinates belong together. Raises
+    NotExpandableError where A has an eigenvalue that does not decay: there is then no invariant law to
+    expand.
+    """
+
+    drift: Matrix
+    couplings: tuple[Matrix, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_decay(self.drift)
+
+    def solve(self, right: Matrix) -> Matrix:
+        """S with A S + S A^T = R; the type of R, or balls where a block is too large for fractions."""
+        if all(entry == 0 for entry in right.entries()):
+            return right
+        solved = [
+            block.solve(restricted(right, group))
+            for group, block in zip(self._groups, self._blocks, strict=True)
+        ]
+        balls = any(isinstance(part, arb_mat) for part in solved)
+        size = right.nrows()
+        rows: list[list[Any]] = [[0] * size for _ in range(size)]
+        for group, part in zip(self._groups, solved, strict=True):
+            for i, a in enumerate(group):
+                for j, b in enumerate(group):
+                    rows[a][b] = part[i, j]
+        return arb_mat(rows) if balls else fmpq_mat(rows)
+
+    @cached_property
+    def _groups(self) -> list[list[int]]:
+        return components(self.drift.nrows(), [self.drift, *self.couplings])
+
+    @cached_property
+    def _blocks(self) -> list[_Rational | _Cayley]:
+        parts = [restricted(self.drift, group) for group in self._groups]
+        return [
+            _Rational(part)
+            if isinstance(part, fmpq_mat) and part.nrows() <= EXACT_SIZE
+            else _Cayley(arb_mat(part))
+            for part in parts
+        ]
+
+
+@dataclass(frozen=True)
+class _Rational:
+    """The n (n + 1) / 2 linear equations of one block in fractions, inverted once."""
+
+    drift: fmpq_mat
+
+    def solve(self, right: Matrix) -> Matrix:
+        pairs, inverse = self._pairs, self._inverse
+        column = type(right)(len(pairs), 1, [right[i, j] for i, j in pairs])
+        values = (inverse if isinstance(right, fmpq_mat) else arb_mat(inverse)) * column
+        n = self.drift.nrows()
+        at = {pair: values[k, 0] for k, pair in enumerate(pairs)}
+        return type(right)([[at[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
+
+    @cached_property
+    def _pairs(self) -> list[tuple[int, int]]:
+        n = self.drift.nrows()
+        return [(i, j) for i in range(n) for j in range(i, n)]
+
+    @cached_property
+    def _inverse(self) -> fmpq_mat:
+        n, a = self.drift.nrows(), self.drift.tolist()
+        place = {pair: k for k, pair in enumerate(self._pairs)}
+        rows: list[list[Any]] = []
+        for i, j in self._pairs:
+            row: list[Any] = [0] * len(place)
+            for k in range(n):
+                row[place[min(k, j), max(k, j)]] += a[i][k]
+                row[place[min(i, k), max(i, k)]] += a[j][k]
+            rows.append(row)
+        return fmpq_mat(rows).inv()
+
+
+@dataclass(frozen=True)
+class _Cayley:
+    """The equation in balls: with B = (A - p)^-1 and C = B (A + p) it is S = C S C^T - 2 p B R B^T, p > 0."""
+
+    drift: arb_mat
+
+    def solve(self, right: Matrix) -> Matrix:
+        moved = self._resolvent * arb_mat(right) * self._resolvent.transpose()
+        return self._contraction.forward(moved * (-2 * self._shift))
+
+    @cached_property
+    def _shift(self) -> arb:
+        # The geometric mean of the eigenvalues: any positive number is right, this one contracts fast.
+        sizes = np.abs(np.linalg.eigvals(floats(self.drift)))
+        return arb(float(np.sqrt(sizes.min() * sizes.max())))
+
+    @cached_property
+    def _resolvent(self) -> arb_mat:
+        return (self.drift - identity(self.drift.nrows()) * self._shift).inv()
+
+    @cached_property
+    def _contraction(self) -> Contraction:
+        try:
+            return Contraction.of(self._resolvent * (self.drift + identity(self.drift.nrows()) * self._shift))
+        except InstabilityError as error:
+            raise NotExpandableError(
+                f"the drift of the step does not decay to first order in h ({error})"
+            ) from error
+
+
+def require_decay(drift: Matrix) -> None:
+    """Raise NotExpandableError unless every eigenvalue of the drift has a negative real part."""
+    rightmost = float(np.linalg.eigvals(floats(arb_mat(drift))).real.max())
+    if not rightmost < 0:
+        raise NotExpandableError(
+            f"drift eigenvalue with real part {rightmost:.6g}: the mean of the state does not decay to first"
+            " order in h, so the step has no invariant law to expand at h = 0"
+        )
+
+
+def transposed(matrices: Iterable[Matrix]) -> tuple[Matrix, ...]:
+    """The transposes."""
+    return tuple(matrix.transpose() for matrix in matrices)

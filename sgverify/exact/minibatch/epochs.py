@@ -1,0 +1,273 @@
+"""Reshuffled minibatches whose noise is added: the law at each position of an epoch, and the bias of the ergodic average.
+
+The minibatches of one epoch are the blocks of one random permutation. Blocks are exchangeable, so the noises of two steps of
+one epoch have one covariance O (`across`) whatever the steps; epochs are independent. Such noises are those of a vector of
+covariance O that is held over the epoch and of fresh ones, of covariance F (`free`), and i steps after its start
+
+    Y_i = K + M^i (Y_0 - K) M^iT + G_i O G_i^T,        K = F + M K M^T,        G_i = I + M + ... + M^(i-1).
+
+M^i and G_i are blocks of the power of A = [[M, I], [0, I]]. The invariant law at the end of an epoch solves Y_s = Y_0.
+
+Where a sweep goes forward and then backward over the blocks, an epoch is both: step m + r uses the minibatches of step
+m + 1 - r, in reverse, and r steps into the second half the covariance holds W_r + W_r^T more,
+
+    W_r = sum_{i=1..r} M^(2r-i) D M^(i-1)T,        W_{r+q} = M^(2q) W_r + M^r W_q M^rT,
+
+D what the noises of a step and of its mirror image share beyond two different steps. Matrices are of balls, or power series
+in h with the steps of an epoch held fixed: every sum is one over doubled stretches, of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from flint import arb, fmpq
+
+from sgverify.errors import ConfigurationError
+from sgverify.exact.chain.chain import ChainProblem, checked_length, partition, restricted
+from sgverify.exact.chain.ergodic import Centred, StationaryLaw
+from sgverify.exact.chain.lyapunov import Contraction
+from sgverify.exact.numbers.ball import Certified, identity, inner, refine
+from sgverify.exact.numbers.matrix_series import (
+    MatrixSeries,
+    block_matrix,
+    blocks_of,
+    lyapunov_series,
+    power,
+    sum_along,
+    termwise,
+)
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The steps X' = map X + shift + noise of one epoch: M, F, O and how many there are; step 1 is the first of one.
+
+    `mirrored`: D, where the second half of the epoch is the first one backward.
+    """
+
+    map: Any
+    free: Any
+    across: Any
+    steps: int
+    mirrored: Any | None = None
+    _backs: dict[int, BackwardSweep] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+            raise ConfigurationError(f"steps={self.steps!r}: an epoch has a positive whole number of steps")
+        if self.mirrored is not None and self.steps % 2:
+            raise ConfigurationError(
+                f"steps={self.steps}: a sweep forward and backward has an even number of steps"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        map_: Any,
+        drawn: Any,
+        injections: Sequence[Any],
+        blocks: tuple[Any, Any],
+        steps: int,
+        *,
+        backward: bool,
+    ) -> Epoch:
+        """Of a step that adds noise of covariance `drawn` and sum_a B_a g_a over its consecutive minibatches g_a.
+
+        `blocks` are the covariances of one block and of two (`block_covariances`), d x d; B_a is n x d.
+        """
+        own, other = blocks
+        total = sum(injections[1:], injections[0])
+        free = sum((b * (own - other) * b.transpose() for b in injections), drawn)
+        mirrored = None
+        if backward:
+            pairs = zip(injections, reversed(injections), strict=True)
+            terms = [b * (own - other) * c.transpose() for b, c in pairs]
+            mirrored = sum(terms[1:], terms[0])
+        return cls(map_, free, total * other * total.transpose(), steps, mirrored)
+
+    def covariance_at(self, position: int) -> Any:
+        """Y_i, i steps after the start of an epoch, 0 to `steps`, which agree."""
+        if position == 0:
+            return self._own + self._start
+        walk = power(self._walk, position)
+        found = self._own + self._corner(walk * self._carried * walk.transpose())
+        back = self._back(position)
+        return found if back is None else found + back.pair + back.pair.transpose()
+
+    def total(self, position: int) -> Any:
+        """Y_1 + ... + Y_i, i >= 1."""
+        found = self._own * position + self._corner(sum_along(self._walk, self._carried, position))
+        back = self._back(position)
+        return found if back is None else found + back.total + back.total.transpose()
+
+    def average(self) -> Any:
+        """The mean of Y_1, ..., Y_s."""
+        return self.total(self.steps) * fmpq(1, self.steps)
+
+    def restricted(self, group: Sequence[int]) -> Epoch:
+        """Those of some of the coordinates, which the others do not move."""
+        map_, free, across = (restricted(m, group) for m in (self.map, self.free, self.across))
+        mirrored = None if self.mirrored is None else restricted(self.mirrored, group)
+        return Epoch(map_, free, across, self.steps, mirrored)
+
+    @property
+    def _size(self) -> int:
+        first = self.map.terms[0] if isinstance(self.map, MatrixSeries) else self.map
+        return int(first.nrows())
+
+    def _corner(self, walked: Any) -> Any:
+        sizes = [self._size, self._size]
+        return termwise(lambda m: blocks_of(m, sizes, sizes)[0][0], walked)
+
+    @cached_property
+    def _unit(self) -> Any:
+        n = self._size
+        if isinstance(self.map, MatrixSeries):
+            first = type(self.map.terms[0])(n, n, [int(i == j) for i in range(n) for j in range(n)])
+            return MatrixSeries.constant(first, len(self.map.terms) - 1)
+        return identity(n)
+
+    @cached_property
+    def _walk(self) -> Any:
+        """A."""
+        return termwise(lambda m, i: block_matrix([[m, i], [m * 0, i]]), self.map, self._unit)
+
+    @cached_property
+    def _own(self) -> Any:
+        """K."""
+        return _stationary(self.map, self.free)
+
+    @cached_property
+    def _start(self) -> Any:
+        """Y_0 - K, which M^s (Y_0 - K) M^sT + G_s O G_s^T leaves alone."""
+        sizes = [self._size, self._size]
+        whole = power(self._walk, self.steps)
+        moved, reached = (termwise(lambda m, k=k: blocks_of(m, sizes, sizes)[0][k], whole) for k in (0, 1))
+        added = reached * self.across * reached.transpose()
+        back = self._back(self.steps)
+        if back is not None:
+            added = added + back.pair + back.pair.transpose()
+        return _stationary(moved, added)
+
+    @cached_property
+    def _carried(self) -> Any:
+        """What the walk carries along: Y_0 - K and O on the diagonal."""
+        return termwise(lambda x, o: block_matrix([[x, x * 0], [x * 0, o]]), self._start, self.across)
+
+    def _back(self, position: int) -> BackwardSweep | None:
+        """The sums over the steps of the backward half that are done, None where there are none."""
+        done = position - self.steps // 2
+        if self.mirrored is None or done < 1:
+            return None
+        if done not in self._backs:
+            self._backs[done] = BackwardSweep.of(self.map, self.mirrored, done)
+        return self._backs[done]
+
+
+@dataclass(frozen=True)
+class BackwardSweep:
+    """M^r, sum_{j<=r} M^(2j), W_r and sum_{j<=r} W_j."""
+
+    power: Any
+    squares: Any
+    pair: Any
+    total: Any
+
+    @classmethod
+    def of(cls, map_: Any, shared: Any, steps: int) -> BackwardSweep:
+        """Those for r = `steps` >= 1; `shared` is D."""
+        one = cls(map_, map_ * map_, map_ * shared, map_ * shared)
+        found = one
+        for bit in bin(steps)[3:]:
+            found = found.then(found)
+            if bit == "1":
+                found = found.then(one)
+        return found
+
+    def then(self, other: BackwardSweep) -> BackwardSweep:
+        """r steps and then q."""
+        back, twice = self.power.transpose(), other.power * other.power
+        return BackwardSweep(
+            self.power * other.power,
+            self.squares + self.power * self.power * other.squares,
+            twice * self.pair + self.power * other.pair * back,
+            self.total + other.squares * self.pair + self.power * other.total * back,
+        )
+
+
+@dataclass(frozen=True)
+class EpochLaw(Centred):
+    """One problem in coordinates centred at the stationary mean; `law` is the one at the end of an epoch."""
+
+    epoch: Epoch
+
+    @cached_property
+    def law(self) -> StationaryLaw:
+        """Mean, which is that of every position, and covariance at the end of an epoch."""
+        chain = self.problem.chain
+        mean = (identity(chain.size) - chain.map).solve(chain.shift)
+        return StationaryLaw(mean, self.epoch.covariance_at(0), Contraction.of(chain.map))
+
+    def bias_at(self, position: int) -> arb:
+        """phi_i - target."""
+        moved = self.epoch.covariance_at(position) - self.law.covariance
+        return self.stationary_bias() + inner(self.problem.observable.quadratic, moved)
+
+    def sum_to(self, position: int) -> arb:
+        """sum_{i=1..position} (phi_i - target)."""
+        if position == 0:
+            return arb(0)
+        moved = self.epoch.total(position) - self.law.covariance * position
+        return position * self.stationary_bias() + inner(self.problem.observable.quadratic, moved)
+
+
+EpochProblemAt = Callable[[int], tuple[ChainProblem, Epoch]]
+"""At a working precision: the chain's own noise and its higher cumulants are not looked at."""
+
+
+def epoch_stationary_bias(
+    problem_at: EpochProblemAt, *, position: int | None = None, **options: Any
+) -> Certified:
+    """The stationary average of phi minus the target, at a position or over the whole epoch where None."""
+
+    def evaluate(bits: int) -> arb:
+        parts = _parts(*problem_at(bits))
+        if position is None:
+            return sum((part.sum_to(part.epoch.steps) / part.epoch.steps for part in parts), arb(0))
+        return sum((part.bias_at(position) for part in parts), arb(0))
+
+    return refine(evaluate, **options)
+
+
+def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) -> Certified:
+    """E[(1/L) sum_{l=1..L} phi(X_l)] - target; L need not be a multiple of the epoch."""
+    steps = checked_length(length)
+
+    def evaluate(bits: int) -> arb:
+        total = arb(0)
+        for part in _parts(*problem_at(bits)):
+            epochs, rest = divmod(steps, part.epoch.steps)
+            total += part.sum_to(rest)
+            if epochs:
+                total += epochs * part.sum_to(part.epoch.steps)
+            if not part.problem.constant:
+                total += part.transient(part.problem.chain.map**steps)
+        return total / steps
+
+    return refine(evaluate, **options)
+
+
+def _parts(problem: ChainProblem, epoch: Epoch) -> list[EpochLaw]:
+    # Means of phi see only the blocks of O that the quadratic form joins, so O need not join any itself.
+    return [EpochLaw(part, epoch.restricted(group)) for group, part in partition(problem)]
+
+
+def _stationary(map_: Any, source: Any) -> Any:
+    """X with X = M X M^T + source; of series the source is O(h), and one order less is known."""
+    if isinstance(map_, MatrixSeries):
+        return MatrixSeries(lyapunov_series(map_.terms[1:], source.terms[1:]))
+    return Contraction.of(map_).forward(source)

@@ -1,1 +1,0 @@
-"""Minibatches that change the Hessian: exact laws by averaging the lifted step over the minibatch."""

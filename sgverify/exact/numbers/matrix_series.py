@@ -1,0 +1,130 @@
+"""Truncated power series in h whose coefficients are matrices, and recursions over matrices or series of matrices alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from sgverify.exact.chain.lyapunov import ContinuousLyapunov, Matrix, transposed
+
+
+@dataclass(frozen=True)
+class MatrixSeries:
+    """A truncated power series in h: coefficients of h^0, h^1, ..., all of one kind.
+
+    Sums and products are known to the orders that both have.
+    """
+
+    terms: Sequence[Any]
+
+    def __add__(self, other: MatrixSeries) -> MatrixSeries:
+        return MatrixSeries([a + b for a, b in zip(self.terms, other.terms, strict=False)])
+
+    def __sub__(self, other: MatrixSeries) -> MatrixSeries:
+        return MatrixSeries([a - b for a, b in zip(self.terms, other.terms, strict=False)])
+
+    def transpose(self) -> MatrixSeries:
+        """The series of the transposes."""
+        return MatrixSeries([a.transpose() for a in self.terms])
+
+    def __mul__(self, other: Any) -> MatrixSeries:
+        if not isinstance(other, MatrixSeries):
+            return MatrixSeries([a * other for a in self.terms])
+        orders = range(min(len(self.terms), len(other.terms)))
+        return MatrixSeries([_coefficient(self.terms, other.terms, k) for k in orders])
+
+    @classmethod
+    def constant(cls, matrix: Any, orders: int) -> MatrixSeries:
+        """A matrix that does not depend on h, to h^orders."""
+        return cls([matrix] + [matrix * 0] * orders)
+
+
+def termwise(function: Callable[..., Any], *values: Any) -> Any:
+    """The function of the matrices, or of the coefficients of each order."""
+    if isinstance(values[0], MatrixSeries):
+        terms = zip(*(value.terms for value in values), strict=False)
+        return MatrixSeries([function(*matrices) for matrices in terms])
+    return function(*values)
+
+
+def power(matrix: Any, steps: int) -> Any:
+    """matrix^steps by squaring, steps >= 1."""
+    found = matrix
+    for bit in bin(steps)[3:]:
+        found = found * found
+        if bit == "1":
+            found = matrix * found
+    return found
+
+
+def sum_along(matrix: Any, inner: Any, steps: int) -> Any:
+    """sum_{i=1..steps} M^i X M^iT, doubling the number of terms, steps >= 1."""
+    first = matrix * inner * matrix.transpose()
+    reached, total = matrix, first
+    for bit in bin(steps)[3:]:
+        total = total + reached * total * reached.transpose()
+        reached = reached * reached
+        if bit == "1":
+            total = first + matrix * total * matrix.transpose()
+            reached = matrix * reached
+    return total
+
+
+def block_matrix(rows: Sequence[Sequence[Any]]) -> Any:
+    """The matrix of these blocks."""
+    lines = [zip(*(block.tolist() for block in row), strict=True) for row in rows]
+    height, width = sum(row[0].nrows() for row in rows), sum(block.ncols() for block in rows[0])
+    return type(rows[0][0])(
+        height, width, [x for line in lines for parts in line for part in parts for x in part]
+    )
+
+
+def blocks_of(matrix: Any, heights: Sequence[int], widths: Sequence[int]) -> list[list[Any]]:
+    """The blocks of a matrix, of these heights and widths."""
+    entries, kind = matrix.tolist(), type(matrix)
+    return [
+        [
+            kind(bottom - top, right - left, [x for row in entries[top:bottom] for x in row[left:right]])
+            for left, right in _spans(widths)
+        ]
+        for top, bottom in _spans(heights)
+    ]
+
+
+def _spans(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    ends = [0]
+    for size in sizes:
+        ends.append(ends[-1] + size)
+    return list(pairwise(ends))
+
+
+def _coefficient(left: Sequence[Any], right: Sequence[Any], k: int) -> Any:
+    """That of h^k in a product; zero coefficients, which are many, cost nothing."""
+    total = None
+    for i in range(k + 1):
+        if not (_is_zero(left[i]) or _is_zero(right[k - i])):
+            term = left[i] * right[k - i]
+            total = term if total is None else total + term
+    return left[0] * right[0] * 0 if total is None else total
+
+
+def _is_zero(matrix: Any) -> bool:
+    return all(entry == 0 for entry in matrix.entries())
+
+
+def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:
+    """S_k with sum_{i+j+l=k+1, (i,j) != 0} M_i S_l M_j^T = - sources_k."""
+    equation = ContinuousLyapunov(maps[0], (*maps[1:], *sources))
+    backs = transposed(maps)
+    found: list[Matrix] = []
+    for k, source in enumerate(sources):
+        right = source
+        for l, known in enumerate(found):
+            total = k + 1 - l
+            right = right + maps[total - 1] * known + known * backs[total - 1]
+            for i in range(1, total):
+                right = right + maps[i - 1] * known * backs[total - i - 1]
+        found.append(equation.solve(right * -1))
+    return found

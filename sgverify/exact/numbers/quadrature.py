@@ -1,0 +1,232 @@
+"""Quadrature for normal noise, in long double."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+from scipy.optimize import nnls
+from scipy.special import ndtri, ndtri_exp
+
+EXTENDED = np.longdouble
+"""The working precision of the grids: 64 bits of mantissa on x86, and float64 where the platform has no more."""
+
+
+MOST_GAUSSIAN = 64
+"""Nodes of the Gaussian rule at most."""
+
+_REACH = 9.5
+"""The trapezoid rule goes out to 9.5, beyond which the normal density is below 1e-20."""
+
+
+@lru_cache(maxsize=32)
+def normal_quadrature(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """z and w with E f(Z) = sum_k w_k f(z_k), Z ~ N(0, 1). Shapes (count,).
+
+    Up to 64 nodes exact for polynomials up to degree 2 count - 1. Beyond, the trapezoid rule: as good for smooth f,
+    and no worse than its spacing where f jumps, as it does where states are lost.
+    """
+    return _gaussian(count) if count <= MOST_GAUSSIAN else _trapezoid(count)
+
+
+def _trapezoid(count: int) -> tuple[np.ndarray, np.ndarray]:
+    z = np.linspace(-EXTENDED(_REACH), EXTENDED(_REACH), count)
+    weights = np.exp(-(z**2) / 2)
+    return z, weights / weights.sum()
+
+
+def _gaussian(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss and Hermite's nodes, mended by Newton's method on the orthonormal polynomial
+    sqrt(k) p_k = z p_(k-1) - sqrt(k - 1) p_(k-2); w = 1/(count p_(count-1)^2).
+    """
+    z: np.ndarray = np.polynomial.hermite_e.hermegauss(count)[0].astype(EXTENDED)
+    for _ in range(4):
+        before, value = _orthonormal(z, count)
+        z = z - value / (np.sqrt(EXTENDED(count)) * before)
+    # The nodes are symmetric, and their rounding need not be.
+    z = (z - z[::-1]) / 2
+    before, _ = _orthonormal(z, count)
+    weights = 1 / (count * before**2)
+    return z, weights / weights.sum()
+
+
+def _orthonormal(z: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    before: np.ndarray = np.zeros_like(z)
+    value: np.ndarray = np.ones_like(z)
+    for k in range(1, count + 1):
+        before, value = value, (z * value - np.sqrt(EXTENDED(k - 1)) * before) / np.sqrt(EXTENDED(k))
+    return before, value
+
+
+DIGITS = 14
+"""Nodes that agree so far are one node."""
+
+
+def normal_cubature(dim: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """z and w with E f(Z) = sum_k w_k f(z_k) for polynomials f of total degree <= `degree`, Z ~ N(0, I).
+
+    Shapes (n, dim) and (n,); up to rounding of the nodes and weights, of which some may be negative. In one dimension
+    Gauss and Hermite's rule of (degree + 1)/2 nodes; beyond, Smolyak's sum of products of such rules,
+    sum_{l + 1 <= |i| <= l + dim} (-1)^(l + dim - |i|) C(dim - 1, l + dim - |i|) U_i1 x ... x U_id, U_i of i nodes and
+    l = floor(degree / 2) (Novak and Ritter 1999, Simple cubature formulas with high polynomial exactness).
+    """
+    return cubature(("normal",) * dim, degree)
+
+
+@lru_cache(maxsize=64)
+def cubature(kinds: tuple[str, ...], degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """z and w with E f(X) = sum_k w_k f(x_k) for polynomials f of X, its coordinates independent and of these kinds.
+
+    A kind is normal, uniform (on (0, 1)) or exponential, with Gauss and Hermite's, Legendre's or Laguerre's rule; z_k are the
+    standard normal numbers with the same quantiles as x_k. Else as `normal_cubature`, which is this for normal numbers.
+    """
+    dim, level = len(kinds), degree // 2
+    if dim == 0:
+        return np.zeros((1, 0)), np.ones(1)
+    total: dict[tuple[float, ...], tuple[np.ndarray, float]] = {}
+    for sizes in _sizes(dim, level):
+        short = level + dim - sum(sizes)
+        factor = (-1) ** short * math.comb(dim - 1, short)
+        rules = [_gauss(kind, size) for kind, size in zip(kinds, sizes, strict=True)]
+        for choice in product(*(range(size) for size in sizes)):
+            node = np.array([rules[axis][0][k] for axis, k in enumerate(choice)])
+            weight = factor * math.prod(float(rules[axis][1][k]) for axis, k in enumerate(choice))
+            key = tuple(np.round(node, DIGITS) + 0.0)
+            known = total.get(key, (node, 0.0))
+            total[key] = (known[0], known[1] + weight)
+    kept = [(node, weight) for node, weight in total.values() if abs(weight) > 1e-15]
+    return np.array([node for node, _ in kept]), np.array([weight for _, weight in kept])
+
+
+def _sizes(dim: int, level: int) -> Iterator[tuple[int, ...]]:
+    """The multi-indices i >= 1 with level + 1 <= |i| <= level + dim."""
+    for sizes in product(range(1, level + 2), repeat=dim) if dim <= 3 else _compositions(dim, level + dim):
+        if level + 1 <= sum(sizes) <= level + dim:
+            yield sizes
+
+
+def _compositions(dim: int, most: int) -> Iterator[tuple[int, ...]]:
+    if dim == 1:
+        yield from ((k,) for k in range(1, most + 1))
+        return
+    for first in range(1, most - dim + 2):
+        for rest in _compositions(dim - 1, most - first):
+            yield (first, *rest)
+
+
+@lru_cache(maxsize=64)
+def _gauss(kind: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each node and weight rounded once; normal nodes are symmetric and the middle one 0, so that equal ones are found equal."""
+    if kind == "normal":
+        z, w = normal_quadrature(count)
+        return z.astype(np.float64), w.astype(np.float64)
+    if kind == "uniform":
+        x, w = np.polynomial.legendre.leggauss(count)
+        # From the middle, in which the nodes are symmetric.
+        return np.sign(x) * -ndtri((1 - np.abs(x)) / 2), w / 2
+    x, w = np.polynomial.laguerre.laggauss(count)
+    return -ndtri_exp(-x), w / w.sum()
+
+
+NEW = 1e-8
+"""A function is new where polynomials of those before leave so much of it, next to the largest function's size."""
+
+MOST_FUNCTIONS = 2
+"""Functions of which all products are kept, at most."""
+
+CANDIDATES = 600
+"""Nodes to choose from at first: those at even distances in the order of the first function, and its ends."""
+
+DEPENDENT = 1e-10
+"""A product is none of its own where those before leave so little of it."""
+
+EXACT = 1e-12
+"""How well the expectations of products, of size 1 each, have to be met."""
+
+
+class IncompressibleError(Exception):
+    """More functions than `MOST_FUNCTIONS` are there, or no few nodes stand for them."""
+
+
+def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int, noise: float = 0.0) -> np.ndarray:
+    """Functions of which all columns are polynomials, on average: shape (n, q) -> (n, r), each of mean 0 and variance 1.
+
+    `noise`: what rounding may put a value off.
+    The first is the largest part of the columns; another one is what polynomials of those before leave. Raises
+    `IncompressibleError` where it goes on.
+    """
+    share = weights / weights.sum()
+    centred = values - share @ values
+    left, size = centred, np.sqrt(share @ centred**2).max(initial=0.0)
+    found = np.zeros((len(values), 0))
+    while size > 0:
+        if np.sqrt(share @ left**2).max() <= max(NEW * size if found.size else 0.0, 4 * noise):
+            break
+        if found.shape[1] == MOST_FUNCTIONS:
+            raise IncompressibleError
+        _, _, rows = np.linalg.svd(left * np.sqrt(share)[:, None], full_matrices=False)
+        # Less its linear part alone: a polynomial taken off would come back in the products, with a degree too many.
+        lead = centred @ rows[0]
+        lead = lead - found @ (found.T @ (share * lead))
+        found = np.column_stack([found, lead / np.sqrt(share @ lead**2)])
+        basis = products(found, weights, degree)
+        left = centred - basis @ (basis.T @ (share[:, None] * centred))
+    return found
+
+
+def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndarray:
+    """All products of at most `degree` of the functions, made orthonormal under the weights. Shape (n, count).
+
+    Each is a function times one before, less its part in those before (Arnoldi): so that values are accurate at nodes of
+    small weight too, which a decomposition of weighted columns would leave to rounding.
+    """
+    share = weights / weights.sum()
+    found = [np.ones(len(share))]
+    before: dict[tuple[int, ...], int] = {(): 0}
+    for number in range(1, degree + 1):
+        here: dict[tuple[int, ...], int] = {}
+        for chosen in combinations_with_replacement(range(functions.shape[1]), number):
+            source = before.get(chosen[:-1])
+            if source is None:
+                continue
+            column = functions[:, chosen[-1]] * found[source]
+            size = np.sqrt(share @ column**2)
+            table = np.stack(found, axis=1)
+            for _ in range(2):
+                column = column - table @ (table.T @ (share * column))
+            left = np.sqrt(share @ column**2)
+            # Products may depend on one another, as z^2 = 1 does of a sign.
+            if left > DEPENDENT * size:
+                here[chosen] = len(found)
+                found.append(column / left)
+        before = here
+    return np.stack(found, axis=1)
+
+
+def compressed(functions: np.ndarray, weights: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of nodes and their weights, which have the expectations of all products of at most `degree` functions.
+
+    No more nodes than products are needed (Caratheodory); non-negative least squares find some. Raises
+    `IncompressibleError` where it does not.
+    """
+    root = np.sqrt(weights / weights.sum())
+    basis = products(functions, weights, degree)
+    due = np.eye(basis.shape[1])[0]
+    basis = basis * root[:, None]
+    order = np.argsort(functions[:, 0]) if functions.shape[1] else np.arange(len(weights))
+    for count in (CANDIDATES, 5 * CANDIDATES):
+        chosen = order[np.unique(np.linspace(0, len(order) - 1, min(count, len(order))).astype(int))]
+        try:
+            found, off = nnls(basis[chosen].T, due)
+        except RuntimeError:
+            continue
+        if off <= EXACT:
+            kept = found > 0
+            return chosen[kept], found[kept] * root[chosen][kept]
+    raise IncompressibleError
+
+
+__all__ = ["IncompressibleError", "compressed", "leading_functions", "products"]

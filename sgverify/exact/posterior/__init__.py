@@ -1,0 +1,10 @@
+"""The true averages under exp(-U/T), with which every bias is compared.
+
+`polynomials` derives Gaussian averages by sympy from the potential, `conjugate` recognises the other conjugate
+posteriors, `enclosure` bounds averages on the line by ball arithmetic, by integrals on `panels` and bounds of the
+`tails`; `reference` says which of them a target has.
+"""
+
+from sgverify.exact.posterior.enclosure import NoEnclosureError, enclosed_average, enclosed_moments
+
+__all__ = ["NoEnclosureError", "enclosed_average", "enclosed_moments"]

@@ -1,0 +1,231 @@
+"""Conjugate posteriors that are not Gaussian, recognised by sympy from the potential: no posterior is typed in.
+
+The potential is read at theta_j = log r_j with symbols r_j > 0. Where U/T comes out as
+
+    U/T = sum_j (B_j r_j - A_j log r_j) + sum_P S_P log P,    P = 1 + sum_(j in J) r_j,
+
+its sufficient statistics name the law: r_j ~ Gamma(A_j, B_j) where r_j is in no P, and for each P the shares r_j/P and
+1/P ~ Dirichlet(A_j.., S_P - sum A_j), a beta law for one r_j. The density of theta is exp(A . theta) times a function
+of theta alone, so with the normaliser Z(A), a product of gamma functions,
+
+    E exp(k . theta) = Z(A + k)/Z(A),    the cumulants of theta are the derivatives of log Z in A: polygamma functions,
+
+and moments follow from cumulants, E theta_i f = sum_m binomial(f, m) kappa(m + e_i) E theta^(f - m).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import flint
+import sympy
+from flint import acb, arb
+
+from sgverify.errors import DefinitionError
+from sgverify.exact.posterior.panels import as_ball
+from sgverify.schemes.definition.mathematics import exp, log, softplus
+from sgverify.targets import Matrix, Target, Vector, constant
+from sgverify.targets.constants import read_number
+
+BITS = 128
+Powers = tuple[int, ...]
+
+_READ: WeakKeyDictionary[Target, sympy.Expr | None] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class ConjugateLaw:
+    """The law of theta = log r; `laws` are the factors as text, `log_normaliser` is log Z in the symbols `natural`.
+
+    `values` gives A_j for each symbol of `natural`, and what B_j and S_P are. `shares` are the groups of
+    coordinates that are log ratios of the shares of one Dirichlet law.
+    """
+
+    laws: tuple[str, ...]
+    natural: tuple[sympy.Symbol, ...] = field(repr=False)
+    log_normaliser: sympy.Expr = field(repr=False)
+    values: Mapping[sympy.Symbol, sympy.Expr] = field(repr=False)
+    shares: tuple[tuple[frozenset[int], sympy.Symbol], ...] = field(repr=False)
+
+    def average(self, terms: Mapping[Powers, Fraction]) -> arb:
+        """sum_a terms[a] E prod_j theta_j^(a_j), from its formula in polygamma functions, enclosed."""
+        with flint.ctx.workprec(BITS):
+            # Moments have whole coefficients in gamma functions of symbols: nothing that Python would round.
+            given = [
+                as_ball(Fraction(int(v.p), int(v.q))) for v in map(sympy.nsimplify, self.values.values())
+            ]
+            total = arb(0)
+            for powers, coefficient in terms.items():
+                evaluate = sympy.lambdify(
+                    list(self.values), self._moment(powers), modules=[_ON_BALLS], cse=True
+                )
+                total = total + as_ball(coefficient) * evaluate(*given)
+            return total
+
+    def _moment(self, powers: Powers) -> sympy.Expr:
+        if not any(powers):
+            return sympy.S.One
+        if powers not in self._moments:
+            i = next(k for k, power in enumerate(powers) if power)
+            rest = _with(powers, i, powers[i] - 1)
+            total = sympy.S.Zero
+            for taken in product(*(range(n + 1) for n in rest)):
+                ways = math.prod(math.comb(n, m) for n, m in zip(rest, taken, strict=True))
+                left = tuple(n - m for n, m in zip(rest, taken, strict=True))
+                total += ways * self._cumulant(_with(taken, i, taken[i] + 1)) * self._moment(left)
+            self._moments[powers] = total
+        return self._moments[powers]
+
+    def _cumulant(self, powers: Powers) -> sympy.Expr:
+        if powers not in self._cumulants:
+            places = [(a, n) for a, n in zip(self.natural, powers, strict=True) if n]
+            self._cumulants[powers] = sympy.diff(self.log_normaliser, *places)
+        return self._cumulants[powers]
+
+    @cached_property
+    def _moments(self) -> dict[Powers, sympy.Expr]:
+        return {}
+
+    @cached_property
+    def _cumulants(self) -> dict[Powers, sympy.Expr]:
+        return {}
+
+
+def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
+    """The law of exp(-U/T) where it is recognised as one of the conjugate families, else None."""
+    if target not in _READ:
+        _READ[target] = _read_target(target)
+    energy, T = _READ[target], read_number("temperature", temperature)
+    if energy is None or T <= 0:
+        return None
+    return _recognised(energy / sympy.Rational(T.numerator, T.denominator), target.dim)
+
+
+class _Symbols(Vector):
+    """The carrier of this reading: vectors of sympy's expressions."""
+
+
+@constant.register
+def _(like: _Symbols, value: Vector | Matrix) -> Any:
+    if isinstance(value, Matrix):
+        return Matrix([_rational(entry) for entry in row] for row in value.rows)
+    return _Symbols(_rational(entry) for entry in value.entries)
+
+
+@exp.register(sympy.Expr)
+def _(value: sympy.Expr) -> sympy.Expr:
+    return sympy.exp(value)
+
+
+@log.register(sympy.Expr)
+def _(value: sympy.Expr) -> sympy.Expr:
+    return sympy.log(value)
+
+
+@softplus.register(sympy.Expr)
+def _(value: sympy.Expr) -> sympy.Expr:
+    above, below = sympy.fraction(sympy.together(1 + sympy.exp(value)))
+    return sympy.log(above) - sympy.log(below)
+
+
+def _read_target(target: Target) -> sympy.Expr | None:
+    """U in the symbols r_j, data summed; None where it is read by no such formula."""
+    if target.components or (target.data is None and target.independent):
+        return None
+    theta, _ = _coordinates(target.dim)
+    try:
+        energy = target.prior(theta)
+        if target.data is not None:
+            assert target.likelihood is not None
+            energy += _summed(target, theta)
+    except (DefinitionError, sympy.PolynomialError):
+        return None
+    return sympy.sympify(energy)
+
+
+def _summed(target: Target, theta: _Symbols) -> sympy.Expr:
+    assert target.data is not None and target.likelihood is not None
+    width = target.data.shape[1]
+    data = sympy.symbols(f"x_:{width}", real=True)
+    one = sympy.Poly(sympy.expand(target.likelihood(theta, _Symbols(data))), *data, domain="EX")
+    return sum((c.as_expr() * _rational(target.power_sum(m)) for m, c in one.terms()), sympy.S.Zero)
+
+
+def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
+    """The law of the density e^(-energy) of theta, from the sufficient statistics that occur."""
+    _, rates = _coordinates(dim)
+    terms = sympy.Add.make_args(sympy.expand(energy))
+    found: dict[sympy.Expr, sympy.Expr] = {}
+    for term in terms:
+        coefficient, statistic = term.as_independent(*rates, as_Add=False)
+        found[statistic] = found.get(statistic, 0) + coefficient
+    found = {statistic: c for statistic, c in found.items() if statistic != 1 and sympy.simplify(c) != 0}
+    shapes = [-found.pop(sympy.log(r), sympy.S.Zero) for r in rates]
+    natural = tuple(sympy.Symbol(f"A_{j}", positive=True) for j in range(dim))
+    values: dict[sympy.Symbol, sympy.Expr] = dict(zip(natural, shapes, strict=True))
+    normaliser, laws, shares = sympy.S.Zero, [], []
+    seen: set[int] = set()
+    for number, (statistic, coefficient) in enumerate(found.items()):
+        if statistic in rates:
+            j = rates.index(statistic)
+            members = {j}
+            rate = sympy.Symbol(f"B_{j}", positive=True)
+            values[rate] = coefficient
+            normaliser += sympy.loggamma(natural[j]) - natural[j] * sympy.log(rate)
+            laws.append(f"exp(theta_{j}) ~ Gamma({shapes[j]}, {coefficient})")
+            positive = [shapes[j], coefficient]
+        elif isinstance(statistic, sympy.log):
+            inside = statistic.args[0]
+            members = {j for j, r in enumerate(rates) if inside.has(r)}
+            if sympy.expand(inside - 1 - sum(rates[j] for j in members)) != 0:
+                return None
+            total = sympy.Symbol(f"S_{number}", positive=True)
+            values[total] = coefficient
+            last = total - sum(natural[j] for j in members)
+            normaliser += (
+                sum(sympy.loggamma(natural[j]) for j in members)
+                + sympy.loggamma(last)
+                - sympy.loggamma(total)
+            )
+            parameters = [*(shapes[j] for j in sorted(members)), sympy.expand(last.subs(values))]
+            laws.append(f"{'Beta' if len(members) == 1 else 'Dirichlet'}({', '.join(map(str, parameters))})")
+            shares.append((frozenset(members), total))
+            positive = parameters
+        else:
+            return None
+        if members & seen or any(value.is_number and not value > 0 for value in positive):
+            return None
+        seen |= members
+    if seen != set(range(dim)):
+        return None
+    return ConjugateLaw(tuple(laws), natural, normaliser, values, tuple(shares))
+
+
+def _coordinates(dim: int) -> tuple[_Symbols, list[sympy.Symbol]]:
+    """theta = log r, and r."""
+    rates = list(sympy.symbols(f"r_:{dim}", positive=True))
+    return _Symbols(sympy.log(r) for r in rates), rates
+
+
+def _rational(number: Any) -> sympy.Expr:
+    return (
+        sympy.Rational(number.numerator, number.denominator) if isinstance(number, int | Fraction) else number
+    )
+
+
+def _with(powers: Powers, place: int, power: int) -> Powers:
+    return (*powers[:place], power, *powers[place + 1 :])
+
+
+def _polygamma(order: int, value: Any) -> arb:
+    return acb(as_ball(value)).polygamma(acb(order)).real if order else arb(as_ball(value)).digamma()
+
+
+_ON_BALLS = {"polygamma": _polygamma, "log": lambda value: arb(as_ball(value)).log()}

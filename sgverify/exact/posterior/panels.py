@@ -1,0 +1,239 @@
+"""The carrier of balls: a potential read on real balls, on complex boxes and on power series of balls.
+
+On a complex box a function with a branch cut answers with a ball without bounds where its argument may meet the cut,
+so that a finite answer says that the potential is analytic on the box, and is the continuation of the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import acb, arb, arb_poly, arb_series, fmpq
+
+from sgverify.errors import SgverifyError
+from sgverify.schemes.definition.mathematics import cos, exp, expm1, log, sin, softplus, sqrt
+from sgverify.targets import Matrix, Vector, constant
+
+
+class Balls(Vector):
+    """A vector of real balls (`arb`), complex boxes (`acb`) or power series of balls (`arb_series`)."""
+
+    def __mul__(self, number: Any) -> Vector:
+        factor = as_ball(number)
+        return self._made(entry * factor for entry in self.entries)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number: Any) -> Vector:
+        divisor = as_ball(number)
+        return self._made(entry / divisor for entry in self.entries)
+
+
+def as_ball(number: Any) -> Any:
+    """An exact number as a ball at the working precision; a ball as it is."""
+    if isinstance(number, Fraction):
+        return arb(fmpq(number.numerator, number.denominator))
+    return arb(number) if isinstance(number, int | float) else number
+
+
+@constant.register
+def _(like: Balls, value: Vector | Matrix) -> Any:
+    if isinstance(value, Matrix):
+        return Matrix([as_ball(entry) for entry in row] for row in value.rows)
+    return Balls(as_ball(entry) for entry in value.entries)
+
+
+@exp.register(arb)
+@exp.register(acb)
+@exp.register(arb_series)
+def _(value: Any) -> Any:
+    return value.exp()
+
+
+@expm1.register(arb)
+@expm1.register(acb)
+@expm1.register(arb_series)
+def _(value: Any) -> Any:
+    return value.exp() - 1
+
+
+@sin.register(arb)
+@sin.register(acb)
+@sin.register(arb_series)
+def _(value: Any) -> Any:
+    return value.sin()
+
+
+@cos.register(arb)
+@cos.register(acb)
+@cos.register(arb_series)
+def _(value: Any) -> Any:
+    return value.cos()
+
+
+@log.register(arb)
+@log.register(arb_series)
+def _(value: Any) -> Any:
+    return value.log()
+
+
+@log.register(acb)
+def _(value: acb) -> acb:
+    return value.log() if _off_the_cut(value) else _WITHOUT_BOUNDS
+
+
+@sqrt.register(arb)
+@sqrt.register(arb_series)
+def _(value: Any) -> Any:
+    return value.sqrt()
+
+
+@sqrt.register(acb)
+def _(value: acb) -> acb:
+    return value.sqrt() if _off_the_cut(value) else _WITHOUT_BOUNDS
+
+
+@softplus.register(arb)
+@softplus.register(acb)
+@softplus.register(arb_series)
+def _(value: Any) -> Any:
+    # Both forms are the real function's continuation. Right of 0 the second has no cut, however high the box is, and
+    # its series does not lose tiny coefficients in a quotient of huge ones.
+    start = value.real if isinstance(value, acb) else value[0] if isinstance(value, arb_series) else value
+    return value + log(1 + (-value).exp()) if start > 0 else log(1 + value.exp())
+
+
+def _off_the_cut(value: acb) -> bool:
+    """Whether no point of the box lies on (-oo, 0], where log and sqrt are not analytic."""
+    return bool(value.real > 0) or not bool(value.imag.contains(0))
+
+
+_WITHOUT_BOUNDS = acb(arb.nan(), arb.nan())
+
+
+ENERGY_TERMS = 36
+DENSITY_TERMS = 48
+MOST_PANELS, MOST_PIECES = 2000, 5000
+"""Beyond these it would take longer than quadrature is worth waiting for."""
+_RATIO = 4
+_ENERGY_ERROR = arb(2) ** -56
+_DENSITY_ERROR = arb(2) ** -64
+_GROWTH = 1.25
+"""Discs of neighbouring panels are of similar size: a disc that is tried in vain costs a reading of all data."""
+_SMALLEST = 1e-9
+"""Of the interval: a disc below this size means that E is not analytic on the line."""
+
+Energy = Callable[[Any], Any]
+"""E on a real ball, a complex box or a power series of balls."""
+
+
+class NoEnclosureError(SgverifyError):
+    """No certified enclosure is reached; the message says why."""
+
+
+def integrals_between(energy: Energy, low: arb, high: arb, centre: arb, top: int, width: arb) -> list[arb]:
+    """int_low^high (x - centre)^k e^(-E(x)) dx for k = 0..top, enclosed.
+
+    `width` is the scale of the density, whose height is about 1: errors are kept far below width^(k+1).
+    Raises `NoEnclosureError` where E is not analytic near the interval.
+    """
+    even = top + top % 2
+    totals = [arb(0)] * (top + 1)
+    disc, at = high - low, low
+    for _ in range(MOST_PANELS):
+        radius = disc / _RATIO
+        last = bool(at + 2 * radius >= high)
+        if last:
+            radius = (high - at) / 2
+        middle = (at + radius).mid()
+        # An exact middle is a little off: the panel still has to reach from `at` to `end`.
+        end = high if last else (middle + radius).mid()
+        reach = (middle - at).max(end - middle).upper()
+        eps = _missed(energy, middle, reach)
+        if eps is None:
+            disc = disc / (_GROWTH if totals[0] > 0 else 2)
+            if disc < _SMALLEST * (high - low):
+                raise NoEnclosureError("the potential is not analytic along the line, or changes too fast")
+            continue
+        polynomial = _polynomial(energy, middle)
+        parts = _of_polynomial(polynomial, at - middle, end - middle, middle - centre, even, width)
+        for k in range(top + 1):
+            # e^(-E) = e^(-p) within a factor of e^eps; int |y|^k e^(-p) for odd k by Cauchy and Schwarz.
+            size = (parts[k - k % 2].abs_upper() * parts[k + k % 2].abs_upper()).sqrt()
+            totals[k] = totals[k] + parts[k] + arb(0, ((eps.exp() - 1) * size).abs_upper())
+        if last:
+            return totals
+        at, disc = end, disc * _GROWTH
+    raise NoEnclosureError(f"more than {MOST_PANELS} panels are needed")
+
+
+def _missed(energy: Energy, middle: arb, radius: arb) -> arb | None:
+    """eps on |x - middle| <= radius; None where E is not analytic on the disc of 4 times the radius, or eps too large."""
+    reach = (_RATIO * radius).upper()
+    box = acb(middle + arb(0, reach), arb(0, reach))
+    value = energy(box)
+    if not value.is_finite():
+        return None
+    # Both E(x) and E(middle) lie in the box of values.
+    spread = 2 * (value.real.rad() ** 2 + value.imag.rad() ** 2).sqrt()
+    ratio = arb(1) / _RATIO
+    eps = (spread * ratio**ENERGY_TERMS / (1 - ratio)).upper()
+    return eps if eps < _ENERGY_ERROR else None
+
+
+def _polynomial(energy: Energy, middle: arb) -> arb_poly:
+    with _series_length(ENERGY_TERMS):
+        series = energy(arb_series([middle, 1], ENERGY_TERMS))
+    return arb_poly(series.coeffs())
+
+
+def _of_polynomial(p: arb_poly, low: arb, high: arb, shift: arb, top: int, width: arb) -> list[arb]:
+    """int_low^high (shift + t)^k e^(-p(t)) dt for k = 0..top."""
+    totals = [arb(0)] * (top + 1)
+    pending = [(low, high)]
+    for _ in range(MOST_PIECES):
+        if not pending:
+            return totals
+        a, b = pending.pop()
+        middle = ((a + b) / 2).mid()
+        half = (middle - a).max(b - middle).upper()
+        local = p(arb_poly([middle, 1]))
+        coefficients = local.coeffs()
+        disc = _RATIO * half
+        growth, power = arb(0), arb(1)
+        for c in coefficients[1:]:
+            power = power * disc
+            growth = growth + c.abs_upper() * power
+        ratio = arb(1) / _RATIO
+        height = (growth - (coefficients[0] if coefficients else 0)).exp()
+        missed = (height * ratio**DENSITY_TERMS / (1 - ratio)).upper()
+        reach = (abs(shift + middle) + half).upper()
+        tolerable = _DENSITY_ERROR * min(arb(1), (width / reach) ** top)
+        if not missed < tolerable:
+            if half < _SMALLEST * width:
+                raise NoEnclosureError("the density changes too fast")
+            pending += [(a, middle), (middle, b)]
+            continue
+        with _series_length(DENSITY_TERMS):
+            density = arb_poly(arb_series([-c for c in coefficients], DENSITY_TERMS).exp().coeffs())
+        factor = arb_poly([shift + middle, 1])
+        for k in range(top + 1):
+            whole = density.integral()
+            part = whole(b - middle) - whole(a - middle)
+            totals[k] = totals[k] + part + arb(0, (2 * half * missed * reach**k).upper())
+            density = density * factor
+    raise NoEnclosureError(f"more than {MOST_PIECES} pieces of a panel are needed")
+
+
+@contextmanager
+def _series_length(terms: int) -> Iterator[None]:
+    """flint cuts every series at a global length, 10 by default, whatever length a series was made with."""
+    kept, flint.ctx.cap = flint.ctx.cap, terms
+    try:
+        yield
+    finally:
+        flint.ctx.cap = kept

@@ -1,0 +1,269 @@
+"""Whether a step carries chains off to infinity that strayed far enough: then the chain is transient.
+
+Where the drift grows faster than the state, an explicit step overshoots by more than it started with beyond some distance,
+whatever the step size (Roberts and Tweedie 1996, theorem 3.2; Hutzenthaler, Jentzen, Kloeden 2011). So it does where a
+thermostat multiplies the momentum by 1 - h xi, on a Gaussian too. Normal noise reaches every distance in the end, so that such
+a chain has no invariant law: for exponentially long it has a quasi-stationary one. Starts are followed in any dimension, one
+state variable far out at a time, with some realisation of the noise: far out it is nothing, and near the mean a thermostat
+without it would lose its heat. What is followed is finite: that none goes proves nothing, and the answer names the starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.readings.long_double import (
+    LongDouble,
+    LongDoubleGradient,
+    start_in_long_double,
+    step_in_long_double,
+)
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.targets import Target
+from sgverify.targets.metric import CoordinateMetric, MatrixMetric
+
+Move = Callable[[list[np.ndarray]], list[np.ndarray]]
+"""One step of many states; shapes (n, d) or (n, 1), one array for each state variable."""
+
+NEAREST, DOUBLINGS = -2, 24
+"""Starts are tried to 2^24 = 1.7e7 spreads from the mean: a cubic drift outruns steps down to 1e-14 of its time scale there."""
+
+AXES = 8
+"""Coordinates along which starts are tried, and the diagonal."""
+
+STEPS, GONE = 20, 100.0
+"""A chain that is 100 times as far out within 20 steps may be on its way: from twice the edge it takes a few."""
+
+ORBIT, FAR = 300, 1e30
+"""It is, where it is 1e30 times as far out: x -> c x^q with q = 1.1 takes 30 steps to get there from a hundredfold.
+
+Of each way out that is asked of the nearest start alone: what an exponential force has thrown out comes back.
+"""
+
+TENFOLD, RUN = 10.0, 3
+"""So is a chain from any start that gets there by three steps in a row, each of which takes it ten times as far.
+
+An exponential takes one: exp(-xi h) p ends where h p^2 ~ -xi, before the step that goes far.
+"""
+
+SEED = 20_150_618
+"""Of the noise: the same starts have the same orbits each time."""
+
+SETTING_OFF = 3
+"""Steps in which a start at rest may stay; a chain that moves outwards in every other one of `ORBIT` steps wanders off.
+
+Asked of the outermost start of each way: what points outwards there, a force or a friction that falls without end, does so
+on from there. Where steps are so small that `ORBIT` of them are no time, a flow that only turns would look alike.
+"""
+
+REALISATIONS = 3
+"""Of the noise that such a start is followed with: where forces are weak, a momentum that remembers its noise for longer than
+`ORBIT` steps keeps its sign for all of them once in twenty times, and takes the chain outwards or back by chance.
+"""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where chains are at home: for each state variable its centre, shape (d,) or (1,), and its spread."""
+
+    names: tuple[str, ...]
+    centres: tuple[np.ndarray, ...] = field(repr=False)
+    spreads: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Orbits:
+    """What was followed at step size `step`: `starts` starts, one of `names` far out at a time.
+
+    `gone` of them are carried off to infinity, the nearest from `distance` off the mean of `along`.
+    """
+
+    step: float
+    names: tuple[str, ...]
+    starts: int
+    gone: int = 0
+    distance: float = 0.0
+    along: str = ""
+
+    @property
+    def followed(self) -> str:
+        """What was followed, for a reader."""
+        return (
+            f"{self.starts} starts, {' or '.join(self.names)} from 2^{NEAREST} to 2^{DOUBLINGS} spreads off, for {STEPS} steps "
+            f"of h={self.step:.3g}, for {ORBIT} where they went far or were outermost"
+        )
+
+    def __str__(self) -> str:
+        if not self.gone:
+            return f"none was carried off to infinity of {self.followed}"
+        return (
+            f"escape: at h={self.step:.3g} a chain that starts {self.distance:.3g} from the mean of {self.along} is carried off to "
+            f"infinity: the drift outruns the step, and the chain is transient (followed, which is no proof: {self.followed}; "
+            f"{self.gone} of them go)"
+        )
+
+
+def followed_orbits(
+    move: Move, origin: Origin, step: float, begin: Move | None = None, *, long_enough: bool = True
+) -> Orbits:
+    """Follow starts in each state variable of `origin`, the others at rest or a spread off, and see which go to infinity.
+
+    `begin` adds to states of the dynamics what a step remembers. `long_enough`: whether `ORBIT` steps are many time scales.
+    """
+    gone: list[np.ndarray] = []
+    distances: list[np.ndarray] = []
+    for k, spread in enumerate(origin.spreads):
+        ways = _ways(len(origin.centres[k]))
+        radii = spread * 2.0 ** np.arange(NEAREST, DOUBLINGS + 1)
+        # From theta far out the rest begins at rest; a thermostat is seen to act where something moves.
+        offsets = [
+            np.full_like(centre, (k > 0) * s)
+            for centre, s in zip(origin.centres, origin.spreads, strict=True)
+        ]
+        tried = (ways[:, None, :] * radii[None, :, None]).reshape(-1, ways.shape[1])
+        starts = [
+            centre + (tried if i == k else np.broadcast_to(offsets[i], (len(tried), len(centre))))
+            for i, centre in enumerate(origin.centres)
+        ]
+        starts = begin(starts) if begin else starts
+        sizes = np.tile(radii, len(ways)) / spread
+        left, fled = _follow(move, origin, starts, sizes, GONE, STEPS)
+        first = _first(left.reshape(len(ways), -1))
+        if len(first):
+            nearest = [value[first] for value in starts]
+            reached, _ = _follow(move, origin, nearest, 1 + sizes[first], FAR, ORBIT)
+            fled[first] |= reached
+        last = np.arange(len(radii) - 1, len(tried), len(radii))
+        last = last[~(left | fled)[last]]
+        for _ in range(REALISATIONS if long_enough else 0):
+            if len(last):
+                last = last[_outwards(move, [value[last] for value in starts], origin.centres[k], k)]
+        if long_enough:
+            fled[last] = True
+        gone.append(fled)
+        distances.append(np.where(fled, np.tile(radii, len(ways)), np.inf))
+    names, total = origin.names, sum(len(fled) for fled in gone)
+    count = int(sum(fled.sum() for fled in gone))
+    if not count:
+        return Orbits(step, names, total)
+    nearest_in = [
+        float((away / spread).min()) for away, spread in zip(distances, origin.spreads, strict=True)
+    ]
+    k = int(np.argmin(nearest_in))
+    return Orbits(step, names, total, count, float(distances[k].min()), names[k])
+
+
+def step_of_many(
+    scheme: Scheme,
+    target: Target,
+    parameters: Mapping[str, float],
+    metric: CoordinateMetric | MatrixMetric,
+    step: float,
+    clip: float | None = None,
+) -> tuple[Move, Move]:
+    """A definition's step on many states with the gradient on all data, and the start of its memory, its draws at 0.
+
+    All laws of draws have the variance 1, and normal ones stand for all.
+    """
+    random = np.random.default_rng(SEED)
+    linear = target.quadratic and clip is None and not (scheme.census.parts or scheme.starts.parts)
+    gradient = _LinearGradient(target) if linear else LongDoubleGradient(target, clip=clip)
+    given: dict[str, Any] = {"h": step, "gradient": gradient, "dim": target.dim, "metric": metric}
+
+    def move(state: list[np.ndarray]) -> list[np.ndarray]:
+        draws = random.standard_normal((scheme.draws, *np.shape(state[0])))
+        return step_in_long_double(scheme, state, list(draws), parameters=parameters, **given)
+
+    def begin(state: list[np.ndarray]) -> list[np.ndarray]:
+        return start_in_long_double(scheme, state, parameters=parameters, **given)
+
+    return move, begin
+
+
+class _LinearGradient(FullGradientIngredient):
+    """The gradient of a quadratic potential, whatever the data that it is of."""
+
+    def __init__(self, target: Target) -> None:
+        self._precision = np.asarray(target.precision_float64(), dtype=EXTENDED)
+        self._mean = np.asarray([float(x) for x in target.mean], dtype=EXTENDED)
+
+    def __call__(self, place: LongDouble) -> LongDouble:
+        return LongDouble((place.value - self._mean) @ self._precision)
+
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
+        return LongDouble(vector.value @ self._precision)
+
+
+def _ways(width: int) -> np.ndarray:
+    """Unit vectors along the axes and the diagonal, both ways. Shape (m, width)."""
+    ways = [np.eye(width)[i] for i in range(min(width, AXES))]
+    if width > 1:
+        ways.append(np.ones(width) / np.sqrt(width))
+    return np.array([sign * way for way in ways for sign in (-1.0, 1.0)])
+
+
+def _first(left: np.ndarray) -> np.ndarray:
+    """The index, among all starts, of the nearest one that left, way by way. Shape (ways, radii) -> (m,)."""
+    rows = np.flatnonzero(left.any(1))
+    return rows * left.shape[1] + left.argmax(1)[rows]
+
+
+def _follow(
+    move: Move, origin: Origin, starts: Sequence[np.ndarray], sizes: np.ndarray, times: float, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether an orbit gets `times` as far out as it started, and whether it is seen to flee to infinity by `RUN` steps.
+
+    Shape (n,) both; `sizes` is how far out the starts are, in spreads.
+    """
+    alive = np.arange(len(sizes))
+    left, fled = np.zeros(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
+    run = np.zeros(len(sizes), dtype=int)
+    state, before = list(starts), np.asarray(sizes, dtype=EXTENDED)
+    single = len(starts) == 1
+    # What is remembered begins where the start puts it, and is measured by that.
+    known = len(origin.centres)
+    units = [(1 + np.abs(value).max(1)) / sizes for value in starts[known:]]
+    for _ in range(steps):
+        state = move(state)
+        with np.errstate(all="ignore"):
+            parts = [
+                (np.abs(value - centre) / spread).max(1)
+                for value, centre, spread in zip(state, origin.centres, origin.spreads, strict=False)
+            ]
+            parts += [np.abs(v).max(1) / unit[alive] for v, unit in zip(state[known:], units, strict=True)]
+            away = np.max(parts, axis=0)
+            finite = np.isfinite(away)
+            run[alive] = np.where(finite & (away >= TENFOLD * before[alive]), run[alive] + 1, 0)
+            left[alive] |= ~(away < times * sizes[alive])
+            fled[alive] |= finite & (away >= FAR * (1 + sizes[alive])) & (run[alive] >= RUN)
+            home = single & (away < sizes[alive] / 2) & ~left[alive]
+        before[alive] = away
+        keep = finite & ~home & ~fled[alive]
+        alive, state = alive[keep], [value[keep] for value in state]
+        if not len(alive):
+            break
+    return left, fled
+
+
+def _outwards(move: Move, starts: Sequence[np.ndarray], centre: np.ndarray, k: int) -> np.ndarray:
+    """Whether the k-th state variable moves away from its centre in every step. Shape (n,)."""
+    state, rows = list(starts), np.arange(len(starts[k]))
+    before = np.linalg.norm((state[k] - centre).astype(EXTENDED), axis=1)
+    for step in range(ORBIT):
+        state = move(state)
+        with np.errstate(all="ignore"):
+            now = np.sqrt(((state[k] - centre) ** 2).sum(1))
+            on = np.isfinite(now) & ((now > before) | ((step < SETTING_OFF) & (now == before)))
+        rows, before, state = rows[on], now[on], [value[on] for value in state]
+        if not len(rows):
+            break
+    return np.isin(np.arange(len(starts[k])), rows)
+
+
+__all__ = ["Move", "Orbits", "Origin", "followed_orbits", "step_of_many"]

@@ -1,0 +1,323 @@
+"""The powers of h that a function of the step size has, from its values at small steps, each with a bound of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, ScalarKind
+from sgverify.exact.numbers.entrywise import EntrywiseVector
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.numbers.constants import counted
+
+
+@dataclass(frozen=True)
+class PowersOfH:
+    """y(h) = sum_j c_j h^j: coefficients and bounds of their errors, shape (degree + 1, *batch).
+
+    A bound is what rounding of the values may do, and twice what the fit changes by when its largest step is left out.
+    """
+
+    coefficients: np.ndarray
+    bounds: np.ndarray
+
+    def seen(self, power: int) -> np.ndarray:
+        """Where the coefficient of h^power is not 0, by twice its bound. Shape (*batch)."""
+        found: np.ndarray = np.abs(self.coefficients[power]) > 2 * self.bounds[power]
+        return found
+
+
+def powers_of_h(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> PowersOfH:
+    """The polynomial through the values, of degree len(steps) - 1. Shapes (n,), (n, *batch), (n, *batch).
+
+    `steps` fall; `errors` bound the values' roundings. Interpolation is Richardson's extrapolation of every coefficient at
+    once; in the variable h/h_1 the system is solved in long double, whose rounding does not count.
+    """
+    all_steps = _fitted(steps, values, errors)
+    fewer = _fitted(steps[1:], values[1:], errors[1:])
+    count = len(steps) - 1
+    change = np.abs(all_steps[0][:count] - fewer[0])
+    coefficients, rounding = all_steps
+    bounds = rounding[:count] + 2 * change
+    return PowersOfH(coefficients[:count].astype(float), bounds.astype(float))
+
+
+def _fitted(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of the interpolating polynomial, and the sum of the sizes of what the errors add to them."""
+    scaled = np.asarray(steps, dtype=np.longdouble) / steps[0]
+    inverse = _inverse_vandermonde(scaled)
+    powers = np.longdouble(steps[0]) ** np.arange(len(steps))
+    rows = inverse / powers[:, None]
+    return np.tensordot(rows, values, 1), np.tensordot(np.abs(rows), errors, 1)
+
+
+def _inverse_vandermonde(x: np.ndarray) -> np.ndarray:
+    """Row j: the weights of the values in the coefficient of x^j, from the Lagrange polynomials."""
+    count = len(x)
+    rows = np.zeros((count, count), dtype=np.longdouble)
+    for i in range(count):
+        poly = np.ones(1, dtype=np.longdouble)
+        for k in range(count):
+            if k != i:
+                poly = (np.append(0, poly) - x[k] * np.append(poly, 0)) / (x[i] - x[k])
+        rows[:, i] = poly
+    return rows
+
+
+ONE = (1.0,)
+SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
+"""States and draws, in spreads."""
+
+TINY = 1e-8
+"""Of h: the leading terms are read off there, to 1e-6 of them in floats, and to 1e-8 times a constant in h."""
+
+TINIEST = 2.0**-400
+"""The same in balls of so many `BITS` that it shows, at one state: a constant of 1e20 is no leading term."""
+
+BITS = 2000
+
+WIDE = 1e-3
+"""Of a ball's middle: one that is wider is no leading term."""
+
+SLIGHT = 1e-3
+"""A coordinate whose leading term is smaller, beside the largest, is held against the largest."""
+
+SMALL = 0.01
+"""Of the fastest time: a step that is small for the target."""
+
+FAR = 0.25
+"""A share of the leading term that is no small correction at SMALL: a constant of FAR/SMALL = 25, where those of published schemes
+are 12 at most (Nose-Hoover thermostats at three spreads, tamed steps at a gradient of three)."""
+
+NEAR = 0.1
+"""The leading terms speak of a step that is nearer to them."""
+
+HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class LinearSetting:
+    """A Gaussian target of this curvature in every coordinate, at a temperature and a friction."""
+
+    curvature: float
+    temperature: float
+    friction: float
+
+    @property
+    def small(self) -> float:
+        """A step size at which every method is near the leading terms of its expansion."""
+        return SMALL / self.rate
+
+    @property
+    def rate(self) -> float:
+        """The fastest of its rates, and of one that is 1: definitions bring scales of their own, and wide targets excuse none."""
+        return max(self.curvature, self.friction, 1.0)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """At `step` the `part` of the motion of `variable` is off by `share` of its leading term; below `speaks` it is near it."""
+
+    step: float
+    part: str
+    variable: str
+    share: float
+    setting: LinearSetting
+    speaks: float
+
+    def __str__(self) -> str:
+        s = self.setting
+        below = (
+            f"it is within {NEAR:.0%} of it below h={self.speaks:.2g}"
+            if self.speaks
+            else "at no smaller h it is near it"
+        )
+        off = (
+            f"off by {self.share:.0%} of the leading term of its expansion, and {below}"
+            if isfinite(self.share)
+            else "not finite in floats"
+        )
+        return (
+            f"at h={self.step:.3g}, where the curvature is {s.curvature:.4g}, T={s.temperature:g} and friction {s.friction:g}, the "
+            f"{self.part} of {self.variable} is {off}"
+        )
+
+
+def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2) -> Departure | None:
+    """The largest departure at `step`; None where the definition is not run in floats (a metric, or what is no number).
+
+    In dimension `dim`, or in that of the longest constant that tells coordinates apart.
+    """
+    if scheme.dynamics.riemannian or scheme.dynamics.positive:
+        return None
+    try:
+        with counted() as lengths:
+            _Run(scheme, setting, dim, FLOATS).moved(step, 0.0)
+        dim = max(dim, *lengths) if lengths else dim
+        found = max(_departures(scheme, setting, step, dim), key=lambda item: item[0], default=None)
+        if found is None:
+            return None
+        share, part, variable = found
+        return Departure(step, part, variable, share, setting, _speaks(scheme, setting, step, dim))
+    except (ArithmeticError, ValueError, NotAffineError, NotExpandableError):
+        return None
+
+
+def _speaks(scheme: Scheme, setting: LinearSetting, step: float, dim: int) -> float:
+    for _ in range(HALVINGS):
+        if max((share for share, _, _ in _departures(scheme, setting, step, dim)), default=0.0) <= NEAR:
+            return step
+        step /= 2
+    return 0.0
+
+
+def _departures(
+    scheme: Scheme, setting: LinearSetting, step: float, dim: int
+) -> Iterator[tuple[float, str, str]]:
+    """(share, part, variable) of each variable's drift and noise."""
+    run = _Run(scheme, setting, dim, FLOATS)
+    at_h = list(_rates(run, step, SIZES))
+    for part, here, there in _paired(at_h, _rates(run, step * TINY, SIZES)):
+        yield from _apart(scheme, part, here, there)
+    with ctx.workprec(BITS):
+        run = _Run(scheme, setting, dim, BALLS)
+        for part, here, there in _paired(_rates(run, step, ONE), _rates(run, TINIEST, ONE)):
+            yield from _apart(scheme, part, here, there, alone=True)
+
+
+def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str, np.ndarray]]:
+    """The motion without draws over h, and what draws add over sqrt(h); shapes (state, grid)."""
+    still = run.moved(step, 0.0)
+    yield "drift", still / step
+    with np.errstate(invalid="ignore"):
+        added = [run.moved(step, size, sign) - still for size in sizes for sign in (1.0, -1.0)]
+    yield "noise", np.concatenate(added, axis=1) / step**0.5
+
+
+def _paired(
+    at_h: Iterable[tuple[str, np.ndarray]], leading: Iterable[tuple[str, np.ndarray]]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    for (part, here), (_, there) in zip(at_h, leading, strict=True):
+        yield part, here, there
+
+
+def _apart(
+    scheme: Scheme, part: str, here: np.ndarray, leading: np.ndarray, *, alone: bool = False
+) -> Iterator[tuple[float, str, str]]:
+    """`alone`: at one state, where a leading term that is 0 by chance says nothing of its size elsewhere."""
+    known = np.isfinite(leading) & np.isfinite(here)
+    sizes = np.where(known, np.abs(leading), 0.0).max(axis=1)
+    for name, a, b, size, both in zip(scheme.dynamics.state, here, leading, sizes, known, strict=True):
+        # An overflow is no number of the expansion; what is not finite at any step size is not the step's doing.
+        if not alone and ((np.isfinite(b) & ~np.isfinite(a)).any() or not both.any()):
+            yield float("inf"), part, name
+        elif sizes.max() > 0 and both.any():
+            scale = size if size > SLIGHT * sizes.max() and not alone else sizes.max()
+            yield float(np.abs(a - b)[both].max() / scale), part, name
+
+
+class _Run:
+    """Runs of a definition at a grid of states, in natural units: spreads of theta and p, and 1 for a thermostat.
+
+    In balls at one of them, that of the sizes ONE and smaller ones.
+    """
+
+    def __init__(self, scheme: Scheme, setting: LinearSetting, dim: int, field: ScalarKind) -> None:
+        self._scheme = scheme
+        self._field = field
+        self._setting = setting
+        self._dim = dim
+        spread = (setting.temperature / setting.curvature) ** 0.5
+        self._units = [
+            {"theta": spread, "p": setting.temperature**0.5}.get(name, 1.0) for name in scheme.dynamics.state
+        ]
+        middles = [
+            setting.friction if shape == "scalar" else 0.0 for shape in scheme.dynamics.shapes.values()
+        ]
+        count = len(self._units)
+        whole = (
+            list(product(SIZES, repeat=count)) if field is FLOATS else [[1 / (1 + i) for i in range(count)]]
+        )
+        grid = np.array(whole).T
+        self._state = [
+            self._value(middle + unit * x, shape)
+            for middle, unit, x, shape in zip(
+                middles, self._units, grid, scheme.dynamics.shapes.values(), strict=True
+            )
+        ]
+
+    def _value(self, x: np.ndarray, shape: str) -> Any:
+        if shape == "scalar":
+            return self._scalar(x)
+        return EntrywiseVector([self._scalar(x / (1 + i)) for i in range(self._dim)])
+
+    def _scalar(self, x: Any) -> Scalar:
+        return Scalar(self._field, x if self._field is FLOATS else arb(float(np.ravel(x)[0])))
+
+    def moved(self, step: float, size: float, sign: float = 1.0) -> np.ndarray:
+        """X_1 - X_0 of all coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, dim * grid)."""
+        drawn = 0
+
+        def draw(law: NoiseLaw) -> EntrywiseVector:
+            nonlocal drawn
+            value = float(np.clip(size, -law.largest, law.largest)) * sign**drawn
+            drawn += 1
+            return EntrywiseVector([self._scalar(np.float64(value)) for _ in range(self._dim)])
+
+        s = self._setting
+        carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
+        bound = bind(self._scheme, carrier, parameters_of(s), dim=self._dim)
+        gradient = _Gradient(s.curvature)
+        with np.errstate(all="ignore"):
+            start = bound.start(self._state, h=step, grad=gradient, draw=draw)
+            after = bound.step(start, h=step, grad=gradient, draw=draw)
+            rows = [
+                [_number(y - x) / unit for x, y in zip(_entries(a), _entries(b), strict=True)]
+                for a, b, unit in zip(self._state, after, self._units, strict=False)
+            ]
+        # A number beside vectors is as often there as they have coordinates.
+        count = len(SIZES) ** len(self._units) if self._field is FLOATS else 1
+        many = [row * (self._dim // len(row)) for row in rows]
+        return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
+
+
+class _Gradient(FullGradientIngredient):
+    """The gradient of curvature |theta|^2 / 2, half of which is the prior's."""
+
+    def __init__(self, curvature: float) -> None:
+        self._curvature = curvature
+
+    def __call__(self, place: EntrywiseVector) -> Any:
+        return place * self._curvature
+
+    def prior(self, place: EntrywiseVector) -> Any:
+        return place * (self._curvature / 2)
+
+    # In balls a difference would be wider.
+    likelihood = prior
+
+    def hessian(self, place: EntrywiseVector, vector: Any) -> Any:
+        return vector * self._curvature + place * 0
+
+
+def _entries(value: Any) -> list[Any]:
+    entries = value.entries if isinstance(value, EntrywiseVector) else [value]
+    return [entry.value if isinstance(entry, Scalar) else float(entry) for entry in entries]
+
+
+def _number(value: Any) -> np.ndarray:
+    """In floats; NaN for a ball that the intervals of a definition's floats have made too wide for it."""
+    if not isinstance(value, arb):
+        return np.asarray(value, dtype=float)
+    known = value.rad() <= abs(value.mid()) * WIDE or value.rad() <= TINIEST**2
+    return np.array([float(value.mid()) if known else np.nan])

@@ -1,0 +1,351 @@
+"""The plain reading in long double: a definition and a potential run, as they are written, on many states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import DefinitionError
+from sgverify.exact.numbers.jets import Jet
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.definition.binding import Carrier, bind, in_order
+from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.targets import Target
+from sgverify.targets.metric import CoordinateMetric, MatrixMetric
+
+_PIECE = 256
+"""Data that are visited at once."""
+
+BITS = 40
+"""Bits of a `Coarse` number: many fewer than a long double's 64, so that what they do is seen, and enough for it to be small."""
+
+
+class LongDouble(Arithmetic):
+    """A number of the run, or an array of one vector for each state, shape (n, d) or (n, 1)."""
+
+    __slots__ = ("value",)
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> LongDouble:
+        if isinstance(other, LongDouble):
+            return type(self)(operation(self.value, other.value))
+        number = _number(other)
+        # A constant of a run in float64 stays one.
+        return type(self)(
+            operation(self.value, np.float64(number) if type(self.value) is np.float64 else number)
+        )
+
+    def __pow__(self, exponent: int) -> LongDouble:
+        return type(self)(self.value**exponent)
+
+    def __neg__(self) -> LongDouble:
+        return type(self)(-self.value)
+
+
+class Coarse(LongDouble):
+    """A number of which every array that is made of it keeps `BITS` bits: what roundings do to a step, made larger.
+
+    Constants, which have no dimension, keep all bits: what they lose by cancellation is a matter of its own.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(_rounded(value) if np.ndim(value) else value)
+
+
+class LongDoubleGradient(GradientIngredient):
+    """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
+
+    By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
+    multiplies the likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration. With a
+    `centre`, shape (d,), what the minibatch says there is taken away, and what all data say there is added.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        minibatches: Sequence[Sequence[int]] = (),
+        *,
+        scale: float = 1.0,
+        clip: float | None = None,
+        centre: np.ndarray | None = None,
+    ) -> None:
+        super().__init__()
+        self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip
+        self._centre = centre
+
+    def evaluate(self, place: LongDouble, minibatch: int) -> LongDouble:
+        """Shape (n, d) -> (n, d). Raises `DefinitionError` where the potential is none that Taylor polynomials read."""
+        chosen = self._chosen(minibatch)
+        value = self._at(place.value, chosen)
+        if self._centre is not None:
+            there = np.asarray(self._centre, dtype=EXTENDED)[None]
+            value = value + (self._at(there, None) - self._at(there, chosen))
+        return type(place)(value)
+
+    def prior(self, place: LongDouble) -> LongDouble:
+        """The part of the prior. Shape (n, d) -> (n, d)."""
+        return type(place)(_gradients(self._target.prior, place.value))
+
+    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
+        """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
+        if self._clip is not None:
+            raise DefinitionError(
+                "a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out"
+            )
+        chosen = self._chosen(self.minibatch())
+        at, along = np.broadcast_arrays(place.value, vector.value)
+        target = self._target
+        total = _bends(target.prior, at, along)
+        if target.data is not None and target.likelihood is not None:
+            likelihood = target.likelihood
+            data = target.data if chosen is None else target.data[chosen]
+            factor = EXTENDED(self._scale) * len(target.data) / len(data)
+            for first in range(0, len(data), _PIECE):
+                piece = data[first : first + _PIECE]
+
+                def summed(start: Jet, piece: np.ndarray = piece) -> Any:
+                    return Jet(likelihood(start[:, None, :], piece).c.sum(-1))
+
+                total = total + factor * _bends(summed, at, along)
+        return type(place)(total)
+
+    def _chosen(self, minibatch: int) -> list[int] | None:
+        return list(self._minibatches[minibatch]) if self._minibatches else None
+
+    def size(self, theta: np.ndarray) -> float:
+        """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
+
+        What the terms of any sum that makes up the gradient amount to at most.
+        """
+        target = self._target
+        starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
+        total = max(float(np.abs(_gradient(target.prior(start))).max()) for start in starts)
+        if target.data is None or target.likelihood is None:
+            return total
+        largest = 0.0
+        for first in range(0, len(target.data), _PIECE):
+            piece = target.data[first : first + _PIECE]
+            gradients = (_gradient(target.likelihood(start[:, None, :], piece)) for start in starts)
+            largest = max(largest, *(float(np.abs(gradient).max()) for gradient in gradients))
+        return total + self._scale * len(target.data) * largest
+
+    def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
+        target = self._target
+        starts = [_along(theta, i) for i in range(theta.shape[-1])]
+        total = _gradients(target.prior, theta)
+        if target.data is None or target.likelihood is None:
+            return total
+        data, factor = target.data, EXTENDED(self._scale)
+        if chosen is not None:
+            data = data[chosen]
+            factor = factor * len(target.data) / len(data)
+        for first in range(0, len(data), _PIECE):
+            piece = data[first : first + _PIECE]
+            each = np.stack(
+                [_gradient(target.likelihood(start[:, None, :], piece)) for start in starts], axis=-1
+            )
+            if self._clip is not None:
+                sizes = np.sqrt((each**2).sum(-1, keepdims=True))
+                each = each * np.minimum(1, EXTENDED(self._clip) / np.maximum(sizes, EXTENDED(1e-300)))
+            total = total + factor * each.sum(1)
+        return total
+
+
+class LongDoubleRootMatrix:
+    """The metric ingredient of a matrix B: entries and their derivatives as arrays, put together by the product rule."""
+
+    def __init__(self, metric: MatrixMetric) -> None:
+        self._metric = metric
+
+    def root(self, theta: Any, vector: Any) -> Any:
+        """B v."""
+        return _summed("nij,nj->ni", theta, self._metric.root(theta.value), vector.value)
+
+    def transposed(self, theta: Any, vector: Any) -> Any:
+        """B^T v."""
+        return _summed("nji,nj->ni", theta, self._metric.root(theta.value), vector.value)
+
+    def inverse(self, theta: Any, vector: Any) -> Any:
+        """G^-1 v."""
+        root = self._metric.root(theta.value)
+        return _summed("nik,njk,nj->ni", theta, root, root, vector.value)
+
+    def divergence(self, theta: Any) -> Any:
+        """sum_jk (d_j B_ik) B_jk + B_ik d_j B_jk."""
+        root, derivatives = self._metric.root(theta.value), self._metric.derivatives(theta.value)
+        first = _summed("nikj,njk->ni", theta, derivatives, root)
+        return first + _summed("nik,njkj->ni", theta, root, derivatives)
+
+    def root_divergence(self, theta: Any) -> Any:
+        """sum_j d_j B_ji."""
+        return _summed("njij->ni", theta, self._metric.derivatives(theta.value))
+
+
+def _summed(subscripts: str, like: Any, *arrays: np.ndarray) -> Any:
+    return type(like)(np.einsum(subscripts, *arrays))
+
+
+def step_in_long_double(
+    scheme: Scheme,
+    state: Sequence[np.ndarray],
+    draws: Sequence[np.ndarray],
+    *,
+    h: float,
+    gradient: GradientIngredient,
+    parameters: Mapping[str, float],
+    dim: int,
+    metric: CoordinateMetric | MatrixMetric,
+    constants: type = EXTENDED,
+    carrier: type[LongDouble] = LongDouble,
+) -> list[np.ndarray]:
+    """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one.
+
+    `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
+    `carrier`: `Coarse` where roundings are to be seen.
+    """
+    bound = bind(scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric))
+    with np.errstate(all="ignore"):
+        values = bound.step(state, h=h, grad=gradient, draw=in_order(draws))
+    return [np.broadcast_to(value, np.shape(before)) for value, before in zip(values, state, strict=True)]
+
+
+def extended(constants: type = EXTENDED, carrier: type[LongDouble] = LongDouble) -> Carrier:
+    """Arrays in extended precision as values, numbers computed in the format `constants`."""
+    return Carrier(
+        lambda value: carrier(np.asarray(value, dtype=EXTENDED)),
+        lambda value: carrier(constants(value)),
+        lambda found: found.value if isinstance(found, LongDouble) else EXTENDED(float(found)),
+    )
+
+
+def start_in_long_double(
+    scheme: Scheme,
+    state: Sequence[np.ndarray],
+    *,
+    h: float,
+    gradient: GradientIngredient,
+    parameters: Mapping[str, float],
+    dim: int,
+    metric: CoordinateMetric | MatrixMetric,
+) -> list[np.ndarray]:
+    """The states of the dynamics and the memory that a definition starts there, its draws at 0; shapes as of the states."""
+    bound = bind(scheme, extended(), parameters, dim=dim, metric=_metric_ingredient(metric))
+    with np.errstate(all="ignore"):
+        values = bound.start(state, h=h, grad=gradient, draw=lambda law: np.zeros(np.shape(state[0])))
+    shapes = [*(np.shape(value) for value in state), *(np.shape(state[0]) for _ in scheme.memory)]
+    return [np.broadcast_to(value, shape) for value, shape in zip(values, shapes, strict=True)]
+
+
+def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> CoordinateMetric | LongDoubleRootMatrix:
+    return metric if isinstance(metric, CoordinateMetric) else LongDoubleRootMatrix(metric)
+
+
+def _rounded(value: Any) -> np.ndarray:
+    fraction, exponent = np.frexp(np.asarray(value, dtype=EXTENDED))
+    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, BITS)), exponent - BITS))
+
+
+def _along(theta: np.ndarray, i: int) -> Jet:
+    c = np.zeros((2, *theta.shape), dtype=EXTENDED)
+    c[0] = theta
+    c[1, ..., i] = 1
+    return Jet(c)
+
+
+def _gradients(function: Callable[[Jet], Any], theta: np.ndarray) -> np.ndarray:
+    return np.stack([_gradient(function(_along(theta, i))) for i in range(theta.shape[-1])], axis=-1)
+
+
+def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The Hessian times a vector: (H v)_i = |v| (e_i.H u + u.H e_i)/2, u = v/|v|, from (e_i + u).H (e_i + u) and its parts.
+
+    Vectors of one length, so that the differences lose no more than a few bits of |H|.
+    """
+    size = np.sqrt((vector**2).sum(-1, keepdims=True))
+    unit = vector / np.where(size > 0, size, 1)
+
+    def square(direction: np.ndarray) -> np.ndarray:
+        value = function(Jet(np.stack([theta, direction, np.zeros_like(direction)])))
+        _gradient(value)
+        return np.asarray(2 * value.c[2])
+
+    own = square(unit)
+    rows = []
+    for i in range(theta.shape[-1]):
+        axis = np.zeros_like(unit)
+        axis[..., i] = 1
+        rows.append((square(axis + unit) - own - square(axis)) / 2)
+    return np.stack(rows, axis=-1) * size
+
+
+def _gradient(value: Any) -> np.ndarray:
+    if not isinstance(value, Jet):
+        raise DefinitionError(
+            f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "
+            "quotients, dot, log, exp, sqrt and softplus"
+        )
+    return value.c[1]
+
+
+def _number(value: Any) -> Any:
+    number = exact(value)
+    if isinstance(number, Surd):
+        return sum((_number(r) * np.sqrt(EXTENDED(q)) for q, r in number.terms.items()), EXTENDED(0))
+    if isinstance(number, Fraction):
+        return EXTENDED(number.numerator) / EXTENDED(number.denominator)
+    return EXTENDED(float(number))
+
+
+@dot.register
+def _(left: LongDouble, right: Any) -> LongDouble:
+    return type(left)((left * right).value.sum(-1, keepdims=True))
+
+
+for _function, _value in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
+
+    def _apply(value: LongDouble, function: Callable[[Any], Any] = _value) -> LongDouble:
+        return type(value)(function(value.value))
+
+    _function.register(LongDouble, _apply)
+
+
+@constants_like.register
+def _(like: LongDouble, numbers: tuple[Any, ...]) -> LongDouble:
+    return type(like)(_extended(repeated(numbers, like.value.shape[-1])))
+
+
+@linear_image.register
+def _(vector: LongDouble, rows: tuple[Any, ...]) -> LongDouble:
+    matrix = np.stack([_extended(row) for row in repeated_rows(rows, vector.value.shape[-1])])
+    return type(vector)((vector.value[..., None, :] * matrix).sum(-1))
+
+
+def _extended(numbers: tuple[Any, ...]) -> np.ndarray:
+    return np.array([_number(number) for number in numbers], dtype=EXTENDED)
+
+
+@first_entry.register
+def _(draw: LongDouble) -> LongDouble:
+    return type(draw)(draw.value[..., :1])
+
+
+__all__ = [
+    "BITS",
+    "Coarse",
+    "LongDouble",
+    "LongDoubleGradient",
+    "start_in_long_double",
+    "step_in_long_double",
+]

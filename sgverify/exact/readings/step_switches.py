@@ -1,0 +1,171 @@
+"""Where a definition turns into another function of h: roots whose argument, a function of h alone, touches 0.
+
+min(h, a) is made of sqrt((h - a)^2), which is a - h below a and h - a beyond. A power series at h = 0 knows of it where it
+holds the whole argument, and of a longer one not. So a definition is run on arrays of step sizes: values of h, of parameters
+and of numbers are known there, everything else absorbs what it meets, and the argument of every root that is known is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.numbers.constants import constants_like, linear_image
+
+GRID = np.geomspace(1e-7, 4.0, 1601)
+"""Step sizes, neighbours 1 % apart: two switches that are nearer to one another are one to any run."""
+
+ZOOMS, POINTS = 8, 41
+"""Each zoom narrows a dip to two of its spaces: 20^8 is beyond the digits of float64."""
+
+RESOLVED = 16
+"""An argument is told from 0 where it is so many times what float64 and long double make it differ by."""
+
+TOUCHES = 1e-20
+"""Of the argument's size beside the dip: a double zero is found to the rounding of h, 1e-16, and squared."""
+
+
+def switches(scheme: Scheme, parameters: Mapping[str, float], dim: int) -> list[float]:
+    """The h in (1e-7, 4), in order, at which the argument of a root touches 0 and grows again."""
+    found = []
+    rounded = _arguments(scheme, parameters, dim, GRID)
+    finer = _arguments(scheme, parameters, dim, GRID.astype(EXTENDED))
+    for k, (argument, other) in enumerate(zip(rounded, finer, strict=True)):
+        for i in _dips(argument, np.abs(argument - other)):
+            at = _narrowed(scheme, parameters, dim, k, i)
+            if at is not None:
+                found.append(at)
+    return sorted(set(found))
+
+
+class _OfStep(Arithmetic):
+    """A function of h alone: its values on an array of step sizes. `kept` holds the arguments of roots."""
+
+    __slots__ = ("kept", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any, kept: list[Any]) -> None:
+        self.value, self.kept = value, kept
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Absorbing):
+            return other
+        number = other.value if isinstance(other, _OfStep) else float(other)
+        return _OfStep(operation(self.value, number), self.kept)
+
+    def __pow__(self, exponent: int) -> _OfStep:
+        return _OfStep(self.value**exponent, self.kept)
+
+    def __neg__(self) -> _OfStep:
+        return _OfStep(-self.value, self.kept)
+
+
+class Absorbing(Arithmetic):
+    """What depends on more than h, and with it everything that is made of it."""
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        return self
+
+    def __pow__(self, exponent: int) -> Absorbing:
+        return self
+
+    def __neg__(self) -> Absorbing:
+        return self
+
+    def __call__(self, *_: Any) -> Absorbing:
+        """A gradient or a metric, asked anywhere."""
+        return self
+
+    fresh = prior = likelihood = hessian = __call__
+    root = transposed = inverse = divergence = root_divergence = diffusion = __call__
+
+
+def _arguments(
+    scheme: Scheme, parameters: Mapping[str, float], dim: int, steps: np.ndarray
+) -> list[np.ndarray]:
+    kept: list[Any] = []
+    rest = Absorbing()
+    carrier = Carrier(number=lambda value: _OfStep(np.full_like(steps, value), kept))
+    with np.errstate(all="ignore"):
+        bind(scheme, carrier, parameters, dim=dim, metric=rest).step(
+            (rest,) * len(scheme.state), h=steps, grad=rest, draw=lambda law: rest
+        )
+    return [np.broadcast_to(value, steps.shape) for value in kept]
+
+
+def _dips(argument: np.ndarray, rounding: np.ndarray) -> list[int]:
+    """The inner places at which the argument is least among its neighbours, and positive beside.
+
+    An argument that is the difference of large numbers, such as h - 2(1 - e^(-h)) + (1 - e^(-2h))/2 = h^3/3 + ..., is
+    rounding where h is small, and dips at random: the values beside a dip have to be told from 0.
+    """
+    left, here, right = argument[:-2], argument[1:-1], argument[2:]
+    told = argument > RESOLVED * rounding
+    lowest = (here <= left) & (here <= right) & told[:-2] & told[2:] & (here >= 0)
+    return [int(i) + 1 for i in np.flatnonzero(lowest & ((here < left) | (here < right)))]
+
+
+def _narrowed(
+    scheme: Scheme, parameters: Mapping[str, float], dim: int, which: int, place: int
+) -> float | None:
+    """The h of a dip where it touches 0; None where it does not."""
+    low, high = GRID[place - 1], GRID[place + 1]
+    size = None
+    for _ in range(ZOOMS):
+        steps = np.linspace(low, high, POINTS)
+        argument = _arguments(scheme, parameters, dim, steps)[which]
+        size = float(max(argument[0], argument[-1])) if size is None else size
+        least = int(np.argmin(argument))
+        if not 0 < least < POINTS - 1 or argument[least] < 0:
+            return None
+        low, high = steps[least - 1], steps[least + 1]
+        if argument[least] <= TOUCHES * size:
+            return float(steps[least])
+    return None
+
+
+for _function, _plain in ((exp, np.exp), (expm1, np.expm1)):
+
+    def _apply(value: _OfStep, plain: Callable[[Any], Any] = _plain) -> _OfStep:
+        return _OfStep(plain(value.value), value.kept)
+
+    _function.register(_OfStep, _apply)
+
+
+@sqrt.register
+def _(value: _OfStep) -> _OfStep:
+    value.kept.append(value.value)
+    return _OfStep(np.sqrt(value.value), value.kept)
+
+
+@exp.register
+@expm1.register
+@sqrt.register
+@first_entry.register
+def _(value: Absorbing) -> Absorbing:
+    return value
+
+
+@dot.register
+def _(left: Absorbing, right: Any) -> Absorbing:
+    return left
+
+
+@constants_like.register
+def _(like: Absorbing, numbers: tuple[Any, ...]) -> Absorbing:
+    return like
+
+
+@linear_image.register
+def _(vector: Absorbing, rows: tuple[Any, ...]) -> Absorbing:
+    return vector
+
+
+__all__ = ["Absorbing", "switches"]

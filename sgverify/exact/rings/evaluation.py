@@ -1,0 +1,179 @@
+"""Elements of a ring at numbers, in intervals: what tells an element that is not 0 from one that the ring does not know to be 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
+from sgverify.exact.rings.roots import Interval, SimpleRoot
+from sgverify.schemes.numbers.algebraic import Root
+
+if TYPE_CHECKING:
+    from sgverify.exact.rings.ring import Ring
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sgverify.exact.rings.ring import Ring
+
+BITS = 256
+
+
+class NotRealError(NotExpandableError):
+    """A root of a negative number: the definition is not defined at these numbers."""
+
+
+Point = Callable[[int], Any]
+"""The numbers of a ring's generators by position, fractions or intervals."""
+
+
+def root_interval(value: Fraction) -> Any:
+    """An interval around the square root of a number that is not negative."""
+    return _context().sqrt(_interval(value))
+
+
+def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
+    """An interval around `value` where the generator at position k is the number point(k); opaque ones follow from theirs.
+
+    Raises `NotRealError` where a root is not real there.
+    """
+    known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
+    return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(to_fraction(c)))
+
+
+def number_at(value: Polynomial, ring: Ring) -> Any:
+    """An interval around a polynomial in numbers alone."""
+    return value_at(value, ring, _nowhere)
+
+
+def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
+    """1 or -1 where the sign of a value at a point can be told, else 0; without a point that of a number."""
+    found = value_at(value, ring, point or _nowhere)
+    return 1 if found.a > 0 else -1 if found.b < 0 else 0
+
+
+def _nowhere(position: int) -> Fraction:
+    raise NotExpandableError("a number is asked of what is none")
+
+
+def _generator(position: int, ring: Ring, point: Point) -> Any:
+    what = ring.opaque.get(position)
+    if what is None:
+        return _interval(point(position))
+    if what.number is not None:
+        return _root_of_number(what.number)
+    inside = value_at(what.argument, ring, point)
+    if what.kind == "exp":
+        return _context().exp(inside)
+    if what.kind == "reciprocal":
+        if inside.a <= 0 <= inside.b:
+            raise NotRealError(f"{what.text}, which may be no number here")
+        return 1 / inside
+    if inside.b < 0:
+        raise NotRealError(f"{what.text}, which is not real here")
+    return _context().sqrt(_context().mpf([max(inside.a, 0), inside.b]))
+
+
+def _root_of_number(root: SimpleRoot | Interval) -> Any:
+    if isinstance(root, Interval):
+        return _context().mpf([_interval(root.number.low).a, _interval(root.number.high).b])
+    if isinstance(root.base, Root):
+        low, high = root.base.enclosure(BITS)
+        return _context().mpf([_interval(low).a, _interval(high).b])
+    base = _interval(Fraction(root.base))
+    return _context().sqrt(base) if root.index == 2 else base ** (1 / _interval(Fraction(root.index)))
+
+
+def _interval(number: Any) -> Any:
+    if not isinstance(number, Fraction):
+        return number
+    return _context().mpf(number.numerator) / number.denominator
+
+
+@cache
+def _context() -> Any:
+    # mpmath comes with sympy; it loads where a definition has opaque elements only.
+    from mpmath.ctx_iv import MPIntervalContext
+
+    context = MPIntervalContext()
+    context.prec = BITS
+    return context
+
+
+APART = 1e-6
+"""Of the size of what cancels: a sum that is larger is told from 0 in floats, whose own errors, and the intervals' widths, are
+1e-15 times the number and the degree of its terms."""
+
+LOST = 1e-9
+"""What the intervals may leave of a coefficient that counts as 0: large floats that cancel leave more, which a run may see."""
+
+Terms = dict[tuple[int, ...], Any]
+
+
+def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
+    """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it.
+
+    Raises `NotExpandableError` where these say no more than that a sum of large numbers may be 0.
+    """
+    numbers = _numbers(ring)
+    groups: dict[tuple[int, ...], Terms] = {}
+    for exponents, factor in value.to_dict().items():
+        rest = tuple(0 if k in numbers else e for k, e in enumerate(exponents))
+        groups.setdefault(rest, {})[exponents] = factor
+    kept: Terms = {}
+    for terms in groups.values():
+        near = _in_floats(terms, numbers)
+        if abs(sum(near)) > APART * sum(map(abs, near)) or not _may_be_zero(terms, ring, numbers):
+            kept.update(terms)
+    return value if len(kept) == len(value) else ring.context.from_dict(kept)
+
+
+def _numbers(ring: Ring) -> dict[int, float]:
+    """The opaque elements that are numbers, roots and reciprocals of such ones too, by their positions."""
+    for k in ring.opaque:
+        if k not in ring.floats and ring.is_number(ring.generator_at(k)):
+            ring.floats[k] = float(number_at(ring.generator_at(k), ring).mid)
+    return ring.floats
+
+
+def _in_floats(terms: Terms, numbers: dict[int, float]) -> list[float]:
+    found = []
+    for exponents, factor in terms.items():
+        term = float(to_fraction(factor))
+        for k, number in numbers.items():
+            if exponents[k]:
+                term *= number ** int(exponents[k])
+        found.append(term)
+    return found
+
+
+def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
+    own = ring.context.from_dict(
+        {tuple(e if k in numbers else 0 for k, e in enumerate(m)): c for m, c in terms.items()}
+    )
+    # Roots of numbers alone are free of one another: a sum of them that is not the ring's 0 is not 0.
+    if not _has_interval(own, ring):
+        return False
+    found = number_at(own, ring)
+    if not found.a <= 0 <= found.b:
+        return False
+    # Series of numbers alone have high powers, large coefficients, and a reader who sums them in balls.
+    if found.delta.b > LOST and ring.coordinates:
+        raise NotExpandableError(
+            f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {float(found.delta.b):.1g} of it, so that it is not "
+            "told from 0"
+        )
+    return True
+
+
+def _has_interval(value: Polynomial, ring: Ring) -> bool:
+    degrees = value.degrees()
+    return any(
+        isinstance(what.number, Interval)
+        or (what.argument is not None and _has_interval(what.argument, ring))
+        for k, what in ring.opaque.items()
+        if degrees[k]
+    )

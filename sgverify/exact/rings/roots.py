@@ -1,0 +1,307 @@
+"""What a power series is said under: the states that it speaks of, and how small h is to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.polynomials import Polynomial, factors
+from sgverify.schemes import Surd
+from sgverify.schemes.numbers.algebraic import Algebraic, Generator, Monomial, Root, radical
+from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.schemes.numbers.surd import prime_powers
+
+if TYPE_CHECKING:
+    from sgverify.exact.rings.ring import Ring
+from typing import TYPE_CHECKING
+
+from sgverify.exact.rings.polynomials import coefficients_in, to_fraction
+
+if TYPE_CHECKING:
+    from sgverify.exact.rings.ring import Ring
+
+WHERE = "where"
+"""A condition on the state or the parameters, such as theta != 0, beside which the definition is not defined."""
+
+LIMIT = "as h -> 0"
+"""A condition on h, such as h < 1/5, beyond which the definition is not real, or its series not known to be it."""
+
+UNSEEN = "as h -> 0 alone"
+"""What no coefficient at h = 0 knows of: a term such as exp(-1/h), or an h beyond which the definition is another function."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition; `kind` is WHERE, LIMIT or UNSEEN, `text` is for the middle of a sentence."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque:
+    """What an opaque element of a ring stands for: a "number", or the "root" or "exp" of the ring's element `argument`."""
+
+    kind: str
+    text: str
+    argument: Any = None
+    number: SimpleRoot | Interval | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A float that stands for no simple number: a symbol without relations, of which an interval is known."""
+
+    number: Rounded
+
+
+@dataclass(frozen=True)
+class SimpleRoot:
+    """base^(1/index), the index a power of one `prime`; or a root of a cubic or quadratic, its own base.
+
+    Roots of one prime number with indices that are coprime are free of one another; with indices that are powers of
+    the same prime they are not, which is why `key` leaves the index out.
+    """
+
+    base: Generator
+    prime: int
+    index: int
+
+    @property
+    def key(self) -> tuple[Generator, int]:
+        """What one symbol of the ring is taken for."""
+        return self.base, self.prime
+
+    @property
+    def relation(self) -> tuple[int, ...]:
+        """(c_0, ..., c_(n-1)) with g^n = sum_i c_i g^i."""
+        if isinstance(self.base, Root):
+            return self.base.powers
+        return (self.base, *(0 for _ in range(self.index - 1)))
+
+    @property
+    def text(self) -> str:
+        """How the symbol prints."""
+        if isinstance(self.base, Root):
+            return f"({self.base.scale}*{self.base.text})" if self.base.scale != 1 else self.base.text
+        return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
+
+    @property
+    def number(self) -> Any:
+        """What it is."""
+        if isinstance(self.base, Root):
+            return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
+        return radical(Fraction(self.base), Fraction(1, self.index))
+
+
+def monomials_of(number: Surd | Algebraic) -> Iterator[tuple[Monomial, Fraction]]:
+    """The terms of an irrational number; of a square root of q one factor for each prime of q."""
+    if isinstance(number, Algebraic):
+        yield from number.terms.items()
+        return
+    half = Fraction(1, 2)
+    for radicand, factor in number.terms.items():
+        yield tuple((prime, half) for prime in prime_factors(radicand)), factor
+
+
+def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tuple[SimpleRoot, int]]]:
+    """(r, [(root, power), ...]) with base^exponent = r * the product of root^power.
+
+    2^(5/6) is 2^(1/2) 2^(1/3): the exponent is split into fractions over powers of distinct primes.
+    """
+    if isinstance(base, Root):
+        return Fraction(1), [(SimpleRoot(base, 0, len(base.powers)), int(exponent))]
+    parts = []
+    for prime, power in prime_powers(exponent.denominator):
+        index = prime**power
+        part = exponent.numerator * pow(exponent.denominator // index, -1, index) % index
+        exponent -= Fraction(part, index)
+        parts.append((SimpleRoot(base, prime, index), part))
+    return Fraction(base) ** int(exponent), parts
+
+
+def prime_factors(n: int) -> list[int]:
+    """The primes of a square-free n (a large unfactored part counts as one)."""
+    factors, p = [], 2
+    while p * p <= n and p < 100_000:
+        if n % p == 0:
+            factors.append(p)
+            n //= p
+        else:
+            p += 1
+    return [*factors, n] if n > 1 else factors
+
+
+class UnknownSignError(NotExpandableError):
+    """A root asks for the sign of a polynomial, which differs from state to state. `key` names it in every ring."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(f"|{text}|, whose sign differs from state to state")
+        self.key = key
+
+
+def square_root(value: Polynomial, ring: Ring) -> Polynomial:
+    """sqrt(value) >= 0 wherever value >= 0.
+
+    Raises `UnknownSignError` where the sign of a factor decides and the ring does not suppose one, and
+    `NotExpandableError` where a draw is under the root, or a state at which the root would not be real.
+    """
+    value = ring.reduce(value)
+    if not value:
+        return value
+    factor, parts = _factors(value, ring)
+    whole, odd = ring.one, []
+    for base, exponent in parts:
+        half, once = divmod(exponent, 2)
+        if half:
+            whole = whole * (base**half if half % 2 == 0 else magnitude(base, ring) ** half)
+        if once:
+            odd.append(base)
+    return ring.reduce(whole * _root_of_rest(value, factor, odd, ring))
+
+
+def magnitude(value: Polynomial, ring: Ring) -> Polynomial:
+    """|value|: value times its sign."""
+    sign = manifest_sign(value, ring) or ring.supposed_sign(value)
+    return value if sign > 0 else -value
+
+
+def manifest_sign(value: Polynomial, ring: Ring) -> int:
+    """1 where value >= 0 at every real state, -1 where value <= 0, 0 where its terms do not say.
+
+    A term has the sign of its coefficient if everything in it that may be negative stands in an even power.
+    """
+    if ring.is_number(value):
+        return ring.sign_of_number(value)
+    signs = set()
+    for exponents, coefficient in value.to_dict().items():
+        if any(e % 2 and k not in ring.never_negative for k, e in enumerate(exponents)):
+            return 0
+        signs.add(1 if coefficient > 0 else -1)
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial], ring: Ring) -> Polynomial:
+    """sqrt(factor * the product of the irreducible polynomials `odd`).
+
+    The root of a product is the product of the roots of those factors that are never negative; the others stay
+    together under one root, for their product may be positive where none of them is.
+    """
+    root, left = ring.one, ring.one
+    for base in odd:
+        sign = manifest_sign(base, ring)
+        if sign:
+            root = root * ring.opaque_root(base if sign > 0 else -base)
+            factor *= sign
+        else:
+            left = left * base
+    if left == ring.one:
+        if factor < 0:
+            raise NotExpandableError(f"the square root of {ring.text(value)}, which is negative")
+        return root * ring.constant_root(factor)
+    left = left if factor > 0 else -left
+    if not ring.depends_only_on_parameters(left):
+        raise NotExpandableError(
+            f"the square root of {ring.text(value)}, which depends on the state and may be negative"
+        )
+    ring.condition(WHERE, f"{ring.text(left)} >= 0")
+    ring.under_roots.append(left)
+    return root * ring.constant_root(abs(factor)) * ring.opaque_root(left)
+
+
+def _factors(value: Polynomial, ring: Ring) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
+    """The irreducible factors; T - 1 is one, although it is (sqrt(T) - 1)(sqrt(T) + 1) in the ring's generators."""
+    halved = {k for k in ring.parameter_positions if all(m[k] % 2 == 0 for m in value.monoms())}
+    factor, parts = factors(_scaled(value, {k: Fraction(1, 2) for k in halved}, ring))
+    found = []
+    for base, exponent in parts:
+        # T itself is the square of a generator.
+        single = any(base == ring.generator_at(k) for k in halved)
+        whole = base if single else _scaled(base, {k: Fraction(2) for k in halved}, ring)
+        found.append((whole, 2 * exponent if single else exponent))
+    return factor, found
+
+
+def _scaled(value: Polynomial, by: Mapping[int, Fraction], ring: Ring) -> Polynomial:
+    """The exponents of some generators times a number."""
+    return ring.context.from_dict(
+        {tuple(int(int(e) * by.get(k, 1)) for k, e in enumerate(m)): c for m, c in value.to_dict().items()}
+    )
+
+
+DIM = "dim"
+"""The parameter that stands for the dimension where it is a symbol."""
+
+MOST_DIMENSIONS = 10_000
+"""The largest whole number that is tried as a root of a polynomial in the dimension."""
+
+
+def reciprocal(value: Polynomial, ring: Ring) -> Polynomial:
+    """1/value. Raises `NotExpandableError` where `value` may be 0."""
+    if not (_is_positive(value, ring) or _has_no_whole_root(value, ring)):
+        raise NotExpandableError(f"the quotient (1) / ({ring.text(value)}), which is not a polynomial")
+    what = Opaque("reciprocal", f"1/({ring.text(value)})", argument=value)
+    return ring.slot(("reciprocal", str(value)), what)
+
+
+def without_quotients(value: Polynomial, ring: Ring) -> Polynomial:
+    """`value` with r q = 1 carried out wherever a factor q stands beside r; the ring's zero where it vanishes."""
+    for at, divisor in reversed(ring.reciprocals.items()):
+        if value.degrees()[at]:
+            value = _cancelled(value, at, divisor, ring)
+    return ring.zero if _vanishes(value, ring) else value
+
+
+def _is_positive(value: Polynomial, ring: Ring) -> bool:
+    def positive(k: int) -> bool:
+        return k in ring.parameter_positions or (
+            k in ring.opaque and ring.opaque[k].kind in ("number", "exp")
+        )
+
+    return manifest_sign(value, ring) > 0 and all(
+        positive(k) for powers in value.monoms() for k, e in enumerate(powers) if e
+    )
+
+
+def _has_no_whole_root(value: Polynomial, ring: Ring) -> bool:
+    """Whether `value` is a polynomial in `dim` alone that no whole number makes vanish."""
+    if DIM not in ring.parameters:
+        return False
+    at = ring.position("root", DIM)
+    terms = {tuple(map(int, powers)): to_fraction(c) for powers, c in value.to_dict().items()}
+    if any(e % 2 or (e and k != at) for powers in terms for k, e in enumerate(powers)):
+        return False
+    coefficients = {powers[at] // 2: c for powers, c in terms.items()}
+    last = coefficients[max(coefficients)]
+    # Cauchy: beyond 1 + max |c_i/c_n| a polynomial has no root.
+    bound = 1 + max(abs(c / last) for c in coefficients.values())
+    return bound <= MOST_DIMENSIONS and all(
+        sum(c * n**power for power, c in coefficients.items()) for n in range(1, int(bound) + 1)
+    )
+
+
+def _cancelled(value: Polynomial, at: int, divisor: Polynomial, ring: Ring) -> Polynomial:
+    parts = coefficients_in(value, at)
+    for n in range(len(parts) - 1, 0, -1):
+        quotient, parts[n] = divmod(parts[n], divisor)
+        parts[n - 1] = parts[n - 1] + quotient
+    total = ring.zero
+    for n, part in enumerate(parts):
+        total = total + part * ring.generator_at(at) ** n
+    return total
+
+
+def _vanishes(value: Polynomial, ring: Ring) -> bool:
+    while value:
+        degrees = value.degrees()
+        held = [at for at in reversed(ring.reciprocals) if degrees[at]]
+        if not held:
+            return False
+        parts, value = coefficients_in(value, held[0]), ring.zero
+        for part in parts:
+            value = value * ring.reciprocals[held[0]] + part
+        value = ring.carried_out(value)
+    return True

@@ -1,0 +1,244 @@
+"""The bias of the invariant law at one step size: transition operators on grids that are refined and widened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.exact.numbers.jets import derivatives_of, taylor_of
+from sgverify.exact.numbers.quadrature import EXTENDED, MOST_GAUSSIAN
+from sgverify.exact.transfer.line.motion import StepMap
+from sgverify.exact.transfer.line.operator import (
+    STENCIL,
+    Mass,
+    Stationary,
+    collocate,
+    escape_edges,
+    stationary,
+)
+from sgverify.exact.transfer.result import Escape, GridBias
+from sgverify.schemes import Scheme
+from sgverify.targets import Observable, Target
+
+LEVELS = (50.0, 65.0)
+"""A grid and a wider one: U/T above its minimum at their ends, e^-50 = 2e-22 of the mode's density and e^-65."""
+
+MOST_POINTS = 2000
+"""Points of a grid at most."""
+
+_PER_SCALE = 4.0
+_FEWEST = 96
+_TYPICAL = 12.0
+_FINER = 1.5
+_NODES = {0: 1, 1: 16, 2: 10, 3: 8}
+_LEAKING = 200
+_RELATIVE, _ABSOLUTE = 1e-8, 1e-13
+_FORGOTTEN = 0.05
+_ROUNDED = 4 * float(np.finfo(np.float64).eps)
+_NO_LEAK = 1e-16
+_WIDENINGS = (1.0, 1.6, 2.5, 4.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LineGrids:
+    """What the grids of one scheme, target and test function share; `mass` is that of exp(-U/T)."""
+
+    motion: StepMap
+    observable: Observable
+    temperature: float
+    mass: Mass
+    _solved: dict[tuple[float, ...], _Answer] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(
+        scheme: Scheme, target: Target, observable: Observable, parameters: Mapping[str, float]
+    ) -> LineGrids:
+        """The grids of a scheme against exp(-U/T). Raises `OutOfReachError` where no grid of the line holds it."""
+        known = {name: value for name, value in parameters.items() if name in scheme.parameters}
+        motion = StepMap(scheme, target, known)
+        energy, T = target.energy_of_coordinate(0), parameters["T"]
+        try:
+            mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
+        except ConfigurationError as error:
+            raise OutOfReachError(str(error)) from None
+        return LineGrids(motion, observable, T, mass)
+
+    def bias(self, step: float) -> GridBias:
+        """pi_h(phi) - pi(phi) at step size h, with what it changes by under refinement and widening.
+
+        Where the drift outruns the step, the quasi-stationary law stands for pi_h, with its leak; there is no value
+        where a chain leaves before it settles.
+        """
+        edges = escape_edges(self.motion, step, self.mass.centre, self.mass.scale)
+        if edges is not None and min(abs(edge - self.mass.centre) for edge in edges) < self.mass.scale:
+            return _lost(
+                step, Escape(edges, 1.0, _carried_off(edges)), "within a standard deviation of the mean"
+            )
+        intervals = self._wide_enough(step, edges)
+        found = self._refined(step, intervals)
+        answer = found.answer
+        if edges is None:
+            return GridBias(step, answer.value, found.bound, "", None, found.facts)
+        escape = Escape(edges, answer.leak if answer.leak > _NO_LEAK else 0.0, _carried_off(edges))
+        if escape.leak * answer.relaxation / step > _FORGOTTEN:
+            return _lost(step, escape, f"{escape.leak:.2g} of its mass per step, before it settles")
+        return GridBias(step, answer.value, found.bound, _note(escape), escape, found.facts)
+
+    def _wide_enough(self, step: float, edges: tuple[float, float] | None) -> list[tuple[float, float]]:
+        """A grid's ends and those of a wider one, so far out that no mass leaves except by an escape."""
+        nodes, spacing = _NODES[self.motion.normal], self.scale / _PER_SCALE
+        for widening in _WIDENINGS:
+            found = [
+                self.interval(level * widening, edges, trim)
+                for level, trim in zip(LEVELS, (1.0, 1.03), strict=True)
+            ]
+            # A law with heavier tails than exp(-U/T) leaves a grid, unless its ends are where it escapes.
+            leak = self._solve(step, found[0], spacing, nodes).leak
+            if leak < _NO_LEAK or _ends_at(edges, found[0]):
+                return found
+        raise OutOfReachError(
+            f"the invariant law at h={step:.6g} reaches beyond every grid: {leak:.2g} of its mass leaves per step"
+        )
+
+    def _refined(self, step: float, intervals: list[tuple[float, float]]) -> _Refined:
+        draws = self.motion.normal
+        fewer, spacing = _NODES[draws], self.scale / _PER_SCALE
+        if draws == 1 and self._solve(step, intervals[0], spacing, fewer).leak > _NO_LEAK:
+            fewer = _LEAKING
+        while True:
+            more = max(1, int(fewer * _FINER))
+            coarse = self._solve(step, intervals[0], spacing, fewer)
+            wide = self._solve(step, intervals[1], spacing, fewer)
+            fine = self._solve(step, intervals[1], spacing / _FINER, more)
+            widened, refined = abs(wide.value - coarse.value), abs(fine.value - wide.value)
+            # Where rounding leads, as between modes that hardly meet, finer grids do not help.
+            enough = max(_RELATIVE * abs(fine.value), _ABSOLUTE * fine.spread, 10 * fine.rounding)
+            # A law that leaks is defined as far as its leak is small, and no grid knows it better.
+            vague = fine.leak * fine.relaxation / step * fine.spread if fine.leak > _NO_LEAK else 0.0
+            if widened + refined <= enough or vague or fine.points * _FINER > MOST_POINTS:
+                break
+            spacing, fewer = spacing / _FINER, min(more, MOST_GAUSSIAN)
+        facts = {
+            "points": [coarse.points, wide.points, fine.points],
+            "nodes_of_noise": [fewer, fewer, more],
+            "domain": [float(end) for end in intervals[0]],
+            "wider_domain": [float(end) for end in intervals[1]],
+            "change_when_widened": widened,
+            "change_when_refined": refined,
+            "rounding": fine.rounding,
+            "leak_per_step": fine.leak if fine.leak > _NO_LEAK else 0.0,
+            "vague_by_the_leak": vague,
+            "relaxation_time": fine.relaxation,
+        }
+        return _Refined(fine, widened + refined + vague + fine.rounding, facts)
+
+    def interval(self, level: float, edges: tuple[float, float] | None, trim: float) -> tuple[float, float]:
+        """Where U/T is at most `level` above its minimum, as far as states do not escape; `trim` moves those ends."""
+        low, high = self.mass.interval(level)
+        if edges is None:
+            return low, high
+        centre = self.mass.centre
+        ends = [edge if trim == 1 else centre + trim * (edge - centre) for edge in edges]
+        return max(low, ends[0]), min(high, ends[1])
+
+    def _solve(self, step: float, interval: tuple[float, float], spacing: float, nodes: int) -> _Answer:
+        key = (step, *interval, spacing, nodes)
+        if key not in self._solved:
+            self._solved[key] = self._solve_on(step, interval, spacing, nodes)
+        return self._solved[key]
+
+    def _solve_on(self, step: float, interval: tuple[float, float], spacing: float, nodes: int) -> _Answer:
+        low, high = interval
+        count = max(_FEWEST, STENCIL, int(np.ceil((high - low) / spacing)))
+        if count > 2 * MOST_POINTS:
+            raise OutOfReachError(
+                f"a grid would need {count} points, above {2 * MOST_POINTS}: the density has features of very different widths"
+            )
+        x = np.linspace(EXTENDED(low), EXTENDED(high), count)
+        energy = taylor_of(self.motion.target, x, 0)[0] / EXTENDED(self.temperature)
+        density = np.exp(energy.min() - energy)
+        density = density / density.sum()
+        function = np.asarray(self.observable(x[:, None]))
+        operator = collocate(x, *self.motion.after(x, step, nodes))
+        try:
+            law = stationary(operator, step, density, function)
+        except (LinAlgError, ValueError):
+            raise OutOfReachError(f"the grid's equations at h={step:.6g} are singular") from None
+        return _Answer.of(law, operator.defect, density, function)
+
+    @cached_property
+    def scale(self) -> float:
+        """The width of the finest feature: 1/sqrt of the largest |U''|/T where the mass is."""
+        low, high = self.mass.interval(_TYPICAL)
+        second = (
+            derivatives_of(self.motion.target, np.linspace(low, high, _FEWEST * 10), 2)[2] / self.temperature
+        )
+        return float(1 / np.sqrt(np.abs(second).max()))
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """One solve: the bias, its rounding, the standard deviation of the test function, and what belongs to the law."""
+
+    value: float
+    rounding: float
+    spread: float
+    leak: float
+    relaxation: float
+    points: int
+
+    @staticmethod
+    def of(law: Stationary, defect: float, density: np.ndarray, function: np.ndarray) -> _Answer:
+        """The bias mu(phi) - pi(phi), both on one grid; constants of a definition are rounded to float64."""
+        centred = function - density @ function
+        value = float(law.weights @ centred)
+        spread = float(np.sqrt(density @ centred**2))
+        size = float(np.abs(law.weights) @ np.abs(centred))
+        rounding = law.sensitivity * defect + law.residual * float(np.abs(centred).max()) + _ROUNDED * size
+        return _Answer(value, rounding, spread, law.leak, law.relaxation, len(function))
+
+
+@dataclass(frozen=True)
+class _Refined:
+    answer: _Answer
+    bound: float
+    facts: dict[str, object]
+
+
+def _ends_at(edges: tuple[float, float] | None, interval: tuple[float, float]) -> bool:
+    """Whether an interval ends where states escape, on every side that has such an edge."""
+    return edges is not None and all(
+        not np.isfinite(edge) or edge == end for edge, end in zip(edges, interval, strict=True)
+    )
+
+
+def _carried_off(edges: tuple[float, float]) -> str:
+    sides = [
+        f"{word} {edge:.6g}"
+        for word, edge in zip(("below", "above"), edges, strict=True)
+        if np.isfinite(edge)
+    ]
+    return (
+        f"escape: from {' and '.join(sides)} the drift of one step overshoots and carries a state off to infinity, so the "
+        "chain is transient and has no invariant law at this step size"
+    )
+
+
+def _note(escape: Escape | None) -> str:
+    if escape is None:
+        return ""
+    if not escape.leak:
+        return f"{escape.text}; the value is that of the quasi-stationary law, which loses less than {_NO_LEAK:g} per step"
+    return (
+        f"{escape.text}; the value is that of the quasi-stationary law, which loses about {escape.leak:.2g} per step and so "
+        f"stands for some {1 / escape.leak:.2g} steps"
+    )
+
+
+def _lost(step: float, escape: Escape, how: str) -> GridBias:
+    return GridBias(step, None, 0.0, f"{escape.text}; it leaves {how}, so there is no law to compare", escape)

@@ -1,0 +1,234 @@
+"""The piece of the line that a chain lives on, and the edges beyond which its drift carries it off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from scipy import linalg
+
+from sgverify.errors import OutOfReachError
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.transfer.line.motion import StepMap
+from sgverify.targets.line import find_frame
+
+_REACH = 14.0
+_LOOKS = 8001
+_BISECTIONS = 40
+_SCAN = 2.0**0.05
+_FURTHEST = 1e12
+_ORBIT = 400
+
+Energy = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Where exp(-V) has its mass: V, its least value, and a frame around it."""
+
+    energy: Energy
+    centre: float
+    scale: float
+    lowest: float
+
+    @staticmethod
+    def of(energy: Energy, centre: float, scale: float) -> Mass:
+        """The mass of exp(-energy), looked for from (centre, scale)."""
+        frame = find_frame(energy, centre, scale)
+        return Mass(energy, frame.centre, frame.scale, frame.lowest)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """The hull of {V <= min V + level}; exp(-level) is left out at either end, relative to the mode."""
+        t = np.linspace(-_REACH, _REACH, _LOOKS)
+        x = self.centre + self.scale * np.sinh(t)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.energy(x)
+        # Between two looks V may be lower still than the least that was met.
+        lowest = min(self.lowest, float(np.nanmin(values)))
+        inside = np.flatnonzero(values <= lowest + level)
+        first, last = inside[0], inside[-1]
+        if first == 0 or last == len(x) - 1:
+            raise OutOfReachError("the density falls too slowly for a bounded grid")
+        return (
+            self._crossing(x[first - 1], x[first], lowest + level),
+            self._crossing(x[last + 1], x[last], lowest + level),
+        )
+
+    def _crossing(self, outside: float, inside: float, height: float) -> float:
+        for _ in range(_BISECTIONS):
+            middle = (outside + inside) / 2
+            if float(self.energy(np.array([middle]))[0]) <= height:
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+
+def escape_edges(motion: StepMap, step: float, centre: float, scale: float) -> tuple[float, float] | None:
+    """The nearest points (below, above) from where the drift alone steps across `centre` to at least as far away.
+
+    None where there are none, out to 1e12 scales, or where the drift comes back from beyond them. An infinite edge
+    stands for a side without one.
+    """
+    distances = scale * _SCAN ** np.arange(int(np.log(_FURTHEST) / np.log(_SCAN)))
+    edges = []
+    for side in (-1.0, 1.0):
+        x = np.asarray(centre + side * distances, dtype=EXTENDED)
+        after = motion.without_noise(x, step)
+        outrun = ~(np.abs(after - centre) < distances)
+        # A mode may push outwards next to the centre: what counts is a side that stays outrun.
+        kept = np.flatnonzero(~outrun)
+        first = 0 if not len(kept) else kept[-1] + 1
+        edges.append(float(x[first]) if first < len(x) else side * np.inf)
+    if not np.isfinite(edges).any():
+        return None
+    return (edges[0], edges[1]) if _diverges(motion, step, centre, edges) else None
+
+
+def _diverges(motion: StepMap, step: float, centre: float, edges: list[float]) -> bool:
+    for edge in edges:
+        if not np.isfinite(edge):
+            continue
+        x = np.array([centre + 1.1 * (edge - centre)], dtype=EXTENDED)
+        for _ in range(_ORBIT):
+            x = motion.without_noise(x, step)
+            if not np.abs(x[0] - centre) < 1e60 * (1 + abs(edge)):
+                return True
+    return False
+
+
+_NEAR = 1e-9
+"""Of a spacing: a state that far beyond an end is at the end, up to rounding."""
+
+
+def centred(position: np.ndarray, count: int, stencil: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first of `stencil` grid points about each position, and their shares in it.
+
+    Positions are in units of the spacing, the grid's points 0, ..., count - 1. Shares are 0 off the grid, and at NaN.
+    Shapes (n,), (n, stencil).
+    """
+    inside = (position >= -_NEAR) & (position <= count - 1 + _NEAR)
+    position = np.where(inside, position, 0.0)
+    cell = np.clip(np.floor(position).astype(int), 0, count - 2)
+    half = stencil // 2
+    first = np.clip(cell - half + 1, 0, count - stencil)
+    left, right = np.minimum(cell + 1, half), np.minimum(count - 1 - cell, half)
+    weights = np.where((right < half)[:, None], _tables(stencil)[1][right], _tables(stencil)[0][left])
+    offset = (position - first)[:, None] - np.arange(stencil)
+    met = offset == 0
+    terms = np.where(met.any(1)[:, None], met, weights / np.where(met, 1.0, offset))
+    return first, terms * (inside / terms.sum(1))[:, None]
+
+
+@lru_cache(maxsize=8)
+def _tables(stencil: int) -> tuple[np.ndarray, np.ndarray]:
+    """Barycentric weights of the first, and of the last, 2k points of a stencil, for k = 0, ..., stencil/2."""
+    half = stencil // 2
+    start, end = np.zeros((half + 1, stencil)), np.zeros((half + 1, stencil))
+    for k in range(1, half + 1):
+        start[k, : 2 * k] = [(-1) ** j * comb(2 * k - 1, j) for j in range(2 * k)]
+        end[k, stencil - 2 * k :] = start[k, : 2 * k]
+    return start, end
+
+
+STENCIL = 16
+"""Grid points that a polynomial goes through: error of order spacing^16."""
+
+_REFINEMENTS = 8
+_ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class GridOperator:
+    """P on grid functions, killed where a state leaves the grid: `leaving` is that probability. Shapes (n, n), (n,)."""
+
+    matrix: np.ndarray
+    leaving: np.ndarray
+
+    @property
+    def defect(self) -> float:
+        """By how much P 1 + leaving differs from 1: the rounding of the matrix."""
+        return float(np.abs(self.matrix.sum(1) + self.leaving - 1).max())
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """mu P = (1 - leak) mu with total mass 1: quadrature weights of the (quasi-)stationary law. Shape (n,).
+
+    Of the function f that was asked for, `sensitivity` is by how much mu(f) moves where the matrix does by 1, and
+    `relaxation` its integrated autocorrelation in units of time, int_0^inf of the correlation of f(X_0) and f(X_t) dt.
+    """
+
+    weights: np.ndarray
+    leak: float
+    residual: float
+    sensitivity: float
+    relaxation: float
+
+
+def collocate(x: np.ndarray, moved: np.ndarray, weights: np.ndarray) -> GridOperator:
+    """The operator whose states go from x_i to moved[i, k] with probability weights[k].
+
+    Shapes (n,), (n, m), (m,); x is uniform, and has at least `STENCIL` points.
+    """
+    n = len(x)
+    spacing = (x[-1] - x[0]) / (n - 1)
+    alternating = np.array([(-1) ** j * comb(STENCIL - 1, j) for j in range(STENCIL)], dtype=EXTENDED)
+    places, rows = np.arange(STENCIL), np.arange(n)
+    matrix, leaving = np.zeros((n, n), dtype=EXTENDED), np.zeros(n, dtype=EXTENDED)
+    for k, weight in enumerate(weights):
+        position = (moved[:, k] - x[0]) / spacing
+        # NaN, an overflow of the drift, is outside too.
+        inside = (position >= 0) & (position <= n - 1)
+        position = np.where(inside, position, 0)
+        first = np.clip(np.floor(position).astype(int) - (STENCIL // 2 - 1), 0, n - STENCIL)
+        offset = (position - first)[:, None] - places
+        met = offset == 0
+        terms = alternating / np.where(met, 1, offset)
+        shares = terms / terms.sum(1)[:, None]
+        shares = np.where(met.any(1)[:, None], met, shares) * (inside * weight)[:, None]
+        leaving += np.where(inside, 0, weight)
+        for j in range(STENCIL):
+            matrix[rows, first + j] += shares[:, j]
+    return GridOperator(matrix, leaving)
+
+
+def stationary(operator: GridOperator, step: float, guess: np.ndarray, function: np.ndarray) -> Stationary:
+    """The (quasi-)stationary law of P, from the bordered system of mu (I - P)/h = rate mu, mu 1 = 1.
+
+    Solved in float64 and refined against residuals in long double. `guess`: weights near the answer, which the first
+    border takes; `function` is what will be averaged. Raises `numpy.linalg.LinAlgError` where the system is singular.
+    """
+    n = len(guess)
+    system = np.zeros((n + 1, n + 1), dtype=EXTENDED)
+    system[:n, :n] = (np.eye(n) - operator.matrix).T / EXTENDED(step)
+    system[n, :n] = 1
+    right = np.zeros(n + 1, dtype=EXTENDED)
+    right[n] = 1
+    border = guess
+    for _ in range(_ROUNDS):
+        system[:n, n] = -border
+        factors = linalg.lu_factor(system.astype(np.float64))
+        found = linalg.lu_solve(factors, right.astype(np.float64)).astype(EXTENDED)
+        residual = np.inf
+        for _ in range(_REFINEMENTS):
+            change = linalg.lu_solve(factors, (right - system @ found).astype(np.float64))
+            found = found + change
+            residual = float(np.abs(change).max())
+            if residual < 1e-19:
+                break
+        weights, rate = found[:n], found[n]
+        # The border is the law itself once it no longer moves; without a leak it does not matter.
+        moved = abs(rate) * np.abs(weights - border).sum()
+        border = weights
+        if moved * step < 1e-19:
+            break
+    along = np.append(function.astype(np.float64), 0.0)
+    adjoint = linalg.lu_solve(factors, along, trans=1)
+    sensitivity = float(np.abs(weights).sum() * np.abs(adjoint[:n]).max() / step)
+    centred = function - weights @ function
+    relaxation = float((weights @ (centred * adjoint[:n])) / (weights @ centred**2))
+    return Stationary(weights, float(rate) * step, residual, sensitivity, relaxation)

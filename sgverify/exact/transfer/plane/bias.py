@@ -1,0 +1,153 @@
+"""The bias of a kinetic scheme at one step size, on grids of the plane that are refined and enlarged until it settles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import OutOfReachError
+from sgverify.exact.transfer.plane.grid import PlaneGrid, plane_grid
+from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escape
+from sgverify.exact.transfer.plane.operator import PlaneOperator
+from sgverify.exact.transfer.result import Escape, GridBias
+from sgverify.targets import Observable
+
+_TOGETHER = 0.4
+"""Of the time spread/sqrt(T) in which a chain crosses the law: what is taken as one step of the iteration."""
+_FINER, _WIDER = 1.4, 1.2
+_LARGEST = 24_000
+"""Points of the largest grid."""
+_RELATIVE, _ABSOLUTE = 1e-8, 1e-12
+"""Changes of the bias at which a grid is good: a share of it, and of the average of |phi|."""
+_LOST = 1e-3
+"""Share of the law that is lost in the time that a chain needs to forget: beyond it there is no law to speak of."""
+_ROUNDED = 4.0
+"""What a residual costs at most, in root mean squares of psi."""
+
+
+class _LostError(Exception):
+    """The quasi-stationary law loses so much per step that there is no law to speak of."""
+
+    def __init__(self, leak: float) -> None:
+        super().__init__(leak)
+        self.leak = leak
+
+
+@dataclass(frozen=True)
+class _Three:
+    """The law on a grid, on a finer and on a wider one, and what the two change."""
+
+    base: LawDifference
+    finer: LawDifference
+    wider: LawDifference
+    value: float
+    changes: tuple[float, float]
+    rounding: float
+    wanted: float
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        theta, p = self.wider.grid.theta, self.wider.grid.p
+        return {
+            "points": [self.finer.grid.theta.count, self.finer.grid.p.count],
+            "theta": [theta.start, theta.start + theta.length],
+            "p": [p.start, p.start + p.length],
+            "change_under_refinement": self.changes[0],
+            "change_under_enlargement": self.changes[1],
+            "rounding": self.rounding,
+            "iterations": self.base.iterations,
+        }
+
+
+@dataclass
+class GridBiases:
+    """pi_h(phi) - pi(phi) at step sizes h; a grid that was good for one is the first for the next.
+
+    `memory` is the root mean square of psi, L psi = -(phi - pi(phi)): what a unit of mass, misplaced per unit of time,
+    costs in pi_h(phi).
+    """
+
+    reading: PlaneInterpreter
+    observable: Observable
+    memory: float
+    _grid: PlaneGrid | None = field(default=None, repr=False)
+
+    def at(self, step: float) -> GridBias:
+        """The bias, with the changes under refinement of the grid and under enlargement of the domain."""
+        escape = plane_escape(self.reading, step)
+        try:
+            found = self._settle(step, escape)
+        except _LostError as lost:
+            assert escape is not None
+            text = f"{escape.text}; {lost.leak:.2g} of it is lost per step, too much to speak of a law"
+            return GridBias(step, None, float("inf"), text, replace(escape, leak=lost.leak))
+        except OutOfReachError as reason:
+            text = str(reason) if escape is None else f"{escape.text}; {reason}"
+            return GridBias(step, None, float("inf"), text, escape)
+        leak = 0.0
+        if escape is not None:
+            leak = self._leak(step, escape, found.base)
+            escape = replace(escape, leak=leak)
+        self._grid = found.base.grid
+        bound = sum(found.changes) + found.rounding + leak * self.memory / step
+        return GridBias(step, found.value, bound, "" if escape is None else escape.text, escape, found.facts)
+
+    def _settle(self, step: float, escape: Escape | None) -> _Three:
+        """Three grids on which the bias is as good as it gets."""
+        base = self._solve(
+            step, self._grid or plane_grid(self.reading.target, self.reading.temperature), None
+        )
+        while True:
+            leak = 0.0 if escape is None else self._leak(step, escape, base)
+            if leak * self._forgetting / step > _LOST:
+                raise _LostError(leak)
+            found = self._compare(step, base)
+            if max(found.changes) <= max(found.wanted, found.rounding):
+                return found
+            following = base.grid.enlarged(_WIDER)
+            if found.changes[0] >= found.changes[1]:
+                # An axis that is resolved 100 times better than the other is left alone.
+                first, second = base.unresolved()
+                following = base.grid.refined(_FINER, (100 * first > second, 100 * second > first))
+            if following.size * _FINER * _WIDER > _LARGEST:
+                if max(found.changes) > max(abs(found.value), found.wanted):
+                    raise OutOfReachError(
+                        "the grids do not settle: the law reaches further, or is finer, than the largest of them"
+                    )
+                return found
+            base = self._solve(step, following, base)
+
+    def _compare(self, step: float, base: LawDifference) -> _Three:
+        finer = self._solve(step, base.grid.refined(_FINER), base)
+        wider = self._solve(step, base.grid.enlarged(_WIDER), base)
+        first, value, other = (found.average(self._values(found.grid)) for found in (base, finer, wider))
+        size = float((base.law * np.abs(self._values(base.grid))).sum())
+        # The right side P rho - rho is itself only known to rounding.
+        residual = max(finer.residual, wider.residual) + _ROUNDED * float(np.finfo(np.float64).eps)
+        rounding = _ROUNDED * residual * self.memory / step
+        changes = (abs(value - first), abs(other - first))
+        wanted = max(_RELATIVE * abs(value), _ABSOLUTE * size)
+        return _Three(base, finer, wider, value, changes, rounding, wanted)
+
+    def _leak(self, step: float, escape: Escape, found: LawDifference) -> float:
+        return leak_of(self.reading, step, escape, found.grid, found.law + found.masses)
+
+    @cached_property
+    def _forgetting(self) -> float:
+        spread = float(self.reading.target.spread_float64(self.reading.temperature)[0])
+        return spread / float(np.sqrt(self.reading.temperature))
+
+    def _solve(self, step: float, grid: PlaneGrid, near: LawDifference | None) -> LawDifference:
+        operator = PlaneOperator(self.reading.moves(step), grid)
+        law = grid.law(self.reading.target, self.reading.temperature)
+        together = max(1, round(_TOGETHER * self._forgetting / step))
+        guess = None if near is None else near.grid.carry(near.masses, grid)
+        return difference_of_law(operator, grid, law, together, guess)
+
+    def _values(self, grid: PlaneGrid) -> np.ndarray:
+        theta, p = grid.points
+        return np.asarray(self.observable(theta[..., None], p[..., None]))

@@ -1,0 +1,227 @@
+"""The reading of a step on a grid of the plane: where each part of it sends every point, affinely in the noise."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import OutOfReachError
+from sgverify.exact.numbers.jets import derivatives_of
+from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.definition.binding import Carrier, Draw, bind, parameters_of
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.numbers.constants import constants_like, linear_image
+from sgverify.targets import Target
+
+
+@dataclass(frozen=True)
+class Images:
+    """X_1 = mean + sum_k draws[k] z_k from points (theta, p), z_k independent standard normal numbers.
+
+    Each array has the shape of the points; `draws[k]` is the pair of coefficients of z_k in theta and in p.
+    """
+
+    theta: np.ndarray
+    p: np.ndarray
+    draws: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+    def variance(self, first: int, second: int) -> np.ndarray:
+        """The covariance of coordinates `first` and `second`, 0 for theta and 1 for p."""
+        zero = np.zeros_like(self.theta)
+        return np.asarray(sum((draw[first] * draw[second] for draw in self.draws), zero))
+
+
+Move = Callable[[np.ndarray, np.ndarray], Images]
+"""A part of a step, by its definition: from points (theta, p), any shape, to their images."""
+
+
+@dataclass(frozen=True)
+class PlaneInterpreter:
+    """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
+
+    Raises `OutOfReachError` where scheme or target are others.
+    """
+
+    scheme: Scheme
+    target: Target
+    temperature: float
+    friction: float
+
+    def __post_init__(self) -> None:
+        if self.scheme.state != ("theta", "p"):
+            raise OutOfReachError(
+                f"the state is ({', '.join(self.scheme.state)}), and the grid of the plane holds (theta, p)"
+            )
+        if self.scheme.dynamics.riemannian:
+            raise OutOfReachError(f"`{self.scheme.name}` asks for a metric, which the grid does not supply")
+        if self.target.dim != 1:
+            raise OutOfReachError(
+                f"the target has dim={self.target.dim}, and the grid of the plane holds one dimension"
+            )
+
+    def moves(self, step: float) -> list[Move]:
+        """The letters of a word in the order in which they act; the whole step where there is no word."""
+        if self.scheme.word is None:
+            return [self._move(self.scheme.step, h=step)]
+        flows = self.scheme.word.flows(_lift(np.float64(step)))
+        return [self._move(letter.flow, t=time) for letter, time in flows]
+
+    def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:
+        bound = bind(self.scheme, ON_PLANE, parameters_of(self), dim=1)
+
+        def move(theta: np.ndarray, p: np.ndarray) -> Images:
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = bound.run(function, (theta, p), grad=_Gradient(self), draw=_draws(), **time)
+            shape = np.broadcast_shapes(theta.shape, p.shape)
+            names = sorted({name for value in values for name in value.draws})
+            first, second = (np.broadcast_to(value.mean, shape) for value in values)
+            pairs = [[np.broadcast_to(v.draws.get(k, 0.0), shape) for v in values] for k in names]
+            return Images(first, second, tuple((a, b) for a, b in pairs))
+
+        return move
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy(Arithmetic):
+    """mean + sum_k draws[k] z_k: what the reading computes with. Products of two draws are refused."""
+
+    mean: np.ndarray | np.float64
+    draws: Mapping[int, Any] = field(default_factory=dict)
+
+    __array_ufunc__ = None
+
+    def __neg__(self) -> Noisy:
+        return -1 * self
+
+    def __pow__(self, exponent: int) -> Noisy:
+        value = Noisy(np.float64(1.0))
+        for _ in range(abs(exponent)):
+            value = value * self
+        return value if exponent >= 0 else 1 / value
+
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        right = _lift(other)
+        return operation(_Operand(self), _Operand(right))
+
+
+class _Operand:
+    """One side of an operation of `Noisy`, as Python's operators want it."""
+
+    def __init__(self, value: Noisy) -> None:
+        self.mean, self.draws = value.mean, value.draws
+
+    def __add__(self, other: _Operand) -> Noisy:
+        return self._linear(other, operator.add)
+
+    def __sub__(self, other: _Operand) -> Noisy:
+        return self._linear(other, operator.sub)
+
+    def __mul__(self, other: _Operand) -> Noisy:
+        if self.draws and other.draws:
+            raise OutOfReachError(
+                "the step multiplies noise with noise, so its law given the state is not Gaussian"
+            )
+        noisy, plain = (self, other) if self.draws else (other, self)
+        return Noisy(self.mean * other.mean, {k: v * plain.mean for k, v in noisy.draws.items()})
+
+    def __truediv__(self, other: _Operand) -> Noisy:
+        if other.draws:
+            raise OutOfReachError("the step divides by noise, so its law given the state is not Gaussian")
+        return Noisy(self.mean / other.mean, {k: v / other.mean for k, v in self.draws.items()})
+
+    def _linear(self, other: _Operand, operation: Callable[[Any, Any], Any]) -> Noisy:
+        names = {*self.draws, *other.draws}
+        draws = {k: operation(self.draws.get(k, 0.0), other.draws.get(k, 0.0)) for k in names}
+        return Noisy(operation(self.mean, other.mean), draws)
+
+
+def _draws() -> Draw:
+    """A new z at every call."""
+    count = itertools.count()
+
+    def draw(law: NoiseLaw) -> Noisy:
+        if not law.normal:
+            raise OutOfReachError(
+                f"the step draws {law} noise, and the grid of the plane takes normal noise alone"
+            )
+        return Noisy(np.float64(0.0), {next(count): np.float64(1.0)})
+
+    return draw
+
+
+class _Gradient(FullGradientIngredient):
+    """U' at points that carry no noise."""
+
+    def __init__(self, reading: PlaneInterpreter) -> None:
+        self._reading = reading
+
+    def __call__(self, position: Noisy) -> Noisy:
+        return self._derivative(self._reading.target, position, 1)
+
+    def hessian(self, position: Noisy, vector: Noisy) -> Noisy:
+        """U'' v, where v may carry noise."""
+        return self._derivative(self._reading.target, position, 2) * vector
+
+    def prior(self, position: Noisy) -> Noisy:
+        """The part of the prior."""
+        return self._derivative(replace(self._reading.target, likelihood=None, data=None), position, 1)
+
+    @staticmethod
+    def _derivative(target: Target, position: Noisy, order: int) -> Noisy:
+        if position.draws:
+            raise OutOfReachError(
+                "the step evaluates the gradient at a point that carries noise of the same step; only words, letter by letter, "
+                "are read so far"
+            )
+        mean = np.asarray(position.mean)
+        # Points of a grid repeat each theta once for every p.
+        unique, places = np.unique(mean, return_inverse=True)
+        found = derivatives_of(target, unique, order)[order]
+        return Noisy(found[places].reshape(mean.shape))
+
+
+def _lift(value: Any) -> Noisy:
+    return value if isinstance(value, Noisy) else Noisy(np.float64(float(value)))
+
+
+ON_PLANE = Carrier(lambda value: value if isinstance(value, Noisy) else Noisy(value), _lift, _lift)
+"""Points, any shape, and what they become: affine in the draws."""
+
+
+for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
+
+    def _apply(value: Noisy, plain: Callable[[Any], Any] = _plain) -> Noisy:
+        if value.draws:
+            raise OutOfReachError(
+                "the step takes a function of noise, so its law given the state is not Gaussian"
+            )
+        return Noisy(plain(value.mean))
+
+    _function.register(Noisy, _apply)
+
+
+@dot.register
+def _(left: Noisy, right: Any) -> Any:
+    return left * right
+
+
+@constants_like.register
+def _(like: Noisy, numbers: tuple[Any, ...]) -> Noisy:
+    return _lift(numbers[0])
+
+
+@linear_image.register
+def _(vector: Noisy, rows: tuple[Any, ...]) -> Noisy:
+    return vector * _lift(rows[0][0])
+
+
+@first_entry.register
+def _(draw: Noisy) -> Noisy:
+    return draw

@@ -1,0 +1,211 @@
+"""What a step adds to exp(-(U + p.p/2)/T): the difference of the invariant law, by a Krylov method.
+
+With P the operator on masses and rho the posterior on the grid, delta = pi_h - rho solves (I - P) delta = (P - I) rho.
+The right side is of the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are taken
+as one: (I - P^m) delta = (P^m - I) rho, with mh about the time that a chain takes to cross the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, gmres
+
+from sgverify.errors import OutOfReachError
+from sgverify.exact.transfer.plane.grid import PlaneGrid
+from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.result import Escape
+
+_RELATIVE = 1e-10
+"""Of the right side: where the iteration stops, unless rounding stops it earlier."""
+_DIRECTIONS, _CYCLES = 200, 3
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class LawDifference:
+    """delta = pi_h - rho on a grid, shape (theta, p), and the 1-norm of what is left of (I - P) delta = (P - I) rho."""
+
+    grid: PlaneGrid
+    law: np.ndarray
+    masses: np.ndarray
+    residual: float
+    iterations: int
+
+    def unresolved(self) -> tuple[float, float]:
+        """The share of the highest quarter of frequencies in theta and in p: how much a finer grid could change."""
+        shares = []
+        for axis in (0, 1):
+            sizes = np.abs(np.fft.rfft(self.masses, axis=axis)).max(1 - axis)
+            shares.append(float(sizes[3 * len(sizes) // 4 :].max() / (sizes.max() or 1.0)))
+        return shares[0], shares[1]
+
+    def average(self, values: np.ndarray) -> float:
+        """pi_h(phi) - pi(phi). Shape (theta, p)."""
+        return float((self.masses * values).sum())
+
+
+def difference_of_law(
+    operator: Callable[[np.ndarray], np.ndarray],
+    grid: PlaneGrid,
+    law: np.ndarray,
+    steps: int,
+    guess: np.ndarray | None = None,
+) -> LawDifference:
+    """Solve for delta, taking `steps` steps as one. Raises `OutOfReachError` where the iteration does not settle."""
+    rho = law.reshape(-1)
+    defect = operator(rho) - rho
+    found = np.zeros_like(rho) if guess is None else guess.reshape(-1) - rho * guess.sum()
+    left = defect if guess is None else defect - found + operator(found)
+    count = 0
+    good = max(_RELATIVE * float(np.linalg.norm(defect)), 4 * _EPS * float(np.linalg.norm(rho)))
+    if guess is None or np.linalg.norm(left) > good:
+        allowed = _RELATIVE * steps * float(np.linalg.norm(defect))
+        correction, count = _correction(operator, rho, left, steps, allowed)
+        found = found + correction
+        left = defect - found + operator(found)
+    return LawDifference(grid, law, found.reshape(law.shape), float(np.abs(left).sum()), count)
+
+
+def _correction(
+    operator: Callable[[np.ndarray], np.ndarray],
+    rho: np.ndarray,
+    left: np.ndarray,
+    steps: int,
+    allowed: float,
+) -> tuple[np.ndarray, int]:
+    """x with (I - P) x = left and no mass, the residual after `steps` steps at most `allowed`; and the iterations."""
+    right, last = left.copy(), left
+    for _ in range(steps - 1):
+        last = operator(last)
+        right += last
+    right -= rho * right.sum()
+
+    def apply(vector: np.ndarray) -> np.ndarray:
+        carried = vector
+        for _ in range(steps):
+            carried = operator(carried)
+        # The law itself is left unchanged by P: mass is put back on it, so that the system has one solution.
+        return np.asarray(vector - carried + rho * vector.sum())
+
+    system = LinearOperator((len(rho), len(rho)), matvec=apply, dtype=np.float64)
+    count = [0]
+
+    def tick(_: float) -> None:
+        count[0] += 1
+
+    found, failed = gmres(
+        system,
+        right,
+        rtol=0.0,
+        atol=max(allowed, 4 * _EPS * float(np.sqrt(steps) * np.linalg.norm(rho))),
+        restart=_DIRECTIONS,
+        maxiter=_CYCLES,
+        callback=tick,
+        callback_type="pr_norm",
+    )
+    if failed or not np.isfinite(found).all():
+        raise OutOfReachError(
+            f"the Krylov iteration for the invariant law did not settle in {_DIRECTIONS * _CYCLES} directions: the chain forgets "
+            "too slowly at this step size, or has no invariant law"
+        )
+    return found - rho * found.sum(), count[0]
+
+
+_DOUBLINGS, _SECTIONS = 24, 16
+"""Starts are tried to 2^24 = 1.7e7 standard deviations from the mean; the first that escapes is found to a 16th."""
+_STEPS = 100
+_GONE = 100.0
+"""Times farther out than it started: a chain that got there without noise is not coming back."""
+_FAR, _ORBIT = 1e30, 2000
+"""What diverges is beyond 1e30 times the edge within 2000 steps; what an exponential force has thrown out comes back."""
+_NEGLIGIBLE = 1e-13
+
+
+def plane_escape(reading: PlaneInterpreter, step: float) -> Escape | None:
+    """How chains escape, `leak` left at 0; None where the step without noise brings every start back.
+
+    Starts at rest, (theta, 0), are followed for 100 steps without noise, and those at the edges that show until they
+    diverge. With normal noise every start is reached in the end, so that a chain that escapes from somewhere escapes.
+    """
+    centre = float(reading.target.location_float64(reading.temperature)[0])
+    spread = float(reading.target.spread_float64(reading.temperature)[0])
+    signs = np.array([[-1.0], [1.0]])
+    reach = spread * 2.0 ** np.arange(-2, _DOUBLINGS + 1) * np.ones((2, 1))
+    gone = _gone_from_rest(reading, step, centre, signs * reach)
+    if not gone.any():
+        return None
+    first = gone.argmax(1)
+    outer = reach[0, first]
+    inner = np.where(first > 0, reach[0, np.maximum(first - 1, 0)], 0.0)
+    sections = inner[:, None] + (outer - inner)[:, None] * np.arange(1, _SECTIONS + 1) / _SECTIONS
+    closer = _gone_from_rest(reading, step, centre, signs * sections)
+    found = sections[[0, 1], closer.argmax(1)]
+    found = np.where(gone.any(1), found, np.inf)
+    edges = (centre - float(found[0]), centre + float(found[1]))
+    if not _diverges(reading, step, centre, np.array(edges)):
+        return None
+    text = (
+        f"without noise, a chain at rest beyond theta = {edges[0]:.3g} or {edges[1]:.3g} is carried off at h={step:.4g}: the drift "
+        "outruns the step, so the chain is transient, and its law is a quasi-stationary one"
+    )
+    return Escape(edges, 0.0, text)
+
+
+def leak_of(
+    reading: PlaneInterpreter, step: float, escape: Escape, grid: PlaneGrid, masses: np.ndarray
+) -> float:
+    """The mass of a law at points of the grid from which the step without noise carries chains off.
+
+    No more than the mass at energies U + p.p/2 of at least those of the edges, which is looked at first.
+    """
+    theta, p = grid.points
+    finite = np.array([edge for edge in escape.edges if np.isfinite(edge)])
+    barrier = float(reading.target.energy_float64(finite[:, None]).min())
+    energy = reading.target.energy_float64(grid.theta.nodes[:, None])[:, None] + p**2 / 2
+    above = energy >= barrier / 2 + energy.min() / 2
+    most = float(np.abs(masses[above]).sum())
+    if most <= _NEGLIGIBLE:
+        return 0.0
+    gone = _gone(reading, step, theta[above], p[above], _GONE * float(np.abs(theta).max()))
+    return float(np.abs(masses[above][gone]).sum())
+
+
+def _diverges(reading: PlaneInterpreter, step: float, centre: float, edges: np.ndarray) -> bool:
+    finite = edges[np.isfinite(edges)]
+    starts = centre + 1.1 * (finite - centre)
+    bounds = _FAR * (1 + np.abs(finite))
+    return bool(_gone(reading, step, starts, np.zeros_like(starts), bounds, _ORBIT, all_of_them=False).any())
+
+
+def _gone_from_rest(reading: PlaneInterpreter, step: float, centre: float, offsets: np.ndarray) -> np.ndarray:
+    starts = centre + offsets
+    return _gone(reading, step, starts, np.zeros_like(starts), abs(centre) + _GONE * np.abs(offsets))
+
+
+def _gone(
+    reading: PlaneInterpreter,
+    step: float,
+    theta: np.ndarray,
+    p: np.ndarray,
+    bounds: np.ndarray | float,
+    steps: int = _STEPS,
+    *,
+    all_of_them: bool = True,
+) -> np.ndarray:
+    """Whether |theta| came to exceed the bound; without `all_of_them` the first one ends the run."""
+    gone = np.zeros(theta.shape, dtype=bool)
+    moves = reading.moves(step)
+    for _ in range(steps):
+        for move in moves:
+            images = move(theta, p)
+            theta, p = images.theta, images.p
+        with np.errstate(invalid="ignore"):
+            gone |= ~((np.abs(theta) < bounds) & np.isfinite(p))
+        # What is gone waits at the origin, where nothing overflows.
+        theta, p = np.where(gone, 0.0, theta), np.where(gone, 0.0, p)
+        if gone.all() or (gone.any() and not all_of_them):
+            break
+    return gone

@@ -1,0 +1,268 @@
+"""Where the weights of an adaptively weighted sampler come to rest at a step size and with noisy energies, and their spread there.
+
+theta solves h(theta) = 0 for the mean field under the law that the chain itself has at that theta: no eps, no Var and no 1/m
+is left out. About it E|theta_k - theta|^2/omega_k tends to the trace of the solution P of A P + P A^T + S = 0, where A is the
+derivative of the mean field and S sums the autocovariances of the field along the chain, by its Poisson equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg, optimize
+
+from sgverify.errors import OutOfReachError
+from sgverify.exact.weights.fixed_point import random_field
+from sgverify.exact.weights.line_chain import LineChain
+from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites.weighting import importance
+
+_SHIFT = 1e-5
+_RESIDUAL = 1e-9
+_LEAVING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """theta at rest, shape (m,), the law of the chain there, shape (n,), and what is left of the mean field."""
+
+    chain: LineChain
+    theta: np.ndarray
+    law: np.ndarray
+    residual: float
+
+    def average(self, values: np.ndarray) -> float:
+        """The average of f along the chain, from its values at the nodes. Shape (n,)."""
+        return float(self.law @ values)
+
+    def weighted_average(self, values: np.ndarray) -> float:
+        """sum theta^zeta(J) f/sum theta^zeta(J) along the chain, by the regions that the weights are told."""
+        counts = self.counts
+        return float(self.law @ (counts * values) / (self.law @ counts))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """What a draw at each node counts, on average over minibatches. Shape (n,)."""
+        zeta = self.chain.adaptation.zeta
+        sizes = weighting.importance(self.theta, zeta=zeta)
+        return np.asarray(sizes[self.chain.regions - 1].mean(0))
+
+    def forgetting(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """sum_(i >= 0) (E f(x_i) - its limit) from x_0, given at one of the nodes: k times the error of an average over
+        x_0, ..., x_(k-1), k large. Shapes (n,), (q,) of places -> (q,).
+        """
+        return self._solve(values - self.law @ values)[starts]
+
+    def _solve(self, centred: np.ndarray) -> np.ndarray:
+        """The solution of Poisson's equation."""
+        return np.linalg.solve(self._system, centred)
+
+    @cached_property
+    def _system(self) -> np.ndarray:
+        kernel = self.chain.kernel(self.theta)
+        return np.eye(len(kernel)) - kernel + self.law[None, :]
+
+    def spread(self) -> tuple[float, float]:
+        """lim E|theta_k - theta|^2/omega_k, omega_k ~ k^-alpha with alpha < 1, and the largest real part of dh's eigenvalues.
+
+        NaN for the first where theta is not stable.
+        """
+        free = slice(0, -1) if self.chain.adaptation.cumulative else slice(None)
+        gradient = self._derivative()[free, free]
+        noise = self._noise()[free, free]
+        slowest = float(np.linalg.eigvals(gradient).real.max())
+        if slowest >= 0:
+            return float("nan"), slowest
+        return float(np.trace(linalg.solve_continuous_lyapunov(gradient, -noise))), slowest
+
+    def _derivative(self) -> np.ndarray:
+        """d h_i/d theta(j), by central differences."""
+        columns = []
+        for j in range(len(self.theta)):
+            size = _SHIFT * self.theta[j]
+            up, down = (self._field_at(j, sign * size) for sign in (1, -1))
+            columns.append((up - down) / (2 * size))
+        return np.stack(columns, axis=1)
+
+    def _field_at(self, place: int, shift: float) -> np.ndarray:
+        moved = self.theta.copy()
+        moved[place] += shift
+        return field_of(self.chain, moved, self.chain.law(moved))
+
+    def _noise(self) -> np.ndarray:
+        """Cov H + sum_(t >= 1) (C_t + C_t^T). The minibatch that the weights are told is drawn afresh: it is white."""
+        chain = self.chain
+        table = fields_of(chain, self.theta)
+        told = table[chain.regions - 1]  # (minibatches, n, m)
+        mean = told.mean(0)
+        at_once = np.einsum("n,snk,snl->kl", self.law, told, told) / len(told)
+        centred = mean - self.law @ mean
+        solved = self._solve(centred)
+        later = (self.law[:, None] * centred).T @ (solved - centred)
+        overall = self.law @ mean
+        return np.asarray(at_once - np.outer(overall, overall) + later + later.T)
+
+
+def fields_of(chain: LineChain, theta: np.ndarray) -> np.ndarray:
+    """H(theta, J) for J = 1, ..., m. Shape (m,) -> (m, m)."""
+    bins, weights = len(theta), theta.tolist()
+    return np.array([random_field(weights, j, chain.adaptation) for j in range(1, bins + 1)])
+
+
+def field_of(chain: LineChain, theta: np.ndarray, law: np.ndarray) -> np.ndarray:
+    """h(theta) under a law of the nodes. Shapes (m,), (n,) -> (m,)."""
+    return np.asarray(chain.chances(law) @ fields_of(chain, theta))
+
+
+def rest(chain: LineChain, start: Sequence[float] | np.ndarray, *, flow: bool = False) -> Rest:
+    """Where the weights rest, looked for from `start`; `flow`: as h -> 0. Raises `OutOfReachError` where none is found."""
+    cumulative = chain.adaptation.cumulative
+
+    def whole(logs: np.ndarray) -> np.ndarray:
+        return np.append(np.exp(logs), 1.0) if cumulative else np.exp(logs)
+
+    def law(theta: np.ndarray) -> np.ndarray:
+        return chain.law_of_flow(theta) if flow else chain.law(theta)
+
+    def moving(logs: np.ndarray) -> np.ndarray:
+        theta = whole(logs)
+        # Of a region that is hardly met the field is small because theta is: what counts is the ratio.
+        found = field_of(chain, theta, law(theta)) / theta
+        return found[:-1] if cumulative else found
+
+    first = np.log(np.asarray(start, dtype=np.float64))
+    solved = optimize.root(moving, first[:-1] if cumulative else first, tol=1e-12)
+    theta = whole(solved.x)
+    residual = float(np.abs(moving(solved.x)).max())
+    if not residual < _RESIDUAL:
+        raise OutOfReachError(
+            f"at h={chain.step:.6g} the weights were not brought to rest: their field is still {residual:.1e}"
+        )
+    found = law(theta)
+    leaving = 0.0 if flow else float(found @ chain.rows_and_leaving(theta, chain.nodes)[1])
+    if not leaving < _LEAVING:
+        raise OutOfReachError(
+            f"h={chain.step:.6g}: with its weights at rest the chain leaves the grid with chance {leaving:.1e} a step; the "
+            "multiplied gradient carries it off; expected a smaller step"
+        )
+    return Rest(chain, theta, found, residual)
+
+
+@dataclass(frozen=True)
+class AfterSteps:
+    """Of k steps: E theta_k(1) and E theta_k(1)^2, E of the sums of 1{J = 1}, of theta_l^zeta(J_l) 1{J_l = 1} and of
+    theta_l^zeta(J_l), l = 1, ..., k, all over k; `leaving` bounds the chance that a chain has left the grid by then.
+    """
+
+    theta: float
+    square: float
+    visits: float
+    counted: float
+    counts: float
+    leaving: float
+
+    @property
+    def ratio(self) -> float:
+        """E sum w f/E sum w, f = 1 in region 1."""
+        return self.counted / self.counts
+
+
+@dataclass(frozen=True, eq=False)
+class RunningWeights:
+    """The chain of (x_k, theta_k) from x_0 = `start` and theta_0 flat, over at most `length` steps; two regions."""
+
+    chain: LineChain
+    length: int
+    start: float
+    points: int = 16
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """The nodes of theta(1). Shape (p,)."""
+        low, high = self._range
+        angles = (2 * np.arange(self.points) + 1) / (2 * self.points) * np.pi
+        place = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
+        return np.exp(place) if self.chain.adaptation.cumulative else 1 / (1 + np.exp(-place))
+
+    def _place(self, t: np.ndarray) -> np.ndarray:
+        """log theta(1), or its logit: what the multiplier is linear in."""
+        return np.asarray(np.log(t) - np.log(self._other(t)))
+
+    def after(self, length: int) -> AfterSteps:
+        """What `length` steps lead to, by f <- P_k (f + what step k adds), k = length, ..., 1."""
+        t = self.weights
+        n = len(self.chain.nodes)
+        ends = np.zeros((6, n, len(t)))
+        ends[0], ends[1] = t, t**2
+        values = ends
+        for k in range(length, 1, -1):
+            # Batches of the nodes of theta: (p, n, n) @ (p, n, 6).
+            told = self._told(values, k, length)
+            kernels, leaving = self._kernels
+            values = (kernels @ told.transpose(2, 1, 0)).transpose(2, 1, 0)
+            values[5] += leaving.T
+        flat = self.chain.adaptation.start
+        told = self._told(values, 1, length, np.array([flat]))
+        rows, leaving = self.chain.rows_and_leaving(self._both(flat), np.array([self.start]))
+        found = [float(rows[0] @ told[i, :, 0]) for i in range(6)]
+        found[5] += float(leaving[0])
+        return AfterSteps(*found)
+
+    def _told(self, values: np.ndarray, k: int, length: int, at: np.ndarray | None = None) -> np.ndarray:
+        """E over what the weights are told, of what step k adds and of the values after it. (6, n, p) -> (6, n, q)."""
+        old, total = self.weights if at is None else at, 0.0
+        zeta = self.chain.adaptation.zeta
+        for region in (1, 2):
+            new = self._moved(old, region, k)
+            here = new if region == 1 else self._other(new)
+            count = importance(here, zeta=zeta) / length
+            added = np.stack(
+                [0 * new, 0 * new, 0 * new + (region == 1) / length, count * (region == 1), count, 0 * new]
+            )
+            shares = self.chain.shares(region)[None, :, None]
+            total = total + shares * (values @ self._interpolation(new).T + added[:, None, :])
+        return np.asarray(total)
+
+    def _moved(self, old: np.ndarray, region: int, k: int) -> np.ndarray:
+        a = self.chain.adaptation
+        here = old if region == 1 else self._other(old)
+        return np.asarray(a.next_weight(old, k=k, here=here, indicator=a.indicator(1, region)))
+
+    def _other(self, first: np.ndarray) -> np.ndarray:
+        return np.ones_like(first) if self.chain.adaptation.cumulative else 1 - first
+
+    def _both(self, first: float) -> np.ndarray:
+        return np.array([first, float(self._other(np.array([first]))[0])])
+
+    @cached_property
+    def _kernels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Kernels and chances to leave, for each node of theta(1). Shapes (p, n, n), (p, n)."""
+        pairs = [self.chain.rows_and_leaving(self._both(t), self.chain.nodes) for t in self.weights]
+        return np.stack([pair[0] for pair in pairs]), np.stack([pair[1] for pair in pairs])
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The places where every step is in region 2, and where every one is in region 1."""
+        ends = []
+        for region in (2, 1):
+            t = np.array([self.chain.adaptation.start])
+            for k in range(1, self.length + 1):
+                t = self._moved(t, region, k)
+            ends.append(float(self._place(t)[0]))
+        return ends[0], ends[1]
+
+    def _interpolation(self, t: np.ndarray) -> np.ndarray:
+        """The polynomial through the nodes' places, by barycentric weights. Shape (q,) -> (q, p)."""
+        nodes, p = self._place(self.weights), self.points
+        shares = (-1.0) ** np.arange(p) * np.sin((2 * np.arange(p) + 1) / (2 * p) * np.pi)
+        away = self._place(t)[:, None] - nodes
+        met = away == 0
+        terms = shares / np.where(met, 1.0, away)
+        found = terms / terms.sum(1)[:, None]
+        return np.where(met.any(1)[:, None], met, found)
+
+
+__all__ = ["AfterSteps", "Rest", "RunningWeights", "field_of", "fields_of", "rest"]

@@ -1,0 +1,140 @@
+"""The samplers that awsgld compares, each as it is run on a function of known scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sgverify.configuration import load_configuration
+from sgverify.papers.awsgld.experiments.functions import COLD, DIM, HOT, Scales
+from sgverify.papers.awsgld.experiments.settings import FIRST, MOMENTUM, ZETA_OF_CSGLD
+from sgverify.samplers import Cyclical, Row, Settings, fixed
+from sgverify.samplers.composites.hitting import NEVER, sample_hits
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.loading import load_step
+from sgverify.targets import build_target
+
+PRECONDITIONED, FLOOR = "psgld-0.999-0.1", 0.1
+ZETA = 3.0
+"""Of AWSGLD; printed for Griewank's exploration, while those of Table 3 are not at hand."""
+
+
+@dataclass(frozen=True)
+class AdaptiveContender:
+    """A sampler: its scheme or composite, its temperature as a share of the height, and its tables of the configuration.
+
+    `cyclical`: steps fall and rise again as the paper's cycles do, around the step size that is tuned. `momentum`: the
+    friction belongs to the step size, so that the decay is the printed one. `evaluations`: gradients of an iteration.
+    """
+
+    label: str
+    scheme: str
+    temperature: float
+    tables: Callable[[str, Scales], dict[str, Any]] = field(default=lambda name, scales: {}, repr=False)
+    cyclical: bool = False
+    momentum: bool = False
+    evaluations: int = 1
+
+
+def _partition(bins: int, zeta: float) -> Callable[[str, Scales], dict[str, Any]]:
+    def tables(name: str, scales: Scales) -> dict[str, Any]:
+        preset = "optimisation-rastrigin" if name == "rastrigin" else "optimisation"
+        high = scales.lowest + scales.height
+        return {
+            "partition": {
+                "preset": preset,
+                "low": scales.lowest,
+                "high": high,
+                "bins": bins,
+                "zeta": zeta,
+            }
+        }
+
+    return tables
+
+
+def _ladder(name: str, scales: Scales) -> dict[str, Any]:
+    return {"exchange": {"ladder": [1.0, HOT / COLD]}}
+
+
+CONTENDERS = (
+    AdaptiveContender("SGLD, cold", "sgld-euler", COLD),
+    AdaptiveContender("SGLD, hot", "sgld-euler", HOT),
+    AdaptiveContender("pSGLD", PRECONDITIONED, COLD),
+    AdaptiveContender("SGHMC", "sghmc-momentum-0.001", COLD, momentum=True),
+    AdaptiveContender("cycSGLD", "sgld-euler", COLD, cyclical=True),
+    AdaptiveContender("reSGLD", "resgld", COLD, _ladder, evaluations=2),
+    AdaptiveContender("CSGLD-10", "csgld", HOT, _partition(10, ZETA_OF_CSGLD)),
+    AdaptiveContender("AWSGLD-10", "awsgld", HOT, _partition(10, ZETA)),
+    AdaptiveContender("AWSGLD-100", "awsgld", HOT, _partition(100, ZETA)),
+)
+
+
+def first_hits(
+    contender: AdaptiveContender,
+    name: str,
+    scales: Scales,
+    steps: tuple[float, ...],
+    *,
+    trials: int,
+    most: int,
+    period: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first iteration of each trial at or below the level, `NEVER` for none, and the best U met; shape (steps, trials).
+
+    All trials start where the seed says, which is the same place for every sampler; of replicas the first one counts.
+    `period` is the length of a cycle.
+    """
+    if contender.momentum and len(steps) > 1:
+        # Each step size has its own friction.
+        parts = [
+            first_hits(contender, name, scales, (step,), trials=trials, most=most, period=period, seed=seed)
+            for step in steps
+        ]
+        return np.concatenate([first for first, _ in parts]), np.concatenate([best for _, best in parts])
+    sizes = tuple(_size(contender, scales, step) for step in steps)
+    friction = (1 - MOMENTUM) / sizes[0] if contender.momentum else 2.0
+    c = load_configuration(
+        {
+            "target": {"name": name, "dim": DIM},
+            "temperature": contender.temperature * scales.height,
+            "friction": friction,
+            "chains": trials,
+            "seed": seed,
+            **contender.tables(name, scales),
+        }
+    )
+    scheme = load_step(contender.scheme)
+    assert isinstance(scheme, Scheme | Composite)
+    hits = sample_hits(
+        scheme,
+        build_target(c.target),
+        _rows(contender, sizes, most, period),
+        level=scales.level,
+        settings=Settings.of(c, compiled=False),
+        starts=scales.starts(trials, seed),
+    )
+    first = np.where(hits.first == NEVER, np.iinfo(np.int64).max, hits.first)
+    replicas = len(first) // len(steps)
+    first = first.reshape(len(steps), replicas, trials).min(axis=1)
+    best = hits.best.reshape(len(steps), replicas, trials).min(axis=1)
+    return np.where(first == np.iinfo(np.int64).max, NEVER, first), best
+
+
+def _size(contender: AdaptiveContender, scales: Scales, step: float) -> float:
+    """The step h of the scheme: learning rates are h^2 in the momentum form, and are divided by slopes in pSGLD."""
+    if contender.momentum:
+        return float(np.sqrt(step))
+    return step * (FLOOR + scales.gradient) if contender.scheme == PRECONDITIONED else step
+
+
+def _rows(contender: AdaptiveContender, sizes: tuple[float, ...], most: int, period: int) -> tuple[Row, ...]:
+    if not contender.cyclical:
+        return fixed(sizes, [most])
+    first, last = (end / FIRST.step for end in FIRST.cycle)
+    return tuple(Row(Cyclical(size * first, period, size * last), (most,)) for size in sizes)

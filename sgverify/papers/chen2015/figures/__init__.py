@@ -1,0 +1,7 @@
+"""The figures of chen2015, and a comparison at equal cost, computed to be shown beside the evidence of its suite.
+
+`settings` are what the paper prints, `effort` how much is computed, `experiment` one scheme under these settings.
+`invariant_bias` makes figure 1, `traces` figures 2, 5 and 7, `comparison` figures 3, 6 and 8 with constants found by
+`tuning`; `equal_cost` ranks schemes at a budget, by `equal_cost_search`. `draws` judges statements over draws of the
+data, `wording` holds sentences that they share.
+"""

@@ -1,0 +1,177 @@
+"""From which length on one error is smaller than another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from scipy.linalg import qr, solve
+
+from sgverify.papers.chen2015.figures.experiment import experiment
+from sgverify.papers.chen2015.figures.wording import holds
+
+PER_DECADE = 3
+"""Lengths at which errors are compared: a stretch shorter than their distance may be missed."""
+
+RATIO = 1.02
+"""A crossing is bisected until its ends differ by this factor."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The last stretch of lengths on which the first error is the smaller one; None where there is none.
+
+    `until` is None where it is still the smaller one at the longest length looked at.
+    """
+
+    since: int | None
+    until: int | None
+
+
+def crossing(
+    first: Callable[[int], float | None], second: Callable[[int], float | None], shortest: int, longest: int
+) -> Crossing:
+    """Compare |first(L)| with |second(L)| on three lengths a decade; ends of the last stretch are bisected.
+
+    A diverged error (None) is larger than every other.
+    """
+
+    def below(length: int) -> bool:
+        ours, theirs = first(length), second(length)
+        return ours is not None and (theirs is None or abs(ours) < abs(theirs))
+
+    lengths, k = [shortest], 1
+    while lengths[-1] < longest:
+        lengths.append(min(longest, round(shortest * 10 ** (k / PER_DECADE))))
+        k += 1
+    signs = [below(length) for length in lengths]
+    if True not in signs:
+        return Crossing(None, None)
+    last = len(signs) - 1 - signs[::-1].index(True)
+    start = last
+    while start and signs[start - 1]:
+        start -= 1
+    since = lengths[0] if start == 0 else _edge(below, lengths[start - 1], lengths[start])
+    until = (
+        None if last == len(signs) - 1 else _edge(lambda n: not below(n), lengths[last], lengths[last + 1])
+    )
+    return Crossing(since, until)
+
+
+def _edge(true: Callable[[int], bool], low: int, high: int) -> int:
+    """The length between `low` (false) and `high` (true) from which it is true, up to a factor of `RATIO`."""
+    while high > low + 1 and high > RATIO * low:
+        middle = max(low + 1, min(high - 1, round((low * high) ** 0.5)))
+        if true(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+TERMS: dict[str, Callable[..., Sequence[np.ndarray]]] = {
+    "bias": lambda m, s2, k3, k4: (m**0, m**2),
+    "mse": lambda m, s2, k3, k4: (m**0, m**2, m**4),
+}
+"""What an error with full gradients is a linear combination of, by its quantity."""
+
+ADDED: dict[str, Callable[..., Sequence[np.ndarray]]] = {
+    "bias": lambda m, s2, k3, k4: (s2,),
+    "mse": lambda m, s2, k3, k4: (s2, s2**2, m**2 * s2, m * k3, k4),
+}
+"""What the noise of minibatches adds to it."""
+
+Evaluate = Callable[[str, int], float | None]
+"""An error by the estimator of gradients and the data_seed; None where it diverges."""
+
+
+@dataclass(frozen=True)
+class DataDraws:
+    """The data of data_seed 0, 1, ..., count - 1."""
+
+    count: int
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """The posterior mean m of each draw."""
+        return self.cumulants[0]
+
+    def errors(
+        self, quantity: str, gradient: str, evaluate: Evaluate, seeds: Sequence[int] | None = None
+    ) -> np.ndarray:
+        """The error at every draw or at those of `seeds`, NaN where it diverges; `evaluate` computes it at one draw."""
+        asked = list(range(self.count) if seeds is None else seeds)
+        estimators = dict.fromkeys(("full", gradient))
+        parts = [(estimator, *_terms(self, quantity, estimator)) for estimator in estimators]
+        if len(asked) <= sum(len(nodes) for _, _, nodes in parts):
+            return self._each(evaluate, gradient, asked)
+        total = np.zeros(self.count)
+        known: list[float | None] = []
+        for estimator, terms, nodes in parts:
+            at_nodes = [evaluate(estimator, int(seed)) for seed in nodes]
+            known += at_nodes
+            if None not in at_nodes:
+                rest = np.array(at_nodes, dtype=np.float64) - total[nodes]
+                total = total + terms @ solve(terms[nodes], rest)
+        if all(value is None for value in known):
+            return np.full(len(asked), np.nan)
+        return self._each(evaluate, gradient, asked) if None in known else total[asked]
+
+    def judged(self, answers: Sequence[np.ndarray | bool]) -> tuple[str, str]:
+        """At which |m| a statement holds, and its verdict; each answer is one for each draw, or one for all of them."""
+        asked = [np.broadcast_to(answer, self.count) for answer in answers]
+        said = [holds([bool(answer[draw]) for answer in asked]) for draw in range(self.count)]
+        sizes = abs(self.means)
+        parts = []
+        for word in dict.fromkeys(said):
+            here = [float(size) for size, found in zip(sizes, said, strict=True) if found == word]
+            where = (
+                f"|m| from {min(here):.3g} to {max(here):.3g}" if len(here) > 1 else f"|m| = {here[0]:.3g}"
+            )
+            parts.append(f"{word} at {len(here)} of {self.count}: {where}")
+        return "; ".join(parts), said[0] if len(set(said)) == 1 else "depends on the data"
+
+    @staticmethod
+    def _each(evaluate: Evaluate, gradient: str, seeds: Sequence[int]) -> np.ndarray:
+        return np.array([evaluate(gradient, seed) for seed in seeds], dtype=np.float64)
+
+    @cached_property
+    def cumulants(self) -> np.ndarray:
+        """m, s^2, k_3, k_4 of each draw. Shape (4, count)."""
+        rows = []
+        for seed in range(self.count):
+            target = experiment("sgld-euler", "full", 1.0, seed).subject.target
+            x = np.asarray(target.data, dtype=np.float64)[:, 0]
+            second, third, fourth = (float(((x - x.mean()) ** k).mean()) for k in (2, 3, 4))
+            rows.append((float(target.mean[0]), second, third, fourth - 3 * second**2))
+        return np.array(rows).T
+
+
+@cache
+def _terms(draws: DataDraws, quantity: str, gradient: str) -> tuple[np.ndarray, np.ndarray]:
+    """The terms at each draw, shape (count, k), and k draws: the first one, and those that tell them apart best."""
+    terms = np.stack((TERMS if gradient == "full" else ADDED)[quantity](*draws.cumulants), axis=1)
+    # Columns of one size: those of pivoted QR are then the draws that are farthest from what the others span. The first
+    # draw, of which curves are shown, is computed in any case: made the largest, it is taken first.
+    columns = (terms / np.abs(terms).max(axis=0)).T
+    columns[:, 0] *= 2 * np.linalg.norm(columns, axis=0).max() / np.linalg.norm(columns[:, 0])
+    _, _, order = qr(columns, pivoting=True)
+    return terms, order[: terms.shape[1]]
+
+
+@cache
+def draws_of(count: int) -> DataDraws:
+    """The first `count` draws, made once."""
+    return DataDraws(count)
+
+
+def smaller(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Where |ours| < |theirs|; a diverged error is larger than every other."""
+    return np.asarray(
+        np.where(np.isnan(ours), np.inf, abs(ours)) < np.where(np.isnan(theirs), np.inf, abs(theirs))
+    )
+
+
+__all__ = ["DataDraws", "draws_of", "smaller"]

@@ -1,0 +1,129 @@
+"""What the papers print, row by row, with what is read in it and how much it weighs: data, in `PAPER/errata/printed.toml`.
+
+A row has `where` it stands, `printed`, a quotation of the paper (formulas in symbols: a/b for a fraction, U~ for a tilde;
+` [...] ` for what is left out), `read_as`, what is derived from it in a form that computes, and `holds`, what is in its
+place. How much it weighs is a judgement with a reason: `severity`, `affects` (what becomes of the results), `because`, and
+`elsewhere`, where the paper itself has the right form. An error that shows in several rows is one error: these rows name one
+`root`, whose weight is theirs where they say nothing else. Whether a row fails is computed and never stated here.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from sgverify.errors import SgverifyError
+from sgverify.evidence import Erratum
+from sgverify.evidence.erratum import WEIGHT, Rung
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedRow:
+    """One printed statement; a row that stands has neither `holds` nor a weight."""
+
+    where: str
+    printed: str
+    read_as: str = ""
+    holds: str = ""
+    severity: str = ""
+    root: str = ""
+    affects: str = ""
+    because: str = ""
+    elsewhere: str = ""
+
+    def weight(self) -> dict[str, str]:
+        """How much its failing weighs, and why."""
+        return {key: getattr(self, key) for key in (*WEIGHT, "elsewhere")}
+
+
+def row_of(id: str) -> PrintedRow:
+    """The row of `paper/name`."""
+    paper, _, name = id.partition("/")
+    return rows(paper)[name]
+
+
+@cache
+def rows(paper: str) -> dict[str, PrintedRow]:
+    """Every row of a paper, by name."""
+    text = (
+        resources.files("sgverify.papers")
+        .joinpath(paper.replace("-", "_"), "errata", "printed.toml")
+        .read_text("utf-8")
+    )
+    data = tomllib.loads(text)
+    roots = data.get("roots", {})
+    return {name: _row(paper, name, row, roots) for name, row in data["rows"].items()}
+
+
+def _row(paper: str, name: str, row: Mapping[str, Any], roots: Mapping[str, Any]) -> PrintedRow:
+    shared = roots[row["root"]] if "root" in row else {}
+    given = {**shared, **row}
+    if "severity" in given:
+        given["root"] = f"{paper}/{row.get('root', name)}"
+    return PrintedRow(**given)
+
+
+class UnconfirmedError(SgverifyError):
+    """What is put in a failing formula's place does not hold either, or it is not said how much the failure weighs."""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What separates a printed formula from what is computed, and the one in its place; "" where nothing does."""
+
+    printed: str
+    holds: str
+    certificate: dict[str, Any]
+    method: Rung = "proof"
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A statement where it stands, as it is printed and read, what is to hold, and the computation about both.
+
+    Whether the printed one falls is for `examine` to say; `row.holds` is empty where nothing is known to put in its place.
+    """
+
+    id: str
+    examine: Callable[[], Examination] = field(repr=False)
+    row: PrintedRow
+
+
+def formula(id: str, examine: Callable[[], Examination]) -> Formula:
+    """The computation `examine` about the row of that id."""
+    return Formula(id, examine, row_of(id))
+
+
+def check_formula(formula: Formula) -> Erratum:
+    """The verdict on one formula.
+
+    Raises `UnconfirmedError` where the formula that is to hold is not confirmed, or there is none, or it is not said how much its
+    failing weighs: that is a fault of ours.
+    """
+    started = time.perf_counter()
+    row, found = formula.row, formula.examine()
+    if found.holds:
+        raise UnconfirmedError(f"{formula.id}: `{row.holds}` is off by {found.holds}")
+    fails = bool(found.printed)
+    if fails and not row.holds:
+        raise UnconfirmedError(f"{formula.id} is off by {found.printed}, and nothing is put in its place")
+    if fails and (missing := [key for key in WEIGHT if not getattr(row, key)]):
+        raise UnconfirmedError(f"{formula.id} is off by {found.printed}, and not said: {', '.join(missing)}")
+    certificate = {"difference": found.printed, **found.certificate} if fails else found.certificate
+    return Erratum(
+        id=formula.id,
+        where=row.where,
+        printed=row.printed,
+        read_as=row.read_as,
+        holds=row.holds if fails else "",
+        **(row.weight() if fails else {}),
+        fails=fails,
+        method=found.method,
+        certificate=certificate,
+        seconds=round(time.perf_counter() - started, 6),
+    )

@@ -1,0 +1,47 @@
+"""A paper's folder: what it declares, and the papers that there are."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+ROOM = "sgverify.papers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """What one paper's folder holds; modules are named relative to the folder and imported when they are asked for.
+
+    `id` begins the ids of its claims, errata and studies. `suite` is "module:function" of its suite, a function of the
+    effort. `errata` are the modules that hold `FORMULAS`, in the paper's order. `studies` maps a study's name to
+    "module:function", in the order in which a report shows them.
+    """
+
+    id: str
+    year: int
+    folder: str
+    suite: str = ""
+    errata: tuple[str, ...] = ()
+    studies: Mapping[str, str] = field(default_factory=dict)
+
+    def asked_of(self, place: str) -> Callable[[str], Any]:
+        """The function "module:function" of an effort, whose module loads when it is called."""
+        return lambda effort: self.load(place)(effort)
+
+    def load(self, place: str) -> Any:
+        """The module `place` of the folder, or the attribute "module:attribute"."""
+        module, _, name = place.partition(":")
+        loaded = import_module(f"{ROOM}.{self.folder}.{module}")
+        return getattr(loaded, name) if name else loaded
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """The papers whose folders declare a `PAPER`, by year."""
+    rooms = [entry.name for entry in pkgutil.iter_modules(import_module(ROOM).__path__) if entry.ispkg]
+    found = [getattr(import_module(f"{ROOM}.{name}"), "PAPER", None) for name in rooms]
+    return tuple(sorted((paper for paper in found if paper), key=lambda paper: (paper.year, paper.id)))

@@ -1,0 +1,247 @@
+"""Replica exchange while it runs: replicas are rows of the tensor, neighbours on the ladder swap after a step.
+
+The chance of a swap is the one that `schemes.composites.exchange` defines. Energies are estimated on a minibatch of their
+own, drawn afresh and the same for all replicas of a chain: on the minibatch that has just moved theta the estimate would
+not be unbiased at the new theta. A swap takes along the control variate and its coefficient: so the noise of the energies
+has one law before and after, without which no correction balances. Pairs that share a replica are tried in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.composites.hooks import Stage, StepHooks, hooks_of
+from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
+from sgverify.samplers.randomness.variates import indices
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.motion import State
+from sgverify.samplers.run.leg import by_coordinate
+from sgverify.samplers.run.schedules import Row
+from sgverify.samplers.run.settings import Settings
+from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.definition.abstract_value import SCALAR
+
+_FINEST = 2**31 - 1
+"""Values that a uniform number has: min(1, S) is met to 5e-10."""
+
+
+@dataclass(frozen=True)
+class ExchangeChoice:
+    """The ladder, and how swaps are tried; names, meaning and defaults are those of the configuration's table."""
+
+    ladder: Sequence[float] = (1.0, 2.0)
+    step_factors: Sequence[float] | None = None
+    correction: float = 2.0
+    every: int = 1
+    intensity: float | None = None
+    energies: str | None = None
+    variance: str | None = None
+    repeats: int = 10
+    smoothing: float = 0.1
+    refresh: int | None = None
+    momentum: str = "rescaled"
+
+
+class Exchange(StepHooks):
+    """The swaps of a `ReplicaExchange`.
+
+    `energies` is what they compare, `log_uniforms` what log S is compared with, at the steps of the present block; shape
+    (steps, S, C), one for each row and the one above it. A check puts its own in their places.
+    """
+
+    energies: SwapEnergies
+    log_uniforms: Tensor
+    controls: Controls | None
+    period: int
+
+    def __init__(self, composite: ReplicaExchange, settings: Settings) -> None:
+        self.composite = composite
+        self.choice: Any = settings.exchange if settings.exchange is not None else ExchangeChoice()
+        check_choice(self.choice)
+        self.replicas = len(self.choice.ladder)
+        self._recorded: dict[str, Tensor] = {}
+
+    def rows(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+        """See `StepHooks.rows`."""
+        factors = self.choice.step_factors or (1.0,) * self.replicas
+        intensity = self.choice.intensity
+        for row in rows:
+            if intensity is not None and intensity * row.at(1) > 1:
+                raise ConfigurationError(
+                    f"exchange.intensity={intensity!r} with {row.schedule}: a swap would be tried with the chance "
+                    f"{intensity * row.at(1):.6g}; expected intensity x step <= 1; leave it out to try at every step"
+                )
+        return tuple(
+            replace(row, replica=k, factor=factor) for row in rows for k, factor in enumerate(factors)
+        )
+
+    def temperatures(self, rows: Sequence[Row], settings: Settings) -> np.ndarray:
+        """T_k = temperature x ladder_k. See `StepHooks.temperatures`."""
+        ladder = [settings.temperature * float(self.choice.ladder[row.replica]) for row in rows]
+        return np.array(ladder, dtype=np.float64)
+
+    def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
+        """See `StepHooks.enter`."""
+        theta, self._stage = state[0], stage
+        self.energies = SwapEnergies(stage, self.choice)
+        self._uniform_stream = stage.streams("uniform")
+        self._temperatures = self._grouped(torch.from_numpy(stage.temperatures)[:, None].to(theta.device))
+        self.period = self.energies.period(self.composite.reduced)
+        self.controls = None
+        controlled = self.composite.reduced and not self.energies.exact
+        self._places = torch.arange(self.replicas, device=theta.device)[None, :, None]
+        if carried:
+            self._variance, self._walkers = carried[:2]
+            self.controls = Controls(*carried[2:5]) if controlled else None
+            return
+        count = (*theta.shape[:2], 1)
+        wide: Any = {"dtype": torch.float64, "device": theta.device}
+        # Of exact energies 0; else no swap is accepted before the first measurement.
+        first = 0.0 if self.energies.exact else torch.inf
+        self._variance = torch.full(count, first, **wide)
+        numbers = torch.tensor([row.replica for row in stage.rows], **wide)
+        self._walkers = numbers[:, None, None].expand(count).clone()
+        if controlled:
+            self.controls = self.energies.control_at(theta)
+
+    def prepare(self, first: int, count: int) -> None:
+        """See `StepHooks.prepare`."""
+        drawn = indices(self._uniform_stream, first, count, _FINEST)
+        self.log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
+
+    def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
+        """Measure the noise where that is due, try to swap, then refresh the control variate. See `StepHooks.after`."""
+        due = not self.energies.exact and number % self.period == 0
+        if due:
+            self._measure(state[0], number // self.period)
+        self._recorded = {}
+        if number % self.choice.every == 0:
+            state = self._swap(place, number, state, steps)
+        if due and self.controls is not None:
+            # Measured before: at the new control there is no noise.
+            self.controls = self.energies.control_at(state[0], self.controls.coefficient)
+        return state
+
+    @property
+    def carried(self) -> tuple[Tensor, ...]:
+        """The variance of each pair, who started where, and the control variates."""
+        controls = () if self.controls is None else self.controls.tensors
+        return tuple(by_coordinate(tensor) for tensor in (self._variance, self._walkers, *controls))
+
+    @property
+    def variance(self) -> Tensor:
+        """sigma^2 of each row's energy less that of the one above, as it is known now; infinite before. Shape (S, C)."""
+        return self._variance[..., 0]
+
+    def recorded(self) -> Mapping[str, Tensor]:
+        """`energy`; `swap_probability` of each row with the one above; `swapped`: rows that the state has come down; `walker`."""
+        return {**self._recorded, "walker": self._walkers[..., 0]}
+
+    def _measure(self, theta: Tensor, event: int) -> None:
+        """Smooth what is measured now into what was: the variance of each pair's difference, and the coefficient."""
+        gamma = self.choice.smoothing
+        found = self.energies.measure(theta, self.controls, event, self.replicas)
+        if self.composite.adaptive and self.controls is not None:
+            now = torch.where(found.coefficient.isfinite(), found.coefficient, self.controls.coefficient)
+            self.controls = self.controls.learnt(
+                exchange_rules.smoothed(self.controls.coefficient, now, gamma=gamma)
+            )
+        known = self._variance.isfinite()
+        self._variance = torch.where(
+            known, exchange_rules.smoothed(self._variance, found.variance, gamma=gamma), found.variance
+        )
+
+    def _swap(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
+        """Try every pair of the present parity, and move what is accepted."""
+        energy = self.energies.at(state[0], self.controls, number)
+        T, (E, V) = self._temperatures, (self._grouped(x[..., 0]) for x in (energy, self._variance))
+        low = torch.arange(self.replicas - 1, device=E.device)
+        low = low[low % 2 == (number // self.choice.every) % min(2, self.replicas - 1)]
+        exponent = exchange_rules.log_swap_rate(
+            E[:, low],
+            E[:, low + 1],
+            tau_1=T[:, low],
+            tau_2=T[:, low + 1],
+            variance=V[:, low],
+            F=self.choice.correction,
+        ).clamp(max=0.0)
+        if self.choice.intensity is not None:
+            h = self._grouped(torch.tensor(steps, dtype=torch.float64, device=E.device)[:, None])[:, :1]
+            exponent = exponent + (self.choice.intensity * h).log()
+        accepted = self._grouped(self.log_uniforms[place])[:, low] < exponent
+        source = self._places.expand(E.shape).clone()
+        source[:, low] += accepted.long()
+        source[:, low + 1] -= accepted.long()
+        chance = torch.full_like(E, torch.nan)
+        chance[:, low] = exponent.exp()
+        self._recorded = {
+            "energy": energy[..., 0],
+            "swap_probability": chance.flatten(0, 1),
+            "swapped": (source - self._places).flatten(0, 1),
+        }
+        # Where nothing is accepted all stay as they are. To know it, a device would have to be waited for.
+        if accepted.device.type == "cpu" and not bool(accepted.any()):
+            return state
+        self._walkers = self._moved(self._walkers, source)
+        if self.controls is not None:
+            self.controls = Controls(*(self._moved(tensor, source) for tensor in self.controls.tensors))
+        return self._exchanged(state, source, T)
+
+    def _exchanged(self, state: State, source: Tensor, T: Tensor) -> State:
+        """theta and memory go where they are taken, a momentum as the choice says; a thermostat's friction stays."""
+        scheme, moved = self._stage.scheme, []
+        for name, tensor in zip(scheme.state, state, strict=True):
+            if scheme.shapes[name] == SCALAR or (name == "p" and self.choice.momentum == "kept"):
+                moved.append(tensor)
+                continue
+            value = self._moved(tensor, source)
+            if name == "p":
+                new = T.expand(source.shape)
+                old = new.gather(1, source)
+                temperatures = (x.flatten(0, 1)[..., None].to(value.dtype) for x in (old, new))
+                was, now = (Chains(x) for x in temperatures)
+                value = exchange_rules.rescaled(Chains(value), old=was, new=now).tensor
+            moved.append(by_coordinate(value))
+        return tuple(moved)
+
+    def _moved(self, tensor: Tensor, source: Tensor) -> Tensor:
+        """The values of each row, taken from the rows `source` of its group. Shapes (S, C, k), (G, R, C)."""
+        grouped = self._grouped(tensor)
+        return grouped.gather(1, source[..., None].expand(grouped.shape)).flatten(0, 1)
+
+    def _grouped(self, tensor: Tensor) -> Tensor:
+        """The rows of each group together. Shape (S, ...) -> (G, R, ...)."""
+        return tensor.unflatten(0, (-1, self.replicas))
+
+
+def check_choice(choice: Any) -> None:
+    """Raise `ConfigurationError` for a ladder that is none, or step factors of another length."""
+    ladder = [float(value) for value in choice.ladder]
+    rising = all(a < b for a, b in pairwise(ladder))
+    if len(ladder) < 2 or ladder[0] != 1 or not rising:
+        raise ConfigurationError(
+            f"exchange.ladder={ladder}: expected 1 and at least one larger number, each above the last: what `temperature` is "
+            "multiplied by; write e.g. [1, 4]"
+        )
+    factors = choice.step_factors
+    if factors is not None and len(factors) != len(ladder):
+        raise ConfigurationError(
+            f"exchange.step_factors={list(factors)}: expected {len(ladder)} numbers, one for each of the ladder"
+        )
+
+
+@hooks_of.register
+def _(composite: ReplicaExchange, settings: Settings) -> Exchange:
+    return Exchange(composite, settings)
+
+
+__all__ = ["Exchange", "ExchangeChoice", "check_choice"]

@@ -1,0 +1,141 @@
+"""The energies that a swap compares, their control variates, and the variance of their difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.composites.hooks import Stage
+from sgverify.samplers.gradients.minibatches import Iid, WithoutReplacement, check_minibatches
+from sgverify.samplers.reading.arithmetic import in_order
+from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+
+
+@dataclass(frozen=True, eq=False)
+class Controls:
+    """The control of each row: theta^, shape (S, C, d), the energy of all data there and the coefficient c, (S, C, 1)."""
+
+    at: Tensor
+    full: Tensor
+    coefficient: Tensor
+
+    @property
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """All of it, in the order of the fields."""
+        return self.at, self.full, self.coefficient
+
+    def learnt(self, coefficient: Tensor) -> Controls:
+        """The same with another coefficient."""
+        return replace(self, coefficient=coefficient)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Var(E_k - E_(k+1)) of each row k with the one above, and the best coefficient of each; shape (S, C, 1)."""
+
+    variance: Tensor
+    coefficient: Tensor
+
+
+class SwapEnergies:
+    """Energies of all rows on minibatches that the replicas of a chain share, independent of those of the steps.
+
+    `exact`: of all data. Else `subset` says whether the data of a minibatch all differ, `repeated` how variances are measured.
+    """
+
+    def __init__(self, stage: Stage, choice: Any) -> None:
+        self._potential, self._choice = stage.potential, choice
+        gradient, target = stage.settings.gradient, stage.potential.target
+        noisy = gradient.estimator.draws_data
+        if choice.energies == "minibatch" and not noisy:
+            raise ConfigurationError(
+                f"exchange.energies='minibatch' with gradient.kind={gradient.kind!r}: there are no minibatches; expected 'exact'; "
+                "choose that, or a gradient of minibatches"
+            )
+        self.exact = choice.energies == "exact" or not noisy
+        if self.exact:
+            return
+        kind = Iid if gradient.estimator.energies_replaced else WithoutReplacement
+        size = check_minibatches("iid", target, gradient.batch)
+        self._size, self._batch = size, gradient.batch
+        self._swaps = kind(stage.streams("swap"), size, gradient.batch)
+        self._variances = kind(stage.streams("swap-variance"), size, gradient.batch)
+        self.subset = kind is WithoutReplacement
+        self.repeated = choice.variance == "repeated" or (choice.variance is None and gradient.batch == 1)
+        if not self.repeated and gradient.batch == 1:
+            raise ConfigurationError(
+                "exchange.variance='minibatch' with gradient.batch=1: one datum has no spread; expected 'repeated', or a larger "
+                "batch"
+            )
+
+    def period(self, reduced: bool) -> int:
+        """The steps from measurement to measurement: as chosen, else N/n rounded up with a control variate and 1 without."""
+        if self.exact:
+            return 1
+        chosen = self._choice.refresh
+        return int(chosen if chosen is not None else -(-self._size // self._batch) if reduced else 1)
+
+    def control_at(self, theta: Tensor, coefficient: Tensor | None = None) -> Controls:
+        """A control at theta, with the coefficient that there was, -1 at first."""
+        # A copy: the state is overwritten.
+        full = self._potential.energy(theta)[..., None]
+        return Controls(
+            theta.clone(), full, torch.full_like(full, -1.0) if coefficient is None else coefficient
+        )
+
+    def at(self, theta: Tensor, controls: Controls | None, number: int) -> Tensor:
+        """The estimate of U at theta for the swap after step `number`. Shape (S, C, 1)."""
+        if self.exact:
+            return self._potential.energy(theta)[..., None]
+        chosen = self.minibatch(number)
+        energy = self._potential.energy_over(theta, chosen)[..., None]
+        if controls is None:
+            return energy
+        control = self._potential.energy_over(controls.at, chosen)[..., None]
+        return reduced_energy(energy, control, controls.full, coefficient=controls.coefficient)
+
+    def measure(self, theta: Tensor, controls: Controls | None, event: int, replicas: int) -> Measured:
+        """The spread of the estimate at theta and at the present controls, on minibatches of their own."""
+        energies, share = self._sample(theta, event)
+        estimates, coefficient = energies, torch.empty(0)
+        if controls is not None:
+            control, _ = self._sample(controls.at, event)
+            coefficient = best_coefficient(_covariance(energies, control), _covariance(control, control))
+            estimates = reduced_energy(energies, control, controls.full, coefficient=controls.coefficient)
+        grouped = estimates.unflatten(1, (-1, replicas))
+        # The last row of a group has none above it.
+        differences = grouped - torch.cat([grouped[:, :, 1:], grouped[:, :, -1:]], dim=2)
+        variance = _covariance(differences, differences).flatten(0, 1) * share
+        return Measured(variance, coefficient)
+
+    def minibatch(self, number: int) -> Tensor:
+        """The data that energies are estimated on after step `number`. Shape (n, S, C)."""
+        return self._swaps.block(number, 1)[0]
+
+    def spread(self, event: int) -> tuple[Tensor, float]:
+        """Minibatches whose energies spread as the estimate does, but for the factor returned. Shape (n, r, S, C)."""
+        if self.repeated:
+            r = self._choice.repeats
+            return self._variances.block(event * r, r).movedim(1, 0), 1.0
+        # Each datum of one minibatch is a minibatch of its own.
+        left = 1 - self._batch / self._size if self.subset else 1.0
+        return self._variances.block(event, 1), left / self._batch
+
+    def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
+        """Draws whose variance, times the number returned, is that of the estimate on a minibatch. (r, S, C, 1)."""
+        chosen, share = self.spread(event)
+        wide = theta.expand(chosen.shape[1], *theta.shape)
+        return self._potential.energy_over(wide, chosen)[..., None], share
+
+
+def _covariance(a: Tensor, b: Tensor) -> Tensor:
+    """The sample covariance along the first axis."""
+    count = len(a)
+    return in_order((a - in_order(a) / count) * (b - in_order(b) / count)) / (count - 1)
+
+
+__all__ = ["Controls", "Measured", "SwapEnergies"]

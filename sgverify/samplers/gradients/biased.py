@@ -1,0 +1,66 @@
+"""Potentials whose gradients are biased: the likelihood's scaled by a factor, or clipped datum by datum."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.numbers.surd import exact
+from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
+
+# A potential is linearised once for each factor, not once for each run of a sweep.
+_SCALED: WeakKeyDictionary[Potential, dict[float, Potential]] = WeakKeyDictionary()
+
+
+class Clipped(Potential):
+    """grad prior + sum_i g_i min(1, limit/|g_i|), g_i = grad likelihood(x_i), in the Euclidean norm.
+
+    A clipped gradient is not affine: every evaluation visits the data. Energies are not clipped. Source: Abadi et al.
+    2016, Algorithm 1.
+    """
+
+    def __init__(self, potential: Potential, limit: float) -> None:
+        self.target, self.data, self.affine = potential.target, potential.data, None
+        self._exact, self._whole, self._weights = None, potential.data, None
+        self._limit = limit
+
+    def _clipped(self, gradients: Tensor) -> Tensor:
+        norms = dot(Chains(gradients), Chains(gradients)).tensor.sqrt()
+        return gradients * (self._limit / norms.clamp_min(self._limit))
+
+
+def effective_potential(potential: Potential, choice: Any) -> Potential:
+    """The potential whose gradients an estimator with `choice` (scale, clip) averages.
+
+    The clipping norm is that of one datum's unscaled gradient. Raises `ConfigurationError` for settings that are not
+    positive and finite, and on a target without data.
+    """
+    for name in ("scale", "clip"):
+        value = getattr(choice, name)
+        if value is not None and not (value > 0 and math.isfinite(value)):
+            raise ConfigurationError(f"gradient.{name}={value!r}: expected a positive, finite number")
+    if choice.scale != 1:
+        potential = _scaled(potential, choice.scale)
+    if choice.clip is None:
+        return potential
+    check_likelihood(potential.target, f"gradient.clip={choice.clip!r}")
+    return Clipped(potential, choice.clip * choice.scale)
+
+
+def _scaled(potential: Potential, factor: float) -> Potential:
+    known = _SCALED.setdefault(potential, {})
+    if factor not in known:
+        target = with_scaled_likelihood(potential.target, exact(factor))
+        data = potential.data
+        assert data is not None
+        known[factor] = Potential(
+            target, dtype=data.dtype, device=data.device, hoist=potential.affine is not None
+        )
+    return known[factor]

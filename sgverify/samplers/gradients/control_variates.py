@@ -1,0 +1,123 @@
+"""Gradient estimators that subtract from a minibatch what it says elsewhere: at a fixed centre, or when it was last drawn."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.estimators import MinibatchEstimator
+from sgverify.samplers.gradients.minibatches import Minibatches
+from sgverify.samplers.reading.arithmetic import in_order
+
+MOST = 2**27
+"""Numbers in a table of gradients at most: a gibibyte in float64."""
+
+
+class CentredEstimator(MinibatchEstimator):
+    """The full gradient at a centre c, and N/n sum over the minibatch of the change from there; the prior's is exact.
+
+    grad prior(theta) + sum_i g_i(c) + N/n sum_{i in B} (g_i(theta) - g_i(c)), c the target's location at T = 1. Where all
+    data have one Hessian the minibatch cancels, and with the potential hoisted none is looked at. Source: Baker,
+    Fearnhead, Fox, Nemeth 2019, equation (6).
+    """
+
+    def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
+        super().__init__(potential, source, batch=batch, per_step=per_step)
+        self._cancels = self._affine is not None and self._affine.deviations is not None
+        location = torch.tensor(potential.target.location_float64(1.0), dtype=torch.float64)
+        self._centre = location.to(self._data.dtype).to(self._data.device)[None, None]
+        self._gradient = potential.full(self._centre) - potential.prior(self._centre)
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw the minibatches."""
+        if not self._cancels:
+            self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        if self._cancels:
+            return self.potential.full(theta)
+        chosen = self._data[self._drawn[step * self._per_step + minibatch]]
+        there = self.potential.sum_over(self._centre.expand_as(theta), chosen)
+        change = self.potential.sum_over(theta, chosen) - there
+        return self.potential.prior(theta) + self._gradient + (len(self._data) / self._batch) * change
+
+
+class TableEstimator(MinibatchEstimator):
+    """SAGA: a table of each datum's gradient where it was last drawn, and N/n sum over the minibatch of the change since.
+
+    grad prior(theta) + sum_i a_i + N/n sum_{i in B} (g_i(theta) - a_i); after the step a_i = g_i(theta) for i in B, theta
+    where its minibatch was first asked. The table starts with g_i(theta_0). It holds S C N d numbers; its sum is
+    carried along, and taken anew every N/n steps. Source: Defazio, Bach, Lacoste-Julien 2014, equation (3).
+    """
+
+    def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
+        super().__init__(potential, source, batch=batch, per_step=per_step)
+        self._again = -(-len(self._data) // batch)
+        self._first = 0
+        self._table, self._sum = torch.empty(0), torch.empty(0)
+        self._asked: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def prepare(self, first: int, count: int) -> None:
+        """Draw the minibatches."""
+        self._first = first
+        self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
+
+    def begin(self, step: int, theta: Tensor) -> None:
+        """Fill the table at the start; later enter what the last step saw."""
+        if not self._table.numel():
+            self._fill(theta)
+        self._enter()
+        if (self._first + step) % self._again == 0:
+            self._sum = in_order(self._table)
+
+    @property
+    def carried(self) -> tuple[Tensor, ...]:
+        """The table, shape (S, C, N d), and its sum, shape (S, C, d)."""
+        self._enter()
+        if not self._table.numel():
+            return ()
+        # A copy: the table is written to, and what is carried may be kept.
+        return self._table.permute(1, 2, 0, 3).flatten(2).clone(), self._sum
+
+    def resume(self, carried: tuple[Tensor, ...]) -> None:
+        """See `Estimator.resume`."""
+        if carried:
+            table, self._sum = carried
+            wide = table.unflatten(2, (len(self._data), -1))
+            self._table = wide.permute(2, 0, 1, 3).clone(memory_format=torch.contiguous_format)
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        drawn = self._drawn[step * self._per_step + minibatch]
+        found = self.potential.likelihoods(theta, self._data[drawn])
+        drawn = drawn.expand(found.shape[:-1])
+        change = in_order(found - self._table.gather(0, _wide(drawn, found)))
+        self._asked.setdefault(minibatch, (drawn, found))
+        return self.potential.prior(theta) + self._sum + (len(self._data) / self._batch) * change
+
+    def _fill(self, theta: Tensor) -> None:
+        size = len(self._data)
+        if size * theta.numel() > MOST:
+            raise ConfigurationError(
+                f"gradient.kind='saga': the table of {size} data for {theta.shape[0]} rows of {theta.shape[1]} chains in "
+                f"{theta.shape[2]} dimensions has {size * theta.numel()} numbers; expected at most {MOST}; run fewer chains at "
+                "once, or gradient.kind=svrg, which keeps one gradient"
+            )
+        self._table = self.potential.likelihoods(theta, self._data.reshape(size, 1, 1, -1)).contiguous()
+
+    def _enter(self) -> None:
+        """Put the gradients of the last step's minibatches into the table; a datum that was drawn twice counts once."""
+        for drawn, found in self._asked.values():
+            places = _wide(drawn, found)
+            for place, value in zip(places.split(1), found.split(1), strict=True):
+                self._sum = self._sum + (value - self._table.gather(0, place))[0]
+                self._table.scatter_(0, place, value)
+        self._asked = {}
+
+
+def _wide(drawn: Tensor, like: Tensor) -> Tensor:
+    """Indices (n, S, C) for every coordinate of (n, S, C, d)."""
+    return drawn[..., None].expand(like.shape)

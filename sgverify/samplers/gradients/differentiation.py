@@ -1,0 +1,319 @@
+"""Values and derivatives of a potential's parts on torch: autograd of the one definition, at many points at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.reading.arithmetic import RUN, add_up, in_order
+from sgverify.samplers.reading.carrier import Chains, product
+from sgverify.schemes.definition.mathematics import dot
+from sgverify.targets import Target
+
+
+def of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
+    """theta -> likelihood(theta, x) of each datum x. Shapes (n, *batch, d), and (n, *, d) of the data."""
+    likelihood: Any = target.likelihood
+    x = Chains(data)
+    return lambda theta: likelihood(theta, x)
+
+
+def of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callable[[Chains], Any]:
+    """theta -> sum_i likelihood(theta, x_i), summed in one pass by the likelihood itself. Shape (*batch, d)."""
+    return lambda theta: Chains(summed(theta.tensor, data)[..., None])
+
+
+def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Gradient and Hessian at each point, None where the Hessian may depend on it. (n, d) -> (n, d), (n, d, d)."""
+    with torch.enable_grad():
+        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+        value: Tensor = function(Chains(at)).tensor
+        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
+        rows = []
+        for i in range(points.shape[1]):
+            row = torch.zeros_like(at)
+            if gradient.requires_grad:
+                (row,) = torch.autograd.grad(
+                    gradient[:, i].sum(), at, create_graph=True, retain_graph=True, materialize_grads=True
+                )
+            if row.requires_grad:
+                return None
+            rows.append(row)
+    return gradient.detach(), torch.stack(rows, dim=1)
+
+
+def value_and_gradient(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor]:
+    """Value and gradient at each point. Shape (*batch, d) -> (*batch), (*batch, d)."""
+    with torch.enable_grad():
+        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+        value: Tensor = function(Chains(at)).tensor
+        (gradient,) = torch.autograd.grad(value.sum(), at)
+    return value.detach()[..., 0], gradient
+
+
+def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
+    """The Hessian at each point times the vector there. Shapes (*batch, d), (*batch, d) -> (*batch, d)."""
+    with torch.enable_grad():
+        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+        value: Tensor = function(Chains(at)).tensor
+        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
+        if not gradient.requires_grad:
+            return torch.zeros_like(points)
+        # Points do not meet: the sum over them keeps each one's own.
+        (found,) = torch.autograd.grad((gradient * vectors.detach()).sum(), at, materialize_grads=True)
+    return found
+
+
+def value_of(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
+    """The value at each point, in float64. Shape (*batch, d) -> (*batch)."""
+    with torch.no_grad():
+        value: Tensor = function(Chains(points.detach())).tensor
+    return value[..., 0].double()
+
+
+def inner(left: Tensor, right: Tensor) -> Tensor:
+    """sum_k left_k right_k in this order. Shapes (*batch, d), (*batch, d) -> (*batch)."""
+    value: Tensor = dot(Chains(left), Chains(right)).tensor
+    return value[..., 0]
+
+
+# Entries of the largest tensor that a pass over the data makes at once.
+_PIECE = 1 << 20
+# Numbers that a likelihood which sums over data by itself is taken to hold for one of them.
+_WIDTH = 64
+
+
+class Potential:
+    """The gradients and energies of a target on torch, in one dtype and on one device.
+
+    With `hoist`, an affine gradient is evaluated as one product; without, always by autograd over the data.
+    """
+
+    def __init__(
+        self, target: Target, *, dtype: torch.dtype, device: torch.device | str, hoist: bool = True
+    ) -> None:
+        self.target = target
+        self.data = (
+            None
+            if target.data is None
+            else torch.tensor(target.data, dtype=torch.float64).to(dtype).to(device)
+        )
+        # All data, or the few weighted ones that stand for them (`condensed`).
+        self._whole, self._weights = self.data, None
+        if target.data is not None and target.weighted[1] is not None:
+            self._whole, self._weights = (
+                torch.tensor(part, dtype=torch.float64).to(dtype).to(device) for part in target.weighted
+            )
+        affine = read_affine(target) if hoist else None
+        self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
+        self._exact = None if affine is None else affine.to(torch.float64, device)
+        # A quadratic's gradient is often 0 at its mean.
+        self._shifted = affine is not None and bool(affine.offset.any())
+
+    def full(self, theta: Tensor) -> Tensor:
+        """grad U(theta). Shape (*batch, d) -> (*batch, d)."""
+        if self.affine is not None:
+            linear = self.affine.linear(theta)
+            return linear + self.affine.offset if self._shifted else linear
+        prior = self.prior(theta)
+        if self.data is None:
+            return prior
+        total = torch.zeros_like(theta)
+        for data, weights in self._pieces(theta, None):
+            gradients = self.likelihoods(theta, data)
+            total = add_up(total, gradients if weights is None else gradients * weights[..., None])
+        return prior + total
+
+    def prior(self, theta: Tensor) -> Tensor:
+        """grad prior(theta). Shape (*batch, d) -> (*batch, d)."""
+        return value_and_gradient(self.target.prior, theta)[1]
+
+    def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
+        """grad likelihood(theta, x_i) for each of n data, in theta. Shapes (*batch, d), (n, *, d) -> (n, *batch, d)."""
+        return self._clipped(
+            value_and_gradient(of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1]
+        )
+
+    def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
+        """sum_i grad likelihood(theta, x_i), as `add_up` sums. Shapes (*batch, d), (n, *, d) -> (*batch, d).
+
+        The data are visited in pieces, so that memory does not grow with their number. Each has its own
+        gradient: how autograd would sum them depends, in the last bits, on the batch.
+        """
+        total = torch.zeros_like(theta)
+        size = self._at_once(theta)
+        for start in range(0, len(data), size):
+            if self._summed is not None:
+                total = (
+                    total + value_and_gradient(of_batch(self._summed, data[start : start + size]), theta)[1]
+                )
+                continue
+            total = add_up(total, self.likelihoods(theta, data[start : start + size]))
+        return total
+
+    def energy(self, theta: Tensor) -> Tensor:
+        """U(theta), over all data. Shape (*batch, d) -> (*batch), float64."""
+        return self._energy(theta, None)
+
+    def energy_over(self, theta: Tensor, chosen: Tensor) -> Tensor:
+        """prior(theta) + N/n sum_i likelihood(theta, x_i) over a minibatch. Shape (*batch, d) -> (*batch), float64.
+
+        `chosen`: the indices of its n data, shape (n, *batch) or one that broadcasts to it: (n, 1, C) is one
+        minibatch for all rows of a chain. Raises `ConfigurationError` for a target without data.
+        """
+        self.target.check_data()
+        return self._energy(theta, chosen)
+
+    def hessian(self, theta: Tensor, vector: Tensor, chosen: Tensor | None = None) -> Tensor:
+        """The Hessian of U at theta times a vector, or of its estimate on a minibatch. Shapes (*batch, d) -> (*batch, d).
+
+        prior'' v + N/n sum_i likelihood''(x_i) v; `chosen` as in `energy_over`. Raises `ConfigurationError` where gradients
+        are clipped datum by datum, and so are those of no potential.
+        """
+        if type(self)._clipped is not Potential._clipped:
+            raise ConfigurationError(
+                "gradient.clip with a step that asks for grad.hessian: a clipped gradient has no Hessian of a potential; leave "
+                "gradient.clip out"
+            )
+        if self.affine is not None and (chosen is None or self.affine.deviations is not None):
+            return self.affine.times(vector)
+        total = hessian_product(self.target.prior, theta, vector)
+        if self.data is None:
+            return total
+        added = torch.zeros_like(total)
+        for data, weights in self._pieces(theta, chosen):
+            wide = (len(data), *theta.shape)
+            each = hessian_product(of_pair(self.target, data), theta.expand(wide), vector.expand(wide))
+            added = add_up(added, each if weights is None else each * weights[..., None])
+        return total + added if chosen is None else total + (len(self.data) / len(chosen)) * added
+
+    def _clipped(self, gradients: Tensor) -> Tensor:
+        """What is made of each datum's gradient before they are summed. Shape (n, *batch, d)."""
+        return gradients
+
+    def _energy(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
+        affine = self._exact
+        if affine is not None and (chosen is None or affine.heights is not None):
+            delta = theta.double() - affine.centre
+            energy = affine.height + inner(delta, affine.linear(theta.double()) / 2 + affine.offset)
+            if chosen is None or affine.heights is None:
+                return energy
+            return energy + (
+                inner(delta, self._deviation(chosen)) + in_order(affine.heights[chosen]) / len(chosen)
+            )
+        energy = value_of(self.target.prior, theta)
+        if self.data is None:
+            return energy
+        total = torch.zeros_like(energy)
+        for data, weights in self._pieces(theta, chosen):
+            if self._summed is not None:
+                total = total + value_of(of_batch(self._summed, data), theta)
+                continue
+            each = value_of(of_pair(self.target, data), theta.expand(len(data), *theta.shape))
+            total = add_up(total, each if weights is None else each * weights)
+        return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
+
+    def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
+        """The data, all or chosen, in pieces that broadcast with (n, *batch, d), and their weights with (n, *batch)."""
+        assert self.data is not None
+        whole, weights = (self._whole, self._weights) if chosen is None else (chosen, None)
+        assert whole is not None
+        lead, size = (1,) * (theta.ndim - 1), self._at_once(theta)
+        for start in range(0, len(whole), size):
+            part = slice(start, start + size)
+            if chosen is not None:
+                yield self.data[chosen[part]], None
+            else:
+                counts = None if weights is None else weights[part].reshape(-1, *lead)
+                yield whole[part].reshape(-1, *lead, whole.shape[1]), counts
+
+    @property
+    def _summed(self) -> Callable[[Tensor, Tensor], Tensor] | None:
+        """How a likelihood that can do so sums over data in one pass; None where each datum's gradient is needed."""
+        alone = type(self)._clipped is not Potential._clipped
+        return None if alone else getattr(self.target.likelihood, "of_batch", None)
+
+    def _at_once(self, theta: Tensor) -> int:
+        """The number of data that a pass over them visits at once, in whole runs of a sum."""
+        numbers = theta.numel() if self._summed is None else theta.numel() // theta.shape[-1] * _WIDTH
+        return RUN * max(1, _PIECE // (RUN * numbers))
+
+    def _deviation(self, chosen: Tensor) -> Tensor:
+        """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""
+        assert self._exact is not None
+        assert self._exact.deviations is not None
+        return in_order(self._exact.deviations[chosen]) / len(chosen)
+
+
+@dataclass(frozen=True)
+class LinearisedGradient:
+    """grad U(theta) = H (theta - centre) + offset, and what a datum adds to it.
+
+    `transposed` is H^T, shape (d, d), or the diagonal of H, shape (d,), where H has nothing else; centre and
+    offset have shape (d,). `deviations`, shape (N, d), holds N grad likelihood(theta, x_i) - sum_j grad
+    likelihood(theta, x_j) where that does not depend on theta, else None.
+    """
+
+    transposed: Tensor
+    centre: Tensor
+    offset: Tensor
+    deviations: Tensor | None
+    height: Tensor
+    heights: Tensor | None
+
+    def linear(self, theta: Tensor) -> Tensor:
+        """H (theta - centre). Shape (*batch, d) -> (*batch, d)."""
+        return self.times(theta - self.centre)
+
+    def times(self, vector: Tensor) -> Tensor:
+        """H v. Shape (*batch, d) -> (*batch, d)."""
+        return vector * self.transposed if self.transposed.ndim == 1 else product(vector, self.transposed)
+
+    def to(self, dtype: torch.dtype, device: torch.device | str) -> LinearisedGradient:
+        """The same in a dtype and on a device; the deviations and heights stay in float64, in which they are summed."""
+        transposed, centre, offset = (
+            x.to(dtype).to(device) for x in (self.transposed, self.centre, self.offset)
+        )
+        deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
+        return LinearisedGradient(transposed, centre, offset, deviations, self.height.to(device), heights)
+
+
+def read_affine(target: Target) -> LinearisedGradient | None:
+    """The gradient of `target` as an affine map, or None where autograd does not show that it is one.
+
+    It is shown when the Hessian that autograd derives has no theta left in its graph. A potential cannot
+    branch on theta (`Chains` cannot be compared), so what holds for one graph holds for every theta. A potential that
+    is not quadratic is not asked.
+    """
+    if not target.quadratic:
+        return None
+    centre = torch.tensor(target.mean_float64(), dtype=torch.float64)
+    prior = linearise(target.prior, centre[None, :])
+    if prior is None:
+        return None
+    offset, hessian = prior[0][0], prior[1][0]
+    height = value_of(target.prior, centre[None, :])[0]
+    deviations, heights = None, None
+    if target.data is not None:
+        data = torch.tensor(target.data, dtype=torch.float64)
+        each = linearise(of_pair(target, data), centre.expand(len(data), -1))
+        if each is None:
+            return None
+        gradients, hessians = each
+        total, curvature = in_order(gradients), in_order(hessians)
+        values = value_of(of_pair(target, data), centre.expand(len(data), -1))
+        height = height + values.sum()
+        if torch.equal(hessians, hessians[:1].expand_as(hessians)):
+            curvature = len(data) * hessians[0]
+            deviations = len(data) * gradients - total
+            heights = len(data) * values - values.sum()
+        offset, hessian = offset + total, hessian + curvature
+    diagonal = hessian.diagonal()
+    alone = torch.equal(hessian, torch.diag(diagonal))
+    transposed = diagonal.clone() if alone else hessian.T.contiguous()
+    return LinearisedGradient(transposed, centre, offset, deviations, height, heights)

@@ -1,0 +1,159 @@
+"""The sampler's own loop on states, draws and minibatches that are given: every step of it can then be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.gradients.biased import effective_potential
+from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.estimators import Estimator, GradientChoice
+from sgverify.samplers.reading.binding import bind_numbers
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.motion import State
+from sgverify.samplers.run.leg import Leg, by_coordinate
+from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.schedules import fixed
+from sgverify.samplers.run.settings import Settings, one_thread
+from sgverify.samplers.run.transcript import Given
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import in_order
+from sgverify.targets import Target
+from sgverify.targets.metric import MetricText
+
+
+def run_given(
+    scheme: Scheme,
+    target: Target,
+    *,
+    h: float,
+    state: Sequence[np.ndarray],
+    draws: np.ndarray,
+    minibatches: Sequence[Sequence[int]],
+    settings: Settings,
+) -> list[list[np.ndarray]]:
+    """X_0, X_1, ..., X_L of the sampler, each variable in float64. Shapes (C, d or 1).
+
+    `draws`: shape (L, K, C, d), K the draws of a step. `minibatches`: the data of each minibatch of a step, the same at
+    every step and for every chain; none for full gradients. Definition, recording, playing, estimator and constants are the
+    sampler's; the run's start and its random streams alone are replaced.
+    """
+    length, _, chains, _ = draws.shape
+    choice = settings.gradient
+    kept = replace(settings, chains=chains, first_chain=0, coupled=False, generator="philox", compiled=False)
+    if not minibatches:
+        full = GradientChoice(kind="full", scale=choice.scale, clip=choice.clip)
+        kept = replace(kept, gradient=full)
+    ensemble = Ensemble(scheme, target, fixed([h], [length]), kept)
+    given = _Given(torch.tensor(draws, dtype=torch.float64).to(ensemble.dtype), minibatches)
+    values = tuple(by_coordinate(torch.tensor(value[None]).to(ensemble.dtype)) for value in state)
+    with one_thread(), torch.no_grad():
+        for _ in ensemble.blocks(given, start=replace(ensemble.begin(), state=values)):
+            continue
+    return [[np.asarray(value, dtype=np.float64) for value in state], *given.states]
+
+
+class _Given(RunObserver):
+    """Puts draws, shape (L, K, C, d), and minibatches in, and keeps the states."""
+
+    def __init__(self, draws: Tensor, minibatches: Sequence[Sequence[int]]) -> None:
+        self._draws, self._minibatches = draws, minibatches
+        self.states: list[list[np.ndarray]] = []
+
+    def begin(self, leg: Leg) -> Leg:
+        if self._minibatches:
+            leg.estimator.source = Given(torch.tensor(self._minibatches)[:, :, None, None])
+        # A state that leaves every bound is shown like any other.
+        return replace(leg, draws=self._take, farthest=float("inf"))
+
+    def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
+        self.states.append([np.array(value[0].to(torch.float64).cpu().numpy()) for value in state])
+
+    def _take(self, first: int, count: int) -> Iterator[Tensor]:
+        # As the sampler's own draws lie in memory.
+        return (by_coordinate(draw[None]) for draw in self._draws[first : first + count].flatten(0, 1))
+
+
+class ChosenGradient:
+    """(theta, k) -> the gradient estimate on the k-th minibatch; with no minibatches, on all data.
+
+    Shapes (dim,) or (*chains, dim), and the same back. `choice` holds `scale` and `clip` as the configuration does.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        dtype: torch.dtype = torch.float64,
+        minibatches: Sequence[Sequence[int]] = (),
+        choice: Any = None,
+    ) -> None:
+        potential = Potential(target, dtype=dtype, device="cpu")
+        self.potential: Any = potential if choice is None else effective_potential(potential, choice)
+        self.dtype = dtype
+        self._centre: Tensor | None = None
+        if choice is not None and choice.estimator.centred:
+            self._centre = torch.tensor(target.location_float64(1.0), dtype=dtype)[None]
+        self.minibatches = [torch.tensor(list(batch), dtype=torch.int64) for batch in minibatches]
+
+    def __call__(self, theta: Tensor, minibatch: int) -> Tensor:
+        """The estimate, in the dtype of theta."""
+        at = theta.detach().to(self.dtype).reshape(-1, theta.shape[-1])
+        if not self.minibatches:
+            value = self.potential.full(at)
+        else:
+            data = self.potential.data
+            chosen = data[self.minibatches[minibatch % len(self.minibatches)]][:, None, :]
+            total = self.potential.sum_over(at, chosen)
+            if self._centre is not None:
+                total = total - self.potential.sum_over(self._centre.expand_as(at), chosen)
+            value = self.potential.prior(at) + (len(data) / len(chosen)) * total
+            if self._centre is not None:
+                value = value + (self.potential.full(self._centre) - self.potential.prior(self._centre))
+        return value.reshape(theta.shape).to(theta.dtype).clone()
+
+
+class ChosenGradientEstimator(Estimator):
+    """The same as an estimator of the sampler, so that a definition can ask it for `grad`."""
+
+    def __init__(self, gradient: ChosenGradient) -> None:
+        super().__init__(gradient.potential)
+        self._gradient = gradient
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        return self._gradient(theta, minibatch)
+
+
+@dataclass(frozen=True)
+class PlainStep:
+    """`scheme` with this gradient, dimension and parameters (T, D by name)."""
+
+    scheme: Scheme
+    gradient: ChosenGradient = field(repr=False)
+    dim: int
+    parameters: Mapping[str, float]
+    metric: MetricText | None = None
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a step draws."""
+        return self.scheme.draws * self.dim
+
+    def run(self, state: Sequence[Tensor], draws: Tensor, h: float) -> tuple[Tensor, ...]:
+        """X_1 from a state, shapes (*chains, dim) and (*chains, 1), and the draws, shape (*chains, draws * dim)."""
+        bound = bind_numbers(self.scheme, self.parameters, self.dim, Clock(), self.metric)
+        parts = draws.to(state[0].dtype).split(self.dim, dim=-1) if self.numbers else ()
+        with torch.no_grad():
+            return bound.step(
+                state, h=h, grad=ChosenGradientEstimator(self.gradient).of_step(0), draw=in_order(parts)
+            )
+
+
+__all__ = ["run_given"]

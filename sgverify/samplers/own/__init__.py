@@ -1,0 +1,5 @@
+"""Users' torch code as targets.
+
+`functions` (a log density or likelihood of one's own), `module_target` and `module_parts` (a torch module with loss, data
+and prior).
+"""

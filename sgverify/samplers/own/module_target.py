@@ -1,0 +1,281 @@
+"""Torch modules as targets: a network, a loss, data and a prior make a posterior that every scheme can sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
+
+from sgverify.errors import ConfigurationError, DefinitionError, UserError
+from sgverify.samplers.own.module_parts import GaussianPrior, Layout, ModuleLikelihood, WrittenPrior
+from sgverify.targets.target import Target
+
+REDUCTIONS = ("mean", "sum", "none")
+
+Prior = float | Mapping[str, float] | Callable[[dict[str, Tensor]], Tensor]
+
+# Of a float64 loss of a few data; a mean taken for a sum is off by a factor.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ModuleTarget(Target):
+    """exp(-U/T) over the parameters of a module; see `module_target`. `layout` says where each stands in theta.
+
+    `dtype` is that of the module's own parameters, in which it is run where the configuration does not say otherwise.
+    """
+
+    layout: Layout = field(default_factory=lambda: Layout({}), repr=False)
+    dtype: str = "float32"
+
+    @property
+    def parts(self) -> Mapping[str, tuple[int, ...]]:
+        """Name and shape of the parts of theta, in order."""
+        return self.layout.shapes
+
+    @property
+    def quadratic(self) -> bool:
+        """Never asked of a module: its code is not read."""
+        return False
+
+    def unflatten(self, theta: Any) -> dict[str, Any]:
+        """The parameters by name, of a tensor or an array. Shape (*chains, d) -> (*chains, *shape) each."""
+        return self.layout.unflatten(theta)
+
+    def outputs(self, theta: Any, x: Any) -> Tensor:
+        """What the module returns for n inputs at the parameters of every chain or draw, in the dtype of the module.
+
+        Shapes (*chains, d), (n, *input) -> (*chains, n, *output).
+        """
+        kind = getattr(torch, self.dtype)
+        with torch.no_grad():
+            return self._written.outputs_of(_as(theta, kind), _as(x, kind))
+
+    def location_float64(self, temperature: float) -> np.ndarray:
+        """Where the chains start from: the parameters that the module had. Shape (d,)."""
+        assert self.stated_location is not None
+        return self.stated_location
+
+    def spread_float64(self, temperature: float) -> np.ndarray:
+        """The unit in which `start` counts. Shape (d,)."""
+        assert self.stated_spread is not None
+        return self.stated_spread
+
+    def curvature_float64(self, temperature: float) -> float:
+        """A module has none that is known. Raises `ConfigurationError`."""
+        raise ConfigurationError(
+            f"schedule.step: a default is not known for {self.name}, a torch module; expected a step size; set schedule.step, "
+            "beginning near 0.1/N for SGLD and 0.1/sqrt(N) with a momentum"
+        )
+
+    def energy_float64(self, theta: np.ndarray) -> np.ndarray:
+        """U at many points, float64. Shape (*batch, d) -> (*batch)."""
+        assert self.data is not None
+        at = torch.tensor(theta, dtype=torch.float64)
+        rows = torch.tensor(self.data).reshape(len(self.data), *(1,) * (at.ndim - 1), -1)
+        with torch.no_grad():
+            return np.asarray(self.prior(theta) + self._written.of_batch(at, rows).numpy())
+
+    @property
+    def _written(self) -> ModuleLikelihood:
+        likelihood: Any = self.likelihood
+        assert isinstance(likelihood, ModuleLikelihood)
+        return likelihood
+
+
+def module_target(
+    module: torch.nn.Module,
+    loss: Callable[[Any, Any], Any],
+    *,
+    data: tuple[Any, Any],
+    reduction: str | None = None,
+    prior: Prior = 1.0,
+    spread: float = 0.01,
+    name: str | None = None,
+) -> ModuleTarget:
+    """The posterior of a torch module's parameters: U(theta) = prior(theta) + sum_i loss(module(x_i), y_i).
+
+    `data` is (x, y), tensors or arrays of N entries along their first axis. `loss(outputs, y)` is the negative log
+    likelihood of a batch, and `reduction` says what it does over the batch: "mean", "sum" or "none" (one number for each
+    datum, or several that are added). A loss with an attribute `reduction`, such as `torch.nn.CrossEntropyLoss()`, says so
+    itself. It is looked at: a loss that does something else is refused. The loss of a single datum counts as it is: `MSELoss`
+    with "mean" divides by the number of outputs too. `prior` is the precision of a centred Gaussian, 1/sd^2, one number or
+    one for each parameter by name, or a function of {name: tensor} that returns -log prior.
+
+    The chains start at the module's own parameters, plus `start` (of the configuration) times `spread`. They are run on a
+    copy of it (`torch.func.functional_call`), in the dtype of its parameters unless the configuration names another. Each
+    minibatch is drawn for each chain by itself and evaluated in one pass (`torch.func.vmap`).
+    Raises `DefinitionError` for a module that is random (dropout) or couples the data of a batch (batch norm) in training
+    mode, or that `vmap` cannot run; `ConfigurationError` for data, reduction or prior that do not fit.
+    """
+    if not isinstance(module, torch.nn.Module):
+        raise DefinitionError(
+            f"module_target: {type(module).__name__} is no torch.nn.Module; expected one; pass the network itself"
+        )
+    own = name or type(module).__name__
+    layout = Layout.of(module)
+    if not layout.dim:
+        raise DefinitionError(f"module_target: {own} has no parameters; expected some; pass another module")
+    check_module(module, own)
+    start = layout.flatten({key: value.detach() for key, value in module.named_parameters()})
+    said = _reduction(loss, reduction)
+    rows, inputs, outputs, kinds = _rows(data)
+    likelihood = ModuleLikelihood(module, loss, said, layout, inputs, outputs, kinds)
+    if not (spread > 0 and math.isfinite(spread)):
+        raise ConfigurationError(f"spread={spread!r}: expected a positive, finite number")
+    target = ModuleTarget(
+        own,
+        layout.dim,
+        _prior(prior, layout),
+        likelihood,
+        rows,
+        stated_location=start.double().cpu().numpy(),
+        stated_spread=np.full(layout.dim, float(spread)),
+        layout=layout,
+        dtype="float64" if start.dtype == torch.float64 else "float32",
+    )
+    check_reduction(likelihood, start.double().cpu(), torch.tensor(rows[:4]), own)
+    return target
+
+
+def check_module(module: torch.nn.Module, name: str) -> None:
+    """Refuse, by name, layers that are random or mix the data of a batch. Raises `DefinitionError`."""
+    for place, layer in module.named_modules():
+        kind = f"{type(layer).__name__} at {place!r}" if place else type(layer).__name__
+        if isinstance(layer, _DropoutNd) and layer.training and layer.p > 0:
+            raise DefinitionError(
+                f"{name}: {kind} draws a mask at every call, so that there is no one potential; expected a module whose "
+                "outputs are a function of its parameters; call module.eval() first, or leave the layer out"
+            )
+        if isinstance(layer, _NormBase) and (layer.training or not layer.track_running_stats):
+            raise DefinitionError(
+                f"{name}: {kind} normalises by the batch, so that the loss of a datum depends on the others and a minibatch "
+                "estimate is biased; expected stored statistics; call module.eval() first, or use LayerNorm or GroupNorm"
+            )
+
+
+def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, name: str) -> None:
+    """Hold the loss of a few data together against those of each by itself, as sum and as mean.
+
+    Two batches are compared, so that neither a mean taken for a sum nor a layer that couples the data goes unseen. Raises
+    `ConfigurationError`, or `DefinitionError` where the module cannot be run.
+    """
+    try:
+        with torch.no_grad():
+            first, again = (likelihood.of_batch(theta[None], rows[:, None])[0] for _ in range(2))
+            singles = likelihood.of_one(theta, rows)
+            value = likelihood.raw(theta, rows)
+    except UserError:
+        raise
+    except Exception as error:
+        raise DefinitionError(
+            f"{name}: the module or its loss raised {type(error).__name__} when it was run for several chains at once: "
+            f"{str(error).splitlines()[0] if str(error) else error}; expected loss(module(x), y) in torch functions that "
+            "torch.func.vmap can run; mend the module, the loss or the shapes of the data"
+        ) from None
+    if not torch.equal(first, again):
+        raise DefinitionError(
+            f"{name}: two calls on the same data and parameters gave {first.item():.9g} and {again.item():.9g}; expected a "
+            "module that is not random; call module.eval() first"
+        )
+    if value.ndim == 0 and likelihood.reduction == "none" and len(rows) > 1:
+        raise ConfigurationError(
+            f"reduction='none': the loss returns one number for {len(rows)} data; expected one for each; say 'mean' or 'sum'"
+        )
+    if value.ndim and likelihood.reduction != "none":
+        raise ConfigurationError(
+            f"reduction={likelihood.reduction!r}: the loss returns the shape {tuple(value.shape)} for {len(rows)} data; expected "
+            "one number; say reduction='none'"
+        )
+    if _close(first, singles.sum()):
+        return
+    ratio = (value.sum() / singles.sum()).item()
+    if likelihood.reduction == "sum" and _close(value, singles.mean()):
+        does, other = "their mean", "mean"
+    elif likelihood.reduction == "mean" and _close(value, singles.sum()):
+        does, other = "their sum", "sum"
+    else:
+        raise DefinitionError(
+            f"{name}: the loss of {len(rows)} data together is {ratio:.6g} times the sum of their losses, neither sum nor mean; "
+            "expected a loss that adds over data; look for a layer or a loss that mixes the data of a batch"
+        )
+    raise ConfigurationError(
+        f"reduction={likelihood.reduction!r}: the loss of {len(rows)} data together is {does}; expected what was said, else the "
+        f"gradient of a minibatch is scaled wrongly; say reduction={other!r}"
+    )
+
+
+def _reduction(loss: Any, given: str | None) -> str:
+    said = getattr(loss, "reduction", None) if given is None else given
+    if said not in REDUCTIONS:
+        raise ConfigurationError(
+            f"reduction={given!r}: it must be said whether the loss of a batch is the mean or the sum over its data; expected "
+            "one of 'mean', 'sum' and 'none'; give reduction=..., or a loss with this attribute"
+        )
+    return str(said)
+
+
+def _prior(prior: Prior, layout: Layout) -> Any:
+    if callable(prior):
+        return WrittenPrior(prior, layout)
+    named = dict(prior) if isinstance(prior, Mapping) else dict.fromkeys(layout.shapes, prior)
+    if set(named) != set(layout.shapes):
+        raise ConfigurationError(
+            f"prior: has the names {sorted(named)}; expected one precision for each of {list(layout.shapes)}; name all of them"
+        )
+    precision = np.empty(layout.dim)
+    for key, _, place in layout.places():
+        value = named[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise ConfigurationError(
+                f"prior={value!r} for {key}: expected a positive, finite precision 1/sd^2, or a function for all parameters"
+            )
+        precision[place] = value
+    return GaussianPrior(precision)
+
+
+def _rows(
+    data: Any,
+) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...], tuple[torch.dtype | None, torch.dtype | None]]:
+    """The data as rows of numbers, with the shapes and, where they are whole numbers, the dtypes of x and y."""
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise ConfigurationError(f"data: expected a pair (x, y), not {type(data).__name__}; give both")
+    x, y = (_copied(item) for item in data)
+    if not x.ndim or not y.ndim or len(x) != len(y) or not len(x):
+        raise ConfigurationError(
+            f"data: x has the shape {tuple(x.shape)} and y {tuple(y.shape)}; expected as many y as x along the first axis; give "
+            "one y for each x"
+        )
+    for key, item in (("x", x), ("y", y)):
+        if not torch.isfinite(item.double()).all():
+            raise ConfigurationError(
+                f"data: {key} holds NaN or infinity; expected finite numbers; mend the data"
+            )
+        if not item.is_floating_point() and item.abs().max() >= 2**24:
+            raise ConfigurationError(
+                f"data: {key} holds whole numbers beyond 2^24, which float32 does not hold; expected smaller ones; renumber them"
+            )
+    rows = torch.cat([item.reshape(len(item), -1).double() for item in (x, y)], 1).numpy()
+    rows.flags.writeable = False
+    kinds = tuple(None if item.is_floating_point() else item.dtype for item in (x, y))
+    return rows, tuple(x.shape[1:]), tuple(y.shape[1:]), (kinds[0], kinds[1])
+
+
+def _copied(item: Any) -> Tensor:
+    return item.detach().cpu() if isinstance(item, Tensor) else torch.tensor(np.array(item))
+
+
+def _as(x: Any, kind: torch.dtype) -> Tensor:
+    given = _copied(x)
+    return given.to(kind) if given.is_floating_point() else given
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    return bool((a - b).abs() <= _TOLERANCE * (a.abs() + b.abs()))

@@ -1,0 +1,245 @@
+"""Where the rows of a sweep take their noise from: each its own stream, all one stream, or one Brownian path.
+
+Every law has a stream of its own. Its k-th draw slot, coordinate i of step l = 1, 2, ... is the number
+((l-1) K + k) dim + i of that stream, K the draws of this law in a step.
+Streams are counter-based: a path is made again wherever it is asked for, whatever is batched with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.randomness.philox import Stream, native_seed
+from sgverify.samplers.randomness.variates import Variates
+from sgverify.samplers.run.schedules import Fixed, Row
+from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.scheme import Scheme
+
+COUPLINGS = (False, True, "brownian")
+
+OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memory-additive")
+"""What the kinds of streams begin with that every replica of a composite has for itself."""
+
+KEPT = 8
+"""Steps for which the draws of torch's own generators are kept."""
+
+# Normal draws that are summed at once.
+_PIECE = 1 << 18
+
+
+class NoiseSource(Protocol):
+    """A source of the rows' noise, asked for in order."""
+
+    def take(self, first: int, count: int) -> Iterator[Tensor]:
+        """The draws of steps first, ..., first + count - 1, counted from 0: count * draws of shape (S or 1, C, d)."""
+
+
+class Streamed:
+    """Each row takes its draws from the stream as they are numbered; rows of a shared stream get the same (S = 1)."""
+
+    def __init__(
+        self, stream: Stream, *, draws: int, dim: int, dtype: torch.dtype, law: NoiseLaw = NORMAL
+    ) -> None:
+        self._variates, self._draws, self._dim = Variates(stream, dtype, law), draws, dim
+
+    def take(self, first: int, count: int) -> Iterator[Tensor]:
+        """See `NoiseSource`."""
+        return iter(self.stacked(first, count).unbind())
+
+    def stacked(self, first: int, count: int) -> Tensor:
+        """The same in one tensor. Shape (count * draws, S, C, d)."""
+        wide = self._draws * self._dim
+        flat = self._variates.take(first * wide, count * wide)
+        return flat.unflatten(0, (-1, self._dim)).movedim(1, -1)
+
+
+class Mixed:
+    """Draws of several laws, in the order in which a step asks for them; each law has a stream of its own."""
+
+    def __init__(
+        self,
+        streams: Callable[[str], Stream],
+        purpose: str,
+        laws: Sequence[NoiseLaw],
+        *,
+        dim: int,
+        dtype: torch.dtype,
+    ) -> None:
+        self._laws = tuple(laws)
+        self._sources = {
+            law: Streamed(
+                streams(stream_kind(purpose, law)), draws=self._laws.count(law), dim=dim, dtype=dtype, law=law
+            )
+            for law in dict.fromkeys(self._laws)
+        }
+
+    def take(self, first: int, count: int) -> Iterator[Tensor]:
+        """See `NoiseSource`."""
+        taken = {law: source.take(first, count) for law, source in self._sources.items()}
+        if len(taken) == 1:
+            return next(iter(taken.values()))
+        return (next(taken[law]) for _ in range(count) for law in self._laws)
+
+
+def stream_kind(purpose: str, law: NoiseLaw) -> str:
+    """The kind of stream that draws of a law come from: `purpose` itself for the normal law."""
+    return purpose if law.normal else f"{purpose}-{law}"
+
+
+class Native:
+    """The rows' noise from torch's own generators, one for each row (or one for all), in the order of the steps.
+
+    The seed of a generator is a hash of (seed, "native", row, first chain, number of chains), of which torch takes
+    32 bits. So the draws repeat for the same chains on the same kind of machine, and differ for any other batch.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[bytes],
+        *,
+        seed: int,
+        chains: range,
+        laws: Sequence[NoiseLaw],
+        dim: int,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        self._generators = [
+            torch.Generator(device).manual_seed(native_seed(seed, run, chains)) for run in runs
+        ]
+        self._rows = tuple(range(len(runs)))
+        self._how: dict[str, Any] = {"dtype": dtype, "device": device}
+        self._laws, self._shape = tuple(laws), (dim, len(chains))
+        self._tables = {law: torch.tensor([float(v) for v in law.table], **self._how) for law in self._laws}
+        self._rooms: list[Tensor] = []
+        self._turn = 0
+
+    def positions(self, places: Sequence[int] | None = None) -> tuple[Tensor, ...]:
+        """Where the generators stand: of these of the present rows, or of all."""
+        shared = places is None or len(self._generators) == 1
+        kept = self._generators if shared else [self._generators[place] for place in places or ()]
+        return tuple(generator.get_state() for generator in kept)
+
+    def move_to(self, positions: Sequence[Tensor]) -> None:
+        """Go on from there, one generator for each of the rows that go on (or the one of all)."""
+        self._generators = self._generators[: len(positions)]
+        for generator, position in zip(self._generators, positions, strict=True):
+            generator.set_state(position)
+        self._turn = 0
+
+    def take(self, first: int, count: int) -> Iterator[Tensor]:
+        """See `NoiseSource`. Drawn when it is used, to tensors that are used again KEPT steps later: all stays in the cache."""
+        shape = (len(self._generators), *self._shape)
+        if not self._rooms or self._rooms[0].shape != shape:
+            self._rooms = [torch.empty(shape, **self._how) for _ in range(KEPT * len(self._laws))]
+        for law in self._laws * count:
+            room = self._rooms[self._turn]
+            self._turn = (self._turn + 1) % len(self._rooms)
+            for part, generator in zip(room, self._generators, strict=True):
+                if law.normal:
+                    part.normal_(generator=generator)
+                elif law.edge is not None:
+                    part.uniform_(-law.largest, law.largest, generator=generator)
+                else:
+                    table = self._tables[law]
+                    part.copy_(
+                        table[torch.randint(len(table), part.shape, generator=generator, device=part.device)]
+                    )
+            yield room.mT
+
+
+class Brownian:
+    """Rows of step h_r = m_r h_min on one path: a step's draw is the sum of those that it spans, over sqrt(m_r).
+
+    z_r(l, k) = m^(-1/2) sum_{n = (l-1) m + 1}^{l m} z(n, k): the increment of the same path over a longer step.
+    Each row alone has independent standard normal draws. The sums are taken by halves, always in the same order.
+    """
+
+    def __init__(
+        self, stream: Stream, spans: Sequence[int], *, draws: int, dim: int, dtype: torch.dtype
+    ) -> None:
+        self._fine = {
+            span: Streamed(stream, draws=draws, dim=dim, dtype=torch.float64) for span in set(spans)
+        }
+        self._spans, self._dtype = tuple(spans), dtype
+        self._draws, self._wide = draws, draws * dim * stream.width
+
+    def take(self, first: int, count: int) -> Iterator[Tensor]:
+        """See `NoiseSource`."""
+        made = {span: self._row(span, first, count) for span in set(self._spans)}
+        return iter(torch.cat([made[span] for span in self._spans], dim=1).to(self._dtype).unbind())
+
+    def _row(self, span: int, first: int, count: int) -> Tensor:
+        at_once = max(1, _PIECE // (span * self._wide))
+        pieces = [
+            self._sums(span, span, (first + done) * span, min(at_once, count - done) * span)
+            for done in range(0, count, at_once)
+        ]
+        return torch.cat(pieces).flatten(0, 1).div_(math.sqrt(span))
+
+    def _sums(self, row: int, span: int, first: int, count: int) -> Tensor:
+        """Sums over `span` fine steps each, for the row of span `row`. Shape (count / span, draws, 1, C, d)."""
+        if count == span > 1 and count * self._wide > _PIECE:
+            half = span // 2
+            return self._sums(row, half, first, half) + self._sums(row, half, first + half, half)
+        total = self._fine[row].stacked(first, count).unflatten(0, (-1, self._draws))
+        while len(total) > count // span:
+            total = total[0::2] + total[1::2]
+        return total
+
+
+def spans(rows: Sequence[Row]) -> tuple[int, ...]:
+    """m_r = h_r / h_min of each row, powers of two.
+
+    Raises `ConfigurationError` where a row has no fixed step or m_r is something else.
+    """
+    steps = []
+    for row in rows:
+        if not isinstance(row.schedule, Fixed):
+            raise ConfigurationError(
+                f"coupled='brownian' with the schedule {row.schedule}: expected fixed steps, each a power of two times "
+                "the smallest; couple fixed steps, or leave these rows independent"
+            )
+        steps.append(row.schedule.step)
+    smallest = min(steps)
+    for step in steps:
+        ratio = step / smallest
+        if math.frexp(ratio)[0] != 0.5 or ratio * smallest != step:
+            raise ConfigurationError(
+                f"coupled='brownian' with steps={steps}: {step!r} is {ratio:.6g} times the smallest; expected a power of "
+                "two; give steps such as h, h/2, h/4"
+            )
+    return tuple(int(step / smallest) for step in steps)
+
+
+def check_path(scheme: Scheme) -> None:
+    """Raise `ConfigurationError` where a step draws what is no increment of a Brownian path."""
+    for law in scheme.laws:
+        if not law.normal:
+            raise ConfigurationError(
+                f"coupled='brownian' with the scheme {scheme.name}, which draws noise.{law}(): sums of such draws have "
+                "another law, so that no path serves two step sizes; leave the rows independent, or take coupled=true"
+            )
+
+
+def check_coupling(coupled: Any) -> None:
+    """Raise `ConfigurationError` for a coupling that is not known."""
+    if not any(coupled is choice or (coupled == choice and choice == "brownian") for choice in COUPLINGS):
+        raise ConfigurationError(f"coupled={coupled!r}: expected False, True or 'brownian'")
+
+
+def stream_keys(coupled: bool | str, kind: str, rows: Sequence[Row]) -> list[bytes]:
+    """What tells apart the streams of a kind of the rows: their schedules' bits, or one key where they share it.
+
+    The replicas of a composite have noise of their own and their minibatches in common. Rows on one Brownian path
+    share the start and the path. Their minibatches stay independent: the l-th steps of two rows are not at the same time.
+    """
+    if coupled is True or (coupled == "brownian" and kind.startswith(("noise", "momentum", "memory-noise"))):
+        return [b"coupled"]
+    return [row.key if kind.startswith(OF_REPLICAS) else row.schedule.key for row in rows]

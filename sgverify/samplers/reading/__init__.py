@@ -1,0 +1,6 @@
+"""How a definition runs on tensors.
+
+`carrier` has the values, `constants` what all chains share, `binding` joins them to a step, `metric` its metric.
+`arithmetic` keeps roots and sums the same whatever is batched. `tape` records a step as tensor operations, `motion`
+takes steps by the definition or by its tape.
+"""

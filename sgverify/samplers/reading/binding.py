@@ -1,0 +1,64 @@
+"""Definitions bound to tensors of chains: h, D and T as constants of a run, the dimension and the metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.metric import make_metric
+from sgverify.samplers.run.settings import Settings
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import Bound, Carrier, bind
+from sgverify.targets.metric import MetricText
+
+TENSORS = Carrier(Chains, result=attrgetter("tensor"))
+"""Tensors as values, and numbers as Python has them."""
+
+
+def on_chains(clock: Clock) -> Carrier:
+    """Tensors (S, C, d) or (S, C, 1) as values; a number of any shape up to (K, S), or a constant that is one already."""
+
+    def number(value: Any) -> Constant:
+        if isinstance(value, Constant):
+            return value
+        array = np.asarray(value, dtype=np.float64)
+        return Constant(array.reshape((1,) * (2 - array.ndim) + array.shape), clock)
+
+    return Carrier(Chains, number, attrgetter("tensor"))
+
+
+def bind_numbers(
+    scheme: Scheme,
+    parameters: Mapping[str, Any],
+    dim: int,
+    clock: Clock,
+    metric: MetricText | None = None,
+) -> Bound[Scheme]:
+    """`scheme` on tensors, with these T and D (numbers, or one for each row)."""
+    return bind(scheme, on_chains(clock), parameters, dim=dim, metric=make_metric(metric, dim))
+
+
+def bind_settings(
+    scheme: Scheme, settings: Settings, dim: int, clock: Clock, temperatures: np.ndarray | None = None
+) -> Bound[Scheme]:
+    """`scheme` with the settings of a run: D, T (`temperatures`, one for each row, where they differ), `dim` and the metric.
+
+    Raises `ConfigurationError` for a parameter that the sampler does not know.
+    """
+    known = {
+        "D": settings.friction,
+        "T": settings.temperature if temperatures is None else temperatures,
+    }
+    for name in scheme.parameters:
+        if name not in known:
+            raise ConfigurationError(
+                f"scheme={scheme.name!r} asks for the parameter {name}; the sampler knows D (friction) and T "
+                "(temperature); write the definition with these"
+            )
+    return bind_numbers(scheme, known, dim, clock, settings.metric)

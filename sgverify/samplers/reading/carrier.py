@@ -1,0 +1,277 @@
+"""The sampled reading: a scheme, a potential or a test function runs on the state of all chains at once.
+
+`Chains` wraps a torch tensor for three reasons. Exact numbers of a definition (1/3, sqrt(2)) and constants
+meet it in its dtype. Whatever a definition could write that is not a function of the state is not there. And
+every operation rounds each chain by itself, in an order that depends on the dimension alone, so that a chain's
+bits do not depend on the batch it runs in, which matrix products and reductions of a tensor do not promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.reading.arithmetic import root
+from sgverify.samplers.reading.constants import EXACT, Clock, Constant
+from sgverify.samplers.reading.tape import NotRecordable, Tape, record
+from sgverify.schemes.definition.mathematics import (
+    cos,
+    dot,
+    exp,
+    expm1,
+    first_entry,
+    log,
+    sin,
+    softplus,
+    sqrt,
+)
+from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
+from sgverify.targets.potential import Matrix, Vector, constant, coordinate
+
+# What was made of a potential's constants, which are compared by identity: they are asked for at every gradient.
+_CONSTANTS: WeakKeyDictionary[Vector | Matrix, dict[Any, Any]] = WeakKeyDictionary()
+
+
+class Chains:
+    """A state variable of every chain: shape (S, C, d) for a vector, (S, C, 1) for a scalar.
+
+    Further leading axes are allowed, so that a block of steps or of data can be evaluated at once.
+    """
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def _meet(self, other: Any) -> Any:
+        kind = type(other)
+        if kind is Chains:
+            return other.tensor
+        if kind is Constant:
+            return other.meet(self.tensor)
+        return float(other) if isinstance(other, EXACT) else None
+
+    def __add__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor + value)
+
+    def __sub__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor - value)
+
+    def __rsub__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(value - self.tensor)
+
+    def __mul__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor * value)
+
+    def __truediv__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(self.tensor / value)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        value = self._meet(other)
+        return NotImplemented if value is None else Chains(value / self.tensor)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __pow__(self, exponent: int) -> Any:
+        # By products: a library's power may round by an entry's place in the tensor.
+        if not isinstance(exponent, int):
+            return NotImplemented
+        if exponent <= 0:
+            return 1 / self**-exponent if exponent else Chains(torch.ones_like(self.tensor))
+        root = self ** (exponent // 2) if exponent > 1 else None
+        even = self if root is None else root * root
+        return even * self if exponent > 1 and exponent % 2 else even
+
+    def __neg__(self) -> Chains:
+        return Chains(-self.tensor)
+
+    def __pos__(self) -> Chains:
+        return self
+
+    def __matmul__(self, matrix: Any) -> Any:
+        return Chains(product(self.tensor, matrix.tensor)) if type(matrix) is Chains else NotImplemented
+
+    def __getitem__(self, place: Any) -> Chains:
+        return Chains(self.tensor[place])
+
+    def __repr__(self) -> str:
+        return f"Chains(shape={tuple(self.tensor.shape)}, dtype={self.tensor.dtype})"
+
+
+def product(rows: Tensor, matrix: Tensor) -> Tensor:
+    """rows @ matrix, summed over k = 0, 1, ... in this order. Shapes (*batch, d), (d, e) -> (*batch, e)."""
+    total = rows[..., :1] * matrix[0]
+    for k in range(1, len(matrix)):
+        total = total + rows[..., k : k + 1] * matrix[k]
+    return total
+
+
+@dot.register
+def _(left: Chains, right: Chains) -> Chains:
+    terms = left.tensor * right.tensor
+    total = terms[..., :1]
+    for k in range(1, terms.shape[-1]):
+        total = total + terms[..., k : k + 1]
+    return Chains(total)
+
+
+@exp.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.exp(value.tensor))
+
+
+@expm1.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.expm1(value.tensor))
+
+
+@sqrt.register
+def _(value: Chains) -> Chains:
+    return Chains(root(value.tensor))
+
+
+@log.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.log(value.tensor))
+
+
+@softplus.register
+def _(value: Chains) -> Chains:
+    # Not torch's softplus, which is the identity above 20.
+    return Chains(-torch.nn.functional.logsigmoid(-value.tensor))
+
+
+@sin.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.sin(value.tensor))
+
+
+@cos.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.cos(value.tensor))
+
+
+@constants_like.register
+def _(like: Chains, numbers: tuple[Any, ...]) -> Chains:
+    return Chains(_made(repeated(numbers, like.tensor.shape[-1]), like.tensor.dtype, like.tensor.device))
+
+
+@linear_image.register
+def _(vector: Chains, rows: tuple[Any, ...]) -> Chains:
+    tensor = vector.tensor
+    columns = tuple(zip(*repeated_rows(rows, tensor.shape[-1]), strict=True))
+    return Chains(product(tensor, _made(columns, tensor.dtype, tensor.device)))
+
+
+@lru_cache(maxsize=64)
+def _made(numbers: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Exact numbers as a tensor: each is rounded to float64, then to the dtype of the state."""
+    values = [[float(n) for n in row] if isinstance(row, tuple) else float(row) for row in numbers]
+    return torch.tensor(values, dtype=torch.float64, device=device).to(dtype)
+
+
+@constant.register
+def _(like: Chains, value: Vector | Matrix) -> Chains:
+    made = _CONSTANTS.setdefault(value, {})
+    kind = (like.tensor.dtype, like.tensor.device)
+    if kind not in made:
+        made[kind] = Chains(torch.tensor(value.float64(), dtype=torch.float64).to(like.tensor))
+    return made[kind]
+
+
+@coordinate.register
+def _(vector: Chains, place: int) -> Chains:
+    return Chains(vector.tensor[..., place : place + 1])
+
+
+@first_entry.register
+def _(draw: Chains) -> Chains:
+    return Chains(draw.tensor[..., :1])
+
+
+class Widened(Chains):
+    """A state variable in float64. Only what is asked for is widened: `theta[..., 0]` costs one coordinate."""
+
+    __slots__ = ("_state", "_whole")
+
+    def __init__(self, state: Tensor) -> None:
+        self._state = state
+        self._whole: Tensor | None = None
+
+    @property
+    def tensor(self) -> Tensor:  # type: ignore[override]
+        """All of it."""
+        if self._whole is None:
+            self._whole = _widened(self._state)
+        return self._whole
+
+    def __getitem__(self, place: Any) -> Chains:
+        return Chains(_widened(self._state[place]))
+
+
+@dataclass(frozen=True)
+class ObservedFunctions:
+    """Test functions, and the names of the variables of a state.
+
+    One with an attribute `variables` is called with the variables of these names, any other with theta and, where
+    there is one, p.
+    """
+
+    observables: Sequence[Callable[..., Any]]
+    variables: tuple[str, ...]
+
+    def evaluate(self, state: Sequence[Tensor]) -> list[Tensor]:
+        """Each test function of a state, shape (S, C). Raises `ConfigurationError` for another shape."""
+        named = {name: Widened(tensor) for name, tensor in zip(self.variables, state, strict=True)}
+        usual = [self.variables[0], *(["p"] if "p" in self.variables[1:] else [])]
+        results = []
+        for observable in self.observables:
+            names = getattr(observable, "variables", None)
+            value = observable(*(named[name] for name in (usual if names is None else names)))
+            expected = state[0].shape[:-1]
+            found = tuple(value.tensor.shape) if isinstance(value, Chains) else type(value).__name__
+            if found != tuple(expected):
+                raise ConfigurationError(
+                    f"observable {observable}: returned {found} for a state of shape {tuple(state[0].shape)}; expected "
+                    "one number for each chain, e.g. theta[..., 0]**2"
+                )
+            results.append(value.tensor)
+        return results
+
+
+def _widened(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == torch.float64 else tensor.to(torch.float64)
+
+
+class Observation:
+    """The test functions on states of one shape: run on the first, recorded on the second, then played."""
+
+    def __init__(self, asked: ObservedFunctions) -> None:
+        self._asked = asked
+        self._seen = 0
+        self.tape: Tape | None = None
+
+    def __call__(self, state: tuple[Tensor, ...]) -> Sequence[Tensor]:
+        """The values at a state, float64, shape (S, C) each."""
+        self._seen += 1
+        if self.tape is not None:
+            return self.tape.play(state, (), ())
+        if self._seen != 2:
+            return self._asked.evaluate(state)
+        try:
+            self.tape, values = record(lambda: self._asked.evaluate(state), state, (), Clock())
+        except NotRecordable:
+            return self._asked.evaluate(state)
+        return values

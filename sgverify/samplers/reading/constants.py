@@ -1,0 +1,159 @@
+"""What all chains share in the sampled reading: h, D, T and what a definition makes of them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
+from sgverify.schemes.numbers.surd import Irrational
+
+EXACT = (int, float, Fraction, Irrational)
+
+
+class Clock:
+    """The step of its block that a run is at; shared by the constants of the run.
+
+    While a step is recorded, `met` says which constant a tensor came from.
+    """
+
+    __slots__ = ("met", "now")
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.met: dict[int, Constant] | None = None
+
+
+class Constant:
+    """A number of the run: a float64 array of shape (K, S), K steps of a block by S step sizes.
+
+    K = 1 where it is the same at every step, S = 1 where it is the same for all step sizes. It is rounded to
+    the state's dtype only where it meets the state. What is made of constants is remembered on them: from
+    the second step on, `sqrt(2*D*T*h)` costs a few look-ups and no arithmetic. A `passing` constant is that of
+    one block of steps; what depends on it is remembered on passing constants only, and goes with them.
+    Raises `DefinitionError` for anything but float64: a float32 constant would spoil a float64 run.
+    """
+
+    __slots__ = ("_clock", "_made", "_met", "passing", "value")
+
+    def __init__(self, value: np.ndarray, clock: Clock, *, passing: bool = False) -> None:
+        if value.dtype != np.float64 or value.ndim != 2:
+            raise DefinitionError(
+                f"Constant(dtype={value.dtype}, shape={value.shape}): expected float64 of shape (steps, step sizes); "
+                "compute constants in float64, they are rounded where they meet the state"
+            )
+        self.value = value
+        self.passing = passing
+        self._clock = clock
+        self._made: dict[Any, tuple[Any, Constant]] = {}
+        self._met: dict[tuple[torch.dtype, torch.device], tuple[Tensor, ...]] = {}
+
+    def meet(self, like: Tensor) -> Tensor:
+        """The constant at the present step, in the dtype and on the device of `like`. Shape (S, 1, 1) or ()."""
+        key = (like.dtype, like.device)
+        steps = self._met.get(key)
+        if steps is None:
+            tensor = torch.from_numpy(self.value.copy()).to(like.dtype).to(like.device)
+            steps = self._met[key] = (
+                tensor[:, 0] if tensor.shape[1] == 1 else tensor[:, :, None, None]
+            ).unbind()
+        found = steps[self._clock.now] if len(steps) > 1 else steps[0]
+        if self._clock.met is not None:
+            self._clock.met[id(found)] = self
+        return found
+
+    def apply(self, function: Callable[[float], float]) -> Constant:
+        """An elementary function of the constant."""
+        return self._remember(function, None, lambda: _each(function, self.value))
+
+    def _combine(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+        if type(other) is Constant:
+            owner, guest = (other, self) if other.passing and not self.passing else (self, other)
+            key = (operation, owner is self, id(guest))
+            return owner._remember(key, guest, lambda: operation(self.value, other.value))
+        if isinstance(other, EXACT):
+            return self._remember((operation, other), None, lambda: operation(self.value, float(other)))
+        return NotImplemented
+
+    def _remember(self, key: Any, guest: Constant | None, compute: Callable[[], np.ndarray]) -> Constant:
+        found = self._made.get(key)
+        if found is None:
+            # The guest is kept: while it lives, its id means no other object.
+            found = self._made[key] = (guest, Constant(compute(), self._clock, passing=self.passing))
+        return found[1]
+
+    def __add__(self, other: Any) -> Any:
+        return self._combine(operator.add, other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._combine(operator.sub, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._combine(_reversed_sub, other)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._combine(operator.mul, other)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._combine(operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._combine(_reversed_truediv, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __pow__(self, exponent: int) -> Constant:
+        return self._remember(("power", exponent), None, lambda: _each(lambda x: x**exponent, self.value))
+
+    def __neg__(self) -> Constant:
+        return self._remember("negative", None, lambda: -self.value)
+
+    def __pos__(self) -> Constant:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value.tolist()})"
+
+
+@exp.register
+def _(value: Constant) -> Constant:
+    return value.apply(math.exp)
+
+
+@expm1.register
+def _(value: Constant) -> Constant:
+    return value.apply(math.expm1)
+
+
+@sqrt.register
+def _(value: Constant) -> Constant:
+    return value.apply(math.sqrt)
+
+
+def _each(function: Callable[[float], float], array: np.ndarray) -> np.ndarray:
+    """`function` of each entry by itself: a vectorised one may round by an entry's place in the array."""
+    return np.array([_finite(function, float(x)) for x in array.flat], dtype=np.float64).reshape(array.shape)
+
+
+def _finite(function: Callable[[float], float], x: float) -> float:
+    # Outside its domain a constant is NaN, and the run that it spoils is reported as diverged.
+    try:
+        return function(x)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan
+
+
+def _reversed_sub(left: Any, right: Any) -> Any:
+    return right - left
+
+
+def _reversed_truediv(left: Any, right: Any) -> Any:
+    return right / left

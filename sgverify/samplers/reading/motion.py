@@ -1,0 +1,180 @@
+"""Steps of the rows that run together: by the definition, or by the tape of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.randomness.noise import KEPT
+from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.tape import NotRecordable, Tape, record, room
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import Bound, in_order
+
+State = tuple[Tensor, ...]
+
+
+class Motion:
+    """Moves states by a scheme that is bound to tensors.
+
+    With `tape`, the first step of a step size runs the definition and makes its constants, the second is recorded, the
+    third is both run and played, and where the two agree to the bit the others are played. `fixed`: the tensors that a
+    gradient is made of, which do not change. A state is overwritten by the step that leads on from it.
+    """
+
+    def __init__(
+        self,
+        bound: Bound[Scheme],
+        clock: Clock,
+        fixed: Sequence[Tensor],
+        *,
+        tape: bool,
+    ) -> None:
+        self._bound, self._clock = bound, clock
+        self._fixed, self._recordable, self._proved = tuple(fixed), tape, False
+        self._h: Constant | None = None
+        self._rooms: tuple[State, ...] = ()
+        self._turn = 0
+        self._recorded: Tape | None = None
+        self._met: State | None = None
+
+    @property
+    def tape(self) -> Tape | None:
+        """The tape of the present step size, once it has shown the definition's bits."""
+        return self._recorded if self._proved else None
+
+    def move(
+        self,
+        state: State,
+        drawn: State,
+        h: Constant,
+        make_grad: Callable[[], Any],
+        given: State | None = (),
+    ) -> State:
+        """The next state of every chain. Shapes (S, C, d) or (S, C, 1) for each variable.
+
+        `given`: the tensors of this step alone that its gradients are made of; None where it cannot be recorded.
+        """
+        if h is not self._h:
+            self._h, self._recorded, self._proved = h, None, False
+            return self._define(state, drawn, make_grad)
+        if not self._recordable or given is None:
+            return self._define(state, drawn, make_grad)
+        if self._proved:
+            return self._play(state, (*drawn, *given))
+        if self._recorded is None:
+            return self._record(state, drawn, given, make_grad)
+        new = self._define(state, drawn, make_grad)
+        # What passes through a step unchanged is the state itself, which playing may overwrite.
+        new = tuple(tensor.clone() if any(tensor is old for old in state) else tensor for tensor in new)
+        pairs = zip(new, self._play(state, (*drawn, *given)), strict=True)
+        self._proved = self._recordable = all(torch.equal(a, b) for a, b in pairs)
+        return new
+
+    def move_compiled(self, state: State, drawn: Sequence[State], k: int, observe: Tape | None) -> Stretch:
+        """The next STEPS steps, from step `k` of the block on, where there is a tape; `state` is left as it is."""
+        tape = self._recorded
+        assert tape is not None
+        met = []
+        for number in range(k, k + len(drawn)):
+            self._clock.now = number
+            met.append(tape.met(state[0]))
+        inputs = (*state, *drawn[0])
+        return Stretch(*compiled_steps(tape, observe, inputs)(state, drawn, met, tape.fixed))
+
+    def _record(self, state: State, drawn: State, given: State, make_grad: Callable[[], Any]) -> State:
+        try:
+            self._recorded, new = record(
+                lambda: self._define(state, drawn, make_grad),
+                (*state, *drawn, *given),
+                self._fixed,
+                self._clock,
+                overwritten=len(state),
+            )
+        except NotRecordable:
+            self._recordable = False
+            return self._define(state, drawn, make_grad)
+        self._rooms = (room(new), room(new))
+        self._met = self._recorded.met(new[0]) if self._recorded.steady else None
+        return new
+
+    def _play(self, state: State, given: State) -> State:
+        tape = self._recorded
+        assert tape is not None
+        self._turn = 1 - self._turn
+        new = self._rooms[self._turn]
+        met = tape.met(state[0]) if self._met is None else self._met
+        tape.play_into((*state, *given), met, tape.fixed, new)
+        return new
+
+    def _define(self, state: State, drawn: State, make_grad: Callable[[], Any]) -> State:
+        new = self._bound.step(state, h=self._h, grad=make_grad(), draw=in_order(drawn))
+        # A draw that is handed on as it is would be written over by a later one.
+        return tuple(tensor.clone() if any(tensor is draw for draw in drawn) else tensor for tensor in new)
+
+
+STEPS = KEPT
+"""Steps that are compiled as one."""
+
+_COMPILED: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The states after each of STEPS steps, and what was read of each."""
+
+    states: list[tuple[Tensor, ...]]
+    values: list[tuple[Tensor, ...]]
+
+
+def together(compiled: bool | str, tape: Tape | None, observer: Any, left: int) -> int:
+    """How many of the next steps are compiled as one by torch, 0 for none; `observer` reads the states, if it is there."""
+    ready = compiled is True and tape is not None and left >= STEPS
+    return STEPS if ready and (observer is None or observer.tape is not None) else 0
+
+
+def compiled_steps(tape: Tape, observe: Tape | None, inputs: Sequence[Tensor]) -> Callable[..., Any]:
+    """STEPS steps of a tape as one function of (state, draws, constants, fixed), compiled when it is first called.
+
+    `draws` and `constants` hold those of each step; it returns what a `Stretch` holds, `observe` being a tape of test
+    functions. Constants are arguments, never part of what is compiled; tapes that differ in anything else are
+    compiled apart.
+    """
+    shapes = tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in inputs)
+    key = (tape.key, None if observe is None else observe.key, shapes)
+    if key not in _COMPILED:
+        _COMPILED[key] = _compile(tape.play, None if observe is None else observe.play)
+    return _COMPILED[key]
+
+
+def _compile(play: Callable[..., Any], observe: Callable[..., Any] | None) -> Callable[..., Any]:
+    def steps(state: Any, draws: Any, constants: Any, fixed: Any) -> Any:
+        states, values = [], []
+        for k in range(STEPS):
+            state = play((*state, *draws[k]), constants[k], fixed)
+            states.append(state)
+            values.append(() if observe is None else observe(state, (), ()))
+        return states, values
+
+    compiled = torch.compile(steps, fullgraph=True, dynamic=False)
+
+    def run(*given: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                # torch compiles with functions of its own that it has deprecated.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                return compiled(*given)
+        except Exception as error:  # torch's own types of errors change from release to release
+            reason = " ".join((str(error).strip() or type(error).__name__).splitlines()[:3])
+            raise ConfigurationError(
+                f"compiled=True: torch.compile fails here: {reason}; it needs a C++ compiler such as g++; install one, or "
+                "leave compiled=False"
+            ) from error
+
+    return run

@@ -1,0 +1,218 @@
+"""One step of a run as the list of tensor operations that it comes down to, recorded while the definition runs.
+
+A definition costs time of its own at every step: look-ups of constants, calls of letters, tensors made and dropped.
+None of it depends on the state. The tape keeps the operations alone, in their order, and plays them on other
+states: the same bits, in less time. What it cannot keep is refused while it is recorded, and the run goes on with the
+definition itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from sgverify.samplers.reading.arithmetic import root
+from sgverify.samplers.reading.constants import Clock, Constant
+
+# What an operation is called where its result goes to a tensor that is there already.
+_INTO: dict[Any, Callable[..., Any]] = {
+    getattr(torch.Tensor, name): getattr(torch, name)
+    for name in ("add", "sub", "mul", "div", "neg", "exp", "expm1")
+} | {root: root}
+
+
+class NotRecordable(Exception):
+    """A step does something that cannot be played again on another state."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation: its result's name, what is called with what, and the result."""
+
+    name: str
+    function: Any
+    call: str
+    given: list[str]
+    result: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """The operations of a step.
+
+    `play(inputs, constants, fixed)` gives the new state; `play_into(inputs, constants, fixed, outputs)` writes it to
+    tensors that are there. Inputs are the state and the draws. `constants` are those that the step met; they are
+    asked anew at every step, so that a step size that changes is the present one. `key` tells apart tapes that compute
+    different functions of (inputs, constants, fixed). `lines`: the operations one by one, with names for their results
+    and for what is in `space`; `outputs`: the names of the new state.
+    """
+
+    play: Callable[..., tuple[Tensor, ...]]
+    play_into: Callable[..., None]
+    constants: tuple[Constant, ...]
+    fixed: tuple[Tensor, ...]
+    key: str
+    lines: tuple[Operation, ...]
+    outputs: tuple[str, ...]
+    space: dict[str, Any]
+
+    def met(self, like: Tensor) -> tuple[Tensor, ...]:
+        """The constants at the present step."""
+        return tuple(constant.meet(like) for constant in self.constants)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the constants are the same at every step."""
+        return all(len(constant.value) == 1 for constant in self.constants)
+
+
+def record(
+    step: Callable[[], Sequence[Tensor]],
+    inputs: Sequence[Tensor],
+    fixed: Sequence[Tensor],
+    clock: Clock,
+    *,
+    overwritten: int = 0,
+) -> tuple[Tape, tuple[Tensor, ...]]:
+    """Run `step` and keep its operations; the tape and what the step returned.
+
+    `inputs`: the tensors that change from step to step. `fixed`: those that do not. Any other tensor must come from a
+    constant of the run or from the step's own operations; else, and for an operation in place, `NotRecordable` is
+    raised. The step has run before, so that its constants are made. `play_into` may write over the first `overwritten`
+    of the inputs once they are used up.
+    """
+    recorder = _Recorder(clock, inputs, fixed)
+    clock.met = {}
+    try:
+        with recorder:
+            result = tuple(step())
+        outputs = [recorder.write(tensor) for tensor in result]
+    finally:
+        clock.met = None
+    taken = [
+        f"    {', '.join(f'{letter}{k}' for k in range(count))}, = {letter}"
+        for letter, count in (("x", len(inputs)), ("c", len(recorder.owners)))
+        if count
+    ]
+    lines = [f"    {line.name} = {line.call}({', '.join(line.given)})" for line in recorder.lines]
+    text = "\n".join(["def play(x, c, f):", *taken, *lines, f"    return ({', '.join(outputs)},)"])
+    key = f"{text}\n{recorder.space}"
+    space = dict(recorder.space)
+    own = {f"x{k}": tensor for k, tensor in enumerate(inputs[:overwritten])}
+    into = "\n".join(["def play_into(x, c, f, o):", *taken, *_into(recorder.lines, outputs, own, space)])
+    exec(text, space)
+    exec(into, space)
+    tape = Tape(
+        space["play"],
+        space["play_into"],
+        tuple(recorder.owners),
+        tuple(fixed),
+        key,
+        tuple(replace(line, result=line.result.to("meta")) for line in recorder.lines),
+        tuple(outputs),
+        recorder.space,
+    )
+    return tape, result
+
+
+def room(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Tensors to write a state like this one to."""
+    return tuple(torch.empty_like(tensor) for tensor in state)
+
+
+class _Recorder(TorchFunctionMode):
+    """Writes down each operation on tensors."""
+
+    def __init__(self, clock: Clock, inputs: Sequence[Tensor], fixed: Sequence[Tensor]) -> None:
+        super().__init__()
+        self.names = {id(tensor): f"f[{number}]" for number, tensor in enumerate(fixed)}
+        self.names.update({id(tensor): f"x{number}" for number, tensor in enumerate(inputs)})
+        self.owners: list[Constant] = []
+        self.space: dict[str, Any] = {}
+        self.lines: list[Operation] = []
+        self._clock = clock
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        parts = result if isinstance(result, (tuple, list)) else (result,)
+        if not any(isinstance(part, Tensor) for part in parts):
+            return result
+        if not isinstance(result, Tensor) or id(result) in self.names:
+            raise NotRecordable(f"{func} works in place, or returns several tensors")
+        given = [self.write(part) for part in args]
+        given += [f"{name}={self.write(part)}" for name, part in kwargs.items()]
+        # The line keeps the result, so that no later tensor takes its id.
+        line = Operation(f"t{len(self.lines)}", func, self._bind(func), given, result)
+        self.lines.append(line)
+        self.names[id(result)] = line.name
+        return result
+
+    def write(self, value: Any) -> str:
+        """The name of a tensor, or of anything else that an operation was given."""
+        if not isinstance(value, Tensor):
+            return self._bind(value)
+        if id(value) in self.names:
+            return self.names[id(value)]
+        met = self._clock.met or {}
+        if id(value) not in met:
+            raise NotRecordable(f"a tensor of shape {tuple(value.shape)} comes from outside the step")
+        name = self.names[id(value)] = f"c{len(self.owners)}"
+        self.owners.append(met[id(value)])
+        return name
+
+    def _bind(self, value: Any) -> str:
+        if isinstance(value, (tuple, list)) and any(isinstance(part, Tensor) for part in value):
+            raise NotRecordable("an operation on a list of tensors")
+        name = f"k{len(self.space)}"
+        self.space[name] = value
+        return name
+
+
+def _into(
+    recorded: Sequence[Operation], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
+) -> list[str]:
+    """The same operations, each writing where it may: a new state where it belongs, the rest to a few tensors."""
+    last = {name: place for place, line in enumerate(recorded) for name in line.given}
+    wanted = {name: f"o[{k}]" for k, name in enumerate(outputs) if outputs.count(name) == 1}
+    free: dict[Any, list[str]] = {}
+    held: dict[str, tuple[Any, str]] = {name: (_kind(tensor), name) for name, tensor in own.items()}
+    written: set[str] = set()
+    lines = []
+    for place, line in enumerate(recorded):
+        function = _INTO.get(line.function)
+        arguments = ", ".join(line.given)
+        if function is None:
+            # Its result may be a view of what it was given, which is then not used again.
+            for name in line.given:
+                held.pop(name, None)
+            lines.append(f"    {line.name} = {line.call}({arguments})")
+            continue
+        for name in {*line.given} & {*held}:
+            if last[name] == place and name not in outputs:
+                kind, buffer = held.pop(name)
+                free.setdefault(kind, []).append(buffer)
+        if line.name in wanted:
+            target = wanted[line.name]
+            written.add(line.name)
+        else:
+            kind = _kind(line.result)
+            spare = free.get(kind)
+            if spare:
+                target = spare.pop()
+            else:
+                target = f"b{len(space)}"
+                space[target] = torch.empty_like(line.result)
+            held[line.name] = (kind, target)
+        space[f"into_{function.__name__}"] = function
+        lines.append(f"    {line.name} = into_{function.__name__}({arguments}, out={target})")
+    return [*lines, *(f"    o[{k}].copy_({name})" for k, name in enumerate(outputs) if name not in written)]
+
+
+def _kind(tensor: Tensor) -> tuple[Any, ...]:
+    return tensor.shape, tensor.dtype

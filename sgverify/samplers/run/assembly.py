@@ -1,0 +1,203 @@
+"""What the chains of a sweep are made of: where they start, and what their steps draw and are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.composites import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
+from sgverify.samplers.composites import exchange as _exchange  # noqa: F401 - registers replica exchange
+from sgverify.samplers.composites.hooks import Stage, StepHooks, check_settings, hooks_of, starts_of
+from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.kinds import make_estimator
+from sgverify.samplers.randomness.noise import (
+    Brownian,
+    Mixed,
+    Native,
+    NoiseSource,
+    check_path,
+    spans,
+    stream_keys,
+)
+from sgverify.samplers.randomness.philox import Stream
+from sgverify.samplers.randomness.variates import normals
+from sgverify.samplers.reading.binding import bind_settings
+from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.run.leg import FAR, by_coordinate
+from sgverify.samplers.run.schedules import Row
+from sgverify.samplers.run.settings import Settings
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.definition.abstract import Census
+from sgverify.schemes.definition.binding import Bound
+from sgverify.targets import Target
+
+
+class Assembly:
+    """A scheme bound to a target, the rows of a sweep and settings.
+
+    Of a composite `scheme` is the scheme that it is made around, `hooks` what happens around the steps, and `rows` are
+    those of all its replicas.
+
+    Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
+    over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps drawn at
+    once: none changes what is computed. `streams` gives random numbers by kind in place of the run's own.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme | Composite,
+        target: Target,
+        rows: Sequence[Row],
+        settings: Settings,
+        *,
+        hoist: bool = True,
+        block: int | None = None,
+        tape: bool = True,
+        streams: Callable[[str], Stream] | None = None,
+    ) -> None:
+        settings.check()
+        self.hooks: StepHooks | None = None
+        if isinstance(scheme, Composite):
+            check_settings(scheme, settings)
+            self.hooks = hooks_of(scheme, settings)
+            scheme, rows = scheme.scheme, self.hooks.rows(rows) if rows else rows
+        if not rows:
+            raise ConfigurationError(
+                "rows=[]: expected at least one schedule; make some with fixed, horizon, power or cyclical"
+            )
+        self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
+        self.dtype, self.device = settings.torch_dtype, settings.torch_device
+        self.potential = Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
+        self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
+        self._steps_at_once, self._tape, self._given_streams = block, tape, streams
+        self._clock = Clock()
+        self._native: Native | None = None
+        self._carried: tuple[Tensor, ...] = ()
+        if settings.coupled == "brownian":
+            check_path(scheme)
+        self._spans = spans(self.rows) if settings.coupled == "brownian" else ()
+        self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
+        if self.hooks is not None:
+            self.temperatures = self.hooks.temperatures(self.rows, settings)
+        self.bound = self._bound_to(tuple(range(len(self.rows))))
+        if settings.compiled is True and (settings.gradient.estimator.noisy or self.potential.affine is None):
+            raise ConfigurationError(
+                f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
+                "full gradients of a quadratic potential are compiled; leave compiled=False"
+            )
+        # Made once here so that a choice which the target cannot have is refused before anything runs.
+        self.estimator((0,), scheme.census)
+        centre = target.location_float64(settings.temperature)
+        settings = replace(settings, start=starts_of(settings.start, self.rows, self.hooks))
+        self._spread = target.spread_float64(settings.temperature)
+        self._start = centre + settings.start * self._spread
+        scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
+        self.farthest = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
+
+    def stage(self, alive: tuple[int, ...]) -> Stage:
+        """What the rows `alive` are made of, for what happens around their steps."""
+        rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
+        return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
+
+    def _root_temperature(self, alive: tuple[int, ...]) -> Any:
+        """sqrt(T), one for each row where they differ."""
+        if self.hooks is None:
+            return math.sqrt(self.settings.temperature)
+        roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
+        return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
+
+    def _bound_to(self, alive: tuple[int, ...]) -> Bound[Scheme]:
+        temperatures = None if self.hooks is None else self.temperatures[list(alive)]
+        return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
+
+    def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
+        if self._given_streams is not None:
+            return self._given_streams
+        settings, rows = self.settings, [self.rows[row] for row in alive]
+        return lambda kind: Stream.of(
+            kind,
+            seed=settings.seed,
+            runs=stream_keys(settings.coupled, kind, rows),
+            chains=self.chains,
+            device=self.device,
+        )
+
+    def estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
+        """The gradient estimator of the rows `alive` for steps that ask for so much; `purpose` begins its streams' names."""
+        streams = self._streams(alive)
+        return make_estimator(
+            self.settings.gradient,
+            self.potential,
+            lambda kind: streams(purpose + kind),
+            minibatches=max(1, asked.minibatches),
+            evaluations=max(1, asked.gradients),
+        )
+
+    def _noise(self, alive: tuple[int, ...]) -> NoiseSource:
+        if self._native is not None:
+            return self._native
+        streams, laws = self._streams(alive), self.scheme.laws
+        if self._spans:
+            spanned = [self._spans[row] for row in alive]
+            return Brownian(streams("noise"), spanned, draws=len(laws), **self._drawn())
+        return Mixed(streams, "noise", laws, **self._drawn())
+
+    def _make_native(self) -> Native:
+        runs = stream_keys(self.settings.coupled, "noise", self.rows)
+        return Native(
+            runs,
+            seed=self.settings.seed,
+            chains=self.chains,
+            device=self.device,
+            laws=self.scheme.laws,
+            **self._drawn(),
+        )
+
+    def _drawn(self) -> dict[str, Any]:
+        return {"dim": self.target.dim, "dtype": self.dtype}
+
+    def _draws(self, noise: NoiseSource, done: int, count: int) -> Iterator[Tensor]:
+        """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
+        return noise.take(done, count) if self.scheme.draws else iter(())
+
+    def _begin(self, alive: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """X_0: theta off its mean, the momentum zero or stationary, a thermostat's friction at D."""
+        shape = (len(alive), self.settings.chains)
+        values: list[Tensor] = []
+        for place, (name, kind) in enumerate(self.scheme.dynamics.shapes.items()):
+            if place == 0:
+                start = torch.tensor(self._start[list(alive)], dtype=torch.float64, device=self.device)
+                value = start[:, None, :].expand(*shape, -1)
+            elif kind == "scalar":
+                value = torch.full(
+                    (*shape, 1), self.settings.friction, dtype=torch.float64, device=self.device
+                )
+            elif name == "p" and self.settings.start_momentum == "stationary":
+                drawn = normals(self._streams(alive)("momentum"), 0, self.target.dim).movedim(0, -1)
+                value = (drawn * self._root_temperature(alive)).expand(*shape, -1)
+            else:
+                value = torch.zeros((*shape, self.target.dim), dtype=torch.float64, device=self.device)
+            values.append(by_coordinate(value.to(self.dtype)))
+        if not self.scheme.memory:
+            return tuple(values)
+        estimator = self.estimator(alive, self.scheme.starts, "memory-")
+        estimator.prepare(0, 1)
+        estimator.begin(0, values[0])
+        h = Constant(np.array([[self.rows[row].at(1) for row in alive]]), self._clock)
+        draw = Mixed(self._streams(alive), "memory-noise", self.scheme.starts.laws, **self._drawn()).take(
+            0, 1
+        )
+        return self.bound.start(
+            values,
+            h=h,
+            grad=estimator.of_step(0),
+            draw=lambda law: next(draw).expand(*shape, -1),
+        )

@@ -1,0 +1,121 @@
+"""Ergodic averages of many chains at many step sizes, with their errors; memory does not grow with L."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.run.leg import Divergence
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.running_sums import RunningSums
+from sgverify.samplers.run.schedules import Fixed, Row
+from sgverify.samplers.run.settings import Settings, one_thread
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites.composite import Composite
+from sgverify.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """Running averages of each chain, and the state it ended in.
+
+    `values`, shape (observables, S, K, C): the average over l = 1..L at each of a row's K lengths L, weighted by h_l on
+    a power or cyclical schedule, over the states that burn-in, thinning and a cycle's stages leave; NaN where the row had
+    diverged or was not reached. `last`: each variable after its row's last step, shape (S, C, d). `diverged`: one entry
+    per row, None where all is well.
+    """
+
+    rows: tuple[Row, ...]
+    values: np.ndarray = field(repr=False)
+    last: dict[str, np.ndarray] = field(repr=False)
+    diverged: tuple[Divergence | None, ...]
+    complete: bool
+
+    @property
+    def steps(self) -> np.ndarray:
+        """h of each row, or the scale of its schedule. Shape (S,)."""
+        schedules = [(row.schedule, row.factor) for row in self.rows]
+        return np.array(
+            [(item.step if isinstance(item, Fixed) else item.scale) * factor for item, factor in schedules]
+        )
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The lengths at which each row is averaged. Shape (S, K)."""
+        return np.array([row.lengths for row in self.rows])
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The average over chains. Shape (observables, S, K)."""
+        return np.asarray(self.values.mean(-1))
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """The standard error of `mean`, from the spread between chains. Shape (observables, S, K)."""
+        return _standard_error(self.values)
+
+    def mean_square(self, truth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """The average over chains of (average - truth)^2 and its standard error; one truth per observable."""
+        squares = (self.values - np.asarray(truth, dtype=np.float64)[:, None, None, None]) ** 2
+        return np.asarray(squares.mean(-1)), _standard_error(squares)
+
+
+def sample(
+    scheme: Scheme | Composite,
+    target: Target,
+    rows: Sequence[Row],
+    *,
+    observables: Sequence[Callable[..., Any]],
+    settings: Settings | None = None,
+    progress: Callable[[float], None] | None = None,
+    hoist: bool = True,
+    block: int | None = None,
+    tape: bool = True,
+) -> Averages:
+    """Run every row of a sweep and average the observables along every chain.
+
+    An observable is called with theta (and p, where the state has one), coordinates on the last axis:
+    (*chains, d) -> (*chains), in arithmetic and whole powers; it is summed in float64 whatever the state's dtype. One
+    with an attribute `variables` is called with the state variables of these names instead.
+    All rows need the same number of lengths. `progress` is told the share done. Ctrl-C ends the run and
+    returns what was reached, `complete=False`. `hoist`, `block` and `tape`: see `Ensemble`; they change nothing but speed.
+    Raises `ConfigurationError` where scheme, target, rows and settings do not go together.
+    """
+    settings = settings or Settings()
+    check_observables(observables, rows)
+    ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
+    sums_so_far = RunningSums(ensemble, observables)
+    complete = True
+    with one_thread(), torch.no_grad():
+        try:
+            for part in ensemble.blocks(sums_so_far):
+                sums_so_far.enter(part)
+                if progress is not None:
+                    progress(sums_so_far.share(part))
+        except KeyboardInterrupt:
+            complete = False
+    return Averages(
+        ensemble.rows, sums_so_far.values, sums_so_far.last, tuple(sums_so_far.diverged), complete
+    )
+
+
+def check_observables(observables: Sequence[Callable[..., Any]], rows: Sequence[Row]) -> None:
+    """Refuse a run that averages nothing, or rows of different numbers of lengths."""
+    if not observables:
+        raise ConfigurationError("observables=[]: expected at least one test function")
+    if len({len(row.lengths) for row in rows}) > 1:
+        raise ConfigurationError(
+            "rows: expected the same number of lengths in every row; sample them separately"
+        )
+
+
+def _standard_error(values: np.ndarray) -> np.ndarray:
+    chains = values.shape[-1]
+    if chains < 2:
+        return np.full(values.shape[:-1], np.nan)
+    return np.asarray(values.std(-1, ddof=1) / np.sqrt(chains))

@@ -1,0 +1,214 @@
+"""The states of a run as draws: kept one by one, so that memory grows with what is kept and with nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.run.leg import Divergence
+from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.schedules import burn_ins
+from sgverify.samplers.run.settings import one_thread
+
+# Draws that wait on the device before they are moved to the host, and their energies computed, together.
+_TOGETHER = 128
+
+# What is recorded anyway: the energy of all data, and the weights.
+_OWN = frozenset({"energy", "log_weight"})
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The states X_l of every chain at l = burn_in + thinning, burn_in + 2 thinning, ...; of replicas, those of the first.
+
+    `numbers` holds l, shape (n,), without those at which a schedule of cycles explores; `values` each variable, shape
+    (C, n, d or 1), in the dtype of the run; `energies` U(theta), float64, shape (C, n), None where it was not asked for;
+    `steps` h_l, shape (n,); `statistics` what a composite records of a step, and `log_weights` the logarithm of what a draw
+    counts, None where all count alike, shapes (C, n). `diverged`: which chain left every bound, and when: the draws end
+    before that step. `reached`: the last step of the run. `complete`: whether that is the one that was asked for.
+    """
+
+    numbers: np.ndarray
+    values: dict[str, np.ndarray] = field(repr=False)
+    energies: np.ndarray | None = field(repr=False)
+    steps: np.ndarray = field(repr=False)
+    statistics: dict[str, np.ndarray] = field(repr=False)
+    log_weights: np.ndarray | None = field(repr=False)
+    diverged: tuple[Divergence, ...]
+    reached: int
+    complete: bool
+
+
+def record(
+    ensemble: Ensemble,
+    *,
+    energy: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Draws:
+    """Run an ensemble of one row, or of the replicas that a composite makes of one, and keep its draws.
+
+    `progress` is told the number of steps that are done. Ctrl-C ends the run, and so does the first chain that
+    diverges; what was drawn until then is returned. Raises `ConfigurationError` where burn-in and thinning leave nothing.
+    """
+    last = ensemble.rows[0].lengths[-1]
+    recorder = Recorder(ensemble, energy=energy)
+    diverged: tuple[Divergence, ...] = ()
+    done = 0
+    with one_thread(), torch.no_grad():
+        try:
+            for block in ensemble.blocks(recorder):
+                done = block.last
+                if progress is not None:
+                    progress(done)
+                if block.diverged:
+                    diverged = tuple(block.diverged.values())
+                    break
+        except KeyboardInterrupt:
+            done = max(done, recorder.shown)
+            return recorder.draws((), done, complete=False)
+        return recorder.draws(diverged, done, complete=done == last and not diverged)
+
+
+def kept_steps(ensemble: Ensemble) -> range:
+    """The numbers of the steps whose states are kept."""
+    row, settings = ensemble.rows[0], ensemble.settings
+    (left_out,) = burn_ins([row], settings.burn_in, settings.thinning)
+    return range(left_out + settings.thinning, row.lengths[-1] + 1, settings.thinning)
+
+
+def bytes_needed(ensemble: Ensemble, *, energy: bool = True) -> int:
+    """What the draws of a whole run take up."""
+    widths = _widths(ensemble)
+    one = sum(widths.values()) * torch.empty(0, dtype=ensemble.dtype).element_size() + (8 if energy else 0)
+    return len(kept_steps(ensemble)) * (len(ensemble.chains) * one + 16)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is kept of one step, on the device of the run."""
+
+    number: int
+    step: float
+    state: tuple[Tensor, ...]
+    statistics: dict[str, Tensor]
+    weights: Tensor | None
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """How many draws have been moved to the arrays, and those that wait."""
+
+    count: int
+    waiting: list[_Kept]
+
+
+class Recorder(RunObserver):
+    """A watch that keeps what it is shown at the steps that count."""
+
+    def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
+        self._kept, self._hooks = kept_steps(ensemble), ensemble.hooks
+        self._schedule = ensemble.rows[0].schedule
+        size, chains = len(self._kept), len(ensemble.chains)
+        like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
+        # The system gives the memory when it is written to: an interrupted run takes no more than its draws.
+        self._values = {
+            name: np.empty((size, chains, width), like) for name, width in _widths(ensemble).items()
+        }
+        self._energies = np.empty((size, chains)) if energy else None
+        self._energy = ensemble.potential.energy
+        self._statistics: dict[str, np.ndarray] = {}
+        weighted = self._schedule.weighted or (self._hooks is not None and self._hooks.weighted)
+        self._weights = np.empty((size, chains)) if weighted else None
+        self._numbers, self._steps = np.empty(size, np.int64), np.empty(size)
+        self._swaps: Tensor | None = None
+        self._filled = _Filled(0, [])
+        self.shown = 0
+
+    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
+        """Keep the state where it counts."""
+        self.shown = number
+        statistics = {} if self._hooks is None else self._recorded()
+        if number not in self._kept or not self._schedule.samples(number):
+            return
+        weights = self._hooks.log_weights()[0] if self._hooks is not None and self._hooks.weighted else None
+        kept = _Kept(
+            number,
+            float(steps[0]),
+            tuple(value[0].clone() for value in state),
+            {name: value.clone() for name, value in statistics.items()},
+            None if weights is None else weights.clone(),
+        )
+        self._swaps = None
+        self._filled.waiting.append(kept)
+        if len(self._filled.waiting) >= _TOGETHER:
+            self._move()
+
+    def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
+        """What has been kept, without the states of the step at which a chain diverged."""
+        self._move()
+        count = self._filled.count
+        if diverged:
+            count = int(np.searchsorted(self._numbers[:count], min(why.step_number for why in diverged)))
+        return Draws(
+            self._numbers[:count],
+            {name: np.moveaxis(value[:count], 0, 1) for name, value in self._values.items()},
+            None if self._energies is None else self._energies[:count].T,
+            self._steps[:count],
+            {name: value[:count].T for name, value in self._statistics.items()},
+            None if self._weights is None else self._weights[:count].T,
+            diverged,
+            reached,
+            complete,
+        )
+
+    def _recorded(self) -> dict[str, Tensor]:
+        """What the composite says of this step; `swapped` is counted since the draw before, as `swaps`."""
+        assert self._hooks is not None
+        found = {name: value[0] for name, value in self._hooks.recorded().items() if name not in _OWN}
+        swapped = found.pop("swapped", None)
+        if swapped is not None:
+            now = (swapped != 0).to(torch.int64)
+            self._swaps = now if self._swaps is None else self._swaps + now
+        if self._swaps is not None:
+            found["swaps"] = self._swaps
+        return found
+
+    def _move(self) -> None:
+        """Move what waits to the arrays. Interrupted anywhere, it can be done again: one assignment ends it."""
+        first, waiting = self._filled.count, list(self._filled.waiting)
+        if not waiting:
+            return
+        place = slice(first, first + len(waiting))
+        self._numbers[place] = [kept.number for kept in waiting]
+        self._steps[place] = [kept.step for kept in waiting]
+        for k, array in enumerate(self._values.values()):
+            stacked = torch.stack([kept.state[k] for kept in waiting])
+            array[place] = stacked.cpu().numpy()
+            if k == 0 and self._energies is not None:
+                self._energies[place] = self._energy(stacked).cpu().numpy()
+        for i, kept in enumerate(waiting, first):
+            for name, value in kept.statistics.items():
+                found = value.cpu().numpy()
+                if name not in self._statistics:
+                    # Where it is not said of a step, there was none.
+                    empty = np.nan if found.dtype.kind == "f" else 0
+                    self._statistics[name] = np.full((len(self._kept), len(found)), empty, found.dtype)
+                self._statistics[name][i] = found
+        if self._weights is not None:
+            own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
+            if waiting[0].weights is not None:
+                weights = torch.stack([kept.weights for kept in waiting if kept.weights is not None])
+                own = own + weights.cpu().numpy()
+            self._weights[place] = own
+        self._filled = _Filled(place.stop, [])
+
+
+def _widths(ensemble: Ensemble) -> dict[str, int]:
+    """The length of each variable of the dynamics, in order; what a scheme remembers beside them is not kept."""
+    shapes = ensemble.scheme.dynamics.shapes.items()
+    return {name: ensemble.target.dim if kind == "vector" else 1 for name, kind in shapes}

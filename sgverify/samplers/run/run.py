@@ -1,0 +1,163 @@
+"""The chains of a sweep in motion: every step size and every chain in one tensor, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.fused.driver import fused
+from sgverify.samplers.reading.constants import Constant
+from sgverify.samplers.run.assembly import Assembly
+from sgverify.samplers.run.leg import (
+    Block,
+    Divergence,
+    Leg,
+    Position,
+    Stepwise,
+    by_coordinate,
+    check_shapes,
+    divergences,
+    whole_groups,
+)
+from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.schedules import Fixed, step_sizes
+
+# Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.
+_BLOCK = 1 << 19
+_LONGEST = 512
+
+
+class Ensemble(Assembly):
+    """The steps of an assembly, taken in blocks until every row has run its length."""
+
+    def begin(self) -> Position:
+        """Where a run starts, before its first step."""
+        rows = tuple(range(len(self.rows)))
+        native = self._make_native() if self.settings.generator == "native" else None
+        return Position(rows, 0, self._begin(rows), generators=native.positions() if native else ())
+
+    def blocks(
+        self, observer: RunObserver | None = None, *, start: Position | None = None, until: int | None = None
+    ) -> Iterator[Block]:
+        """Run every row to its last length, or until it diverges. A block ends at each length of a running row.
+
+        `observer` records the run. `start`: go on from there; `until`: stop after the step of this number.
+        """
+        now = start or self.begin()
+        if self.settings.generator == "native":
+            self._native = self._make_native()
+            self._native.move_to(now.generators)
+        while now.rows and (until is None or now.done < until):
+            self._carried = now.carried
+            for block in self.run(self.leg(now, observer, until)):
+                yield block
+                last = block
+            now = self.position(last)
+            if self._native is not None:
+                self._native.move_to(now.generators)
+
+    def position(self, block: Block) -> Position:
+        """Where the run stands at the end of its latest block."""
+        kept = [
+            i
+            for i, row in enumerate(block.rows)
+            if row not in block.diverged and self.rows[row].lengths[-1] > block.last
+        ]
+        index = torch.tensor(kept, dtype=torch.int64, device=self.device)
+        state, carried = (
+            tuple(by_coordinate(tensor.index_select(0, index)) for tensor in tensors)
+            for tensors in (tuple(block.state[name] for name in self.scheme.state), self._carried)
+        )
+        generators = () if self._native is None else self._native.positions(kept)
+        return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
+
+    def run(self, leg: Leg) -> Iterator[Block]:
+        """Blocks of the rows of a leg, until its steps are done or one of them diverges."""
+        rows, done = len(leg.places), leg.steps.start
+        mover = fused(leg) or Stepwise(leg, self._length(rows))
+        moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
+        marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
+        state, beyond, h = leg.start, None, None
+        while done < leg.steps.stop and beyond is None:
+            mark = next((mark for mark in marks if mark > done), leg.steps.stop)
+            steps = step_sizes(leg.rows, done, min(mover.length, mark - done))
+            if h is None or moving:
+                h = Constant(steps if moving else steps[:1], leg.clock, passing=moving)
+            state, beyond, taken = mover.move(state, done, steps, h)
+            named = dict(zip(self.scheme.state, state, strict=True))
+            check_shapes(self.scheme.name, named, self._shapes(rows), self.dtype)
+            block = Block(leg.places, done + 1, named, steps[:taken], {})
+            if beyond is not None:
+                block.diverged.update(self._divergences(block, beyond))
+            done = block.last
+            hooks = () if leg.hooks is None else leg.hooks.carried
+            self._carried = (*hooks, *leg.estimator.carried)
+            yield block
+
+    def leg(self, now: Position, observer: RunObserver | None = None, until: int | None = None) -> Leg:
+        """What the steps of the rows that run are made of, until the first of them ends, or step `until`."""
+        alive, hooks, noise = now.rows, self.hooks, self._noise(now.rows)
+        own = applied_estimator = self.estimator(alive, self.scheme.census)
+        if hooks is not None:
+            hooks.enter(self.stage(alive), now.state, now.carried)
+            applied_estimator = hooks.estimator(own)
+        own.resume(now.carried[0 if hooks is None else len(hooks.carried) :])
+        rows = tuple(self.rows[row] for row in alive)
+        end = min(row.lengths[-1] for row in rows)
+        leg = Leg(
+            alive,
+            rows,
+            now.state,
+            range(now.done, end if until is None else min(end, until)),
+            self.bound if hooks is None else self._bound_to(alive),
+            self._clock,
+            self.settings,
+            own,
+            applied_estimator,
+            hooks,
+            partial(self._draws, noise),
+            self._streams(alive),
+            self._fixed(),
+            self._tape,
+            self.farthest,
+            observer,
+        )
+        return leg if observer is None else observer.begin(leg)
+
+    def _divergences(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
+        """Which rows diverged, and what a composite says of why; the replicas of a row end together."""
+        found = divergences(block, beyond, [row.name for row in self.rows], self.chains.start)
+        if self.hooks is None:
+            return found
+        for row, divergence in found.items():
+            place = block.rows.index(row)
+            why = self.hooks.why_diverged(place, np.flatnonzero(beyond[place]))
+            found[row] = replace(divergence, why=why)
+        return whole_groups(found, self.hooks.replicas)
+
+    def _fixed(self) -> tuple[Tensor, ...]:
+        affine = self.potential.affine
+        return () if affine is None else (affine.centre, affine.transposed, affine.offset)
+
+    def _length(self, rows: int) -> int:
+        """Steps per block: as many as keep the block's random numbers within _BLOCK."""
+        if self._steps_at_once is not None:
+            return self._steps_at_once
+        choice, scheme = self.settings.gradient, self.scheme
+        numbers = scheme.draws * self.target.dim if self.settings.generator == "philox" else 0
+        if choice.estimator.noisy:
+            # Minibatches are summed over the data that they hold, in as many numbers as a gradient has.
+            numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim
+        return max(1, min(_LONGEST, _BLOCK // max(1, numbers * rows * self.settings.chains)))
+
+    def _shapes(self, rows: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each variable, (S, C, d or 1)."""
+        widths = {
+            name: self.target.dim if kind == "vector" else 1 for name, kind in self.scheme.shapes.items()
+        }
+        return {name: (rows, self.settings.chains, width) for name, width in widths.items()}

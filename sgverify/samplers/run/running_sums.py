@@ -1,0 +1,202 @@
+"""The running sums of a sweep: which states count in the averages, and how much each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.composites.hooks import StepHooks
+from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
+from sgverify.samplers.reading.tape import Tape
+from sgverify.samplers.run.checkpoint import Checkpoint
+from sgverify.samplers.run.leg import Block, Divergence, Position, by_coordinate
+from sgverify.samplers.run.observer import Summing, Sums
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.schedules import burn_ins
+
+
+class RunningSums(Summing):
+    """The running sums of a sweep; memory does not grow with L."""
+
+    def __init__(self, ensemble: Ensemble, observables: Sequence[Callable[..., Any]]) -> None:
+        rows, chains = ensemble.rows, len(ensemble.chains)
+        self._rows, self._state = rows, ensemble.scheme.state
+        shapes = ensemble.scheme.shapes.items()
+        widths = {name: ensemble.target.dim if kind == "vector" else 1 for name, kind in shapes}
+        self.values = np.full((len(observables), len(rows), len(rows[0].lengths), chains), np.nan)
+        self.last = {name: np.full((len(rows), chains, width), np.nan) for name, width in widths.items()}
+        self.diverged: list[Divergence | None] = [None] * len(rows)
+        self._thinning = ensemble.settings.thinning
+        self._burn_in = burn_ins(rows, ensemble.settings.burn_in, ensemble.settings.thinning)
+        self._asked = ObservedFunctions(tuple(observables), ensemble.scheme.state)
+        self._observe = Observation(self._asked)
+        self._open = tuple(range(len(rows)))
+        # What a composite weighs states by is summed as well, after the test functions; last comes the log of the unit.
+        self._hooks = ensemble.hooks if ensemble.hooks is not None and ensemble.hooks.weighted else None
+        self._sums = torch.zeros(
+            (len(observables) + 2 * (self._hooks is not None), len(rows), chains),
+            dtype=torch.float64,
+            device=ensemble.device,
+        )
+        if self._hooks is not None:
+            self._sums[-1] = -torch.inf
+        self._weights = [0.0] * len(rows)
+        # Every state of every row counts, and as much as any other.
+        self._uniform = not any(row.schedule.weighted for row in rows) and not any(self._burn_in)
+        self._uniform = self._uniform and self._thinning == 1
+
+    @property
+    def tape(self) -> Tape | None:  # type: ignore[override]
+        """The test functions as they were recorded, for states of the present rows."""
+        return self._observe.tape
+
+    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
+        """Add the state after step `number` to the sums of the rows that count it."""
+        self._narrow(rows)
+        if self._uniform or any(self._counts(row, number) for row in rows):
+            self.add(rows, number, self._observe(state), steps)
+
+    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
+        """The same with the test functions' values, float64, shape (S, C) each."""
+        if self._uniform and self._hooks is None:
+            for total, value in zip(self._sums, values, strict=True):
+                total += value
+            return
+        kept = [i for i, row in enumerate(rows) if self._uniform or self._counts(row, number)]
+        if self._hooks is not None:
+            values = self._weighed(self._hooks, values, kept)
+        weighted = [self._rows[row].schedule.weighted for row in rows]
+        weights = [h if own else 1.0 for own, h in zip(weighted, steps.tolist(), strict=True)]
+        if any(weighted):
+            factor = torch.tensor(weights, dtype=torch.float64, device=values[0].device)[:, None]
+            values = [value * factor for value in values]
+        for total, value in zip(self._sums, values, strict=False):
+            if len(kept) == len(rows):
+                total += value
+            else:
+                # Not times 0: a state that is left out may be so far off that the test function overflows.
+                for i in kept:
+                    total[i] += value[i]
+        for i in kept:
+            self._weights[rows[i]] += weights[i]
+
+    def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
+        """What the steps number, number + 1, ... of sizes `steps`, shape (K, S), are to add to."""
+        self._narrow(rows)
+        if self._uniform:
+            return Sums(self._asked, self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
+        weighted = np.array([self._rows[row].schedule.weighted for row in rows])
+        past = number + np.arange(len(steps))[:, None] - np.array([self._burn_in[row] for row in rows])
+        numbers = range(number, number + len(steps))
+        sampled = np.array([[self._rows[row].schedule.samples(n) for row in rows] for n in numbers])
+        counted = (past > 0) & (past % self._thinning == 0) & sampled
+        return Sums(self._asked, self._sums, np.where(weighted, steps, 1.0), counted)
+
+    def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
+        """The sums after these steps."""
+        self._sums = total
+        for i, row in enumerate(rows if not self._uniform else ()):
+            added = sums.weights[sums.counted[:, i], i]
+            # One after the other, as `add` does it: a sum by halves would round otherwise.
+            self._weights[row] = float(np.add.accumulate([self._weights[row], *added])[-1])
+
+    def _narrow(self, rows: tuple[int, ...]) -> None:
+        """Keep the sums of the rows that still run."""
+        if rows != self._open:
+            still = [self._open.index(row) for row in rows]
+            self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
+
+    def _weighed(self, hooks: StepHooks, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
+        """The values times their weights, and the weights, in units of the largest weight so far, to which sums are brought."""
+        logs, before = hooks.log_weights(), self._sums[-1]
+        top = before.clone()
+        for i in kept:
+            top[i] = torch.maximum(before[i], logs[i])
+        # -inf where no state has had a weight yet.
+        self._sums[:-1] *= torch.where(top == -torch.inf, 0.0, torch.exp(before - top))
+        self._sums[-1] = top
+        own = torch.where(logs == -torch.inf, 0.0, torch.exp(logs - top))
+        # Not times 0: the test function may overflow where the weight is 0.
+        return [*(torch.where(own == 0, 0.0, value * own) for value in values), own]
+
+    def _counts(self, row: int, number: int) -> bool:
+        """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""
+        past = number - self._burn_in[row]
+        return past > 0 and past % self._thinning == 0 and self._rows[row].schedule.samples(number)
+
+    def enter(self, block: Block) -> None:
+        """Take down what ends with a block: averages, last states, divergences."""
+        for i, row in enumerate(block.rows):
+            if row in block.diverged:
+                self.diverged[row] = block.diverged[row]
+                continue
+            lengths = self._rows[row].lengths
+            if block.last in lengths:
+                place = lengths.index(block.last)
+                self.values[:, row, place] = as_float64(self._averages(i, row, block.last))
+            if block.last == lengths[-1]:
+                for name in self._state:
+                    self.last[name][row] = as_float64(block.state[name][i])
+
+    def _averages(self, i: int, row: int, length: int) -> Tensor:
+        """The averages of a row, the i-th of those that run, over its first `length` steps. Shape (observables, C)."""
+        sums = self._sums[:, i]
+        if self._hooks is not None:
+            return sums[:-2] / sums[-2]
+        return sums / (length if self._uniform else self._weights[row])
+
+    def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:
+        """All of it at `position`, a copy, with the run of `chains` that it belongs to."""
+        places = [self._open.index(row) for row in position.rows]
+        return Checkpoint(
+            identity=identity,
+            chains=chains,
+            step=position.done,
+            rows=position.rows,
+            state={name: _raw(value) for name, value in zip(self._state, position.state, strict=True)},
+            carried=tuple(map(_raw, position.carried)),
+            sums=_raw(self._sums[:, places]),
+            weights=tuple(self._weights),
+            values=self.values.copy(),
+            last={name: value.copy() for name, value in self.last.items()},
+            diverged=tuple(self.diverged),
+            generators=tuple(map(_raw, position.generators)),
+        )
+
+    def take_up(self, checkpoint: Checkpoint) -> Position:
+        """Go on from a checkpoint of this run: where it stands, on the device that it goes on on."""
+        device = self._sums.device
+        self.values, self.last = checkpoint.values.copy(), {k: v.copy() for k, v in checkpoint.last.items()}
+        self.diverged, self._weights = list(checkpoint.diverged), list(checkpoint.weights)
+        self._open, self._sums = checkpoint.rows, torch.tensor(checkpoint.sums, device=device)
+        self._observe = Observation(self._asked)
+        state = (checkpoint.state[name] for name in self._state)
+        return Position(
+            checkpoint.rows,
+            checkpoint.step,
+            tuple(by_coordinate(torch.tensor(value, device=device)) for value in state),
+            tuple(by_coordinate(torch.tensor(value, device=device)) for value in checkpoint.carried),
+            tuple(map(torch.tensor, checkpoint.generators)),
+        )
+
+    def share(self, block: Block) -> float:
+        """The share of all steps that is done; a diverged row has none left."""
+        total = done = 0
+        for row, why in zip(self._rows, self.diverged, strict=True):
+            total += row.lengths[-1]
+            done += row.lengths[-1] if why is not None else min(block.last, row.lengths[-1])
+        return done / total
+
+
+def _raw(tensor: Tensor) -> np.ndarray:
+    """A copy in the tensor's own dtype."""
+    return np.array(tensor.cpu().numpy(), order="C")
+
+
+def as_float64(tensor: Tensor) -> np.ndarray:
+    """A tensor of any device and dtype, for arithmetic outside of torch."""
+    return tensor.to(torch.float64).cpu().numpy()

@@ -1,0 +1,134 @@
+"""What a sampled run needs besides scheme, target and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import torch
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.gradients.estimators import GradientChoice
+from sgverify.samplers.randomness.noise import check_coupling
+from sgverify.targets.metric import MetricText, parse_metric
+
+COMPILED = ("auto", False, True, "kernel")
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run; names, meaning and defaults are the configuration's.
+
+    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, with replica exchange
+    a sequence may have one number for each replica;
+    `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains are run, numbered from `first_chain`.
+    By default each row has its own random streams, made of its schedule's bits. `coupled=True` gives all rows the same
+    ones, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
+    `generator`: "philox" gives each chain its noise whatever it is batched with; "native" takes torch's own, which is
+    quicker in float32 and the same again only for the same chains. Minibatches are always drawn by the former.
+    `compiled`: "kernel" takes the steps in C made of the definition, bit for bit the same (see `fused`); "auto" does so
+    where that is possible and the run is long enough to repay the compiler, False never. True puts the steps through
+    torch.compile (full gradients of quadratic potentials): the same up to rounding.
+    Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
+    comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of
+    B, G^-1 = B B^T, for the dynamics that have one.
+    `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
+    `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`), defaults where None.
+    """
+
+    temperature: float = 1.0
+    friction: float = 2.0
+    chains: int = 256
+    seed: int = 0
+    start: Any = 2.0
+    start_momentum: str = "zero"
+    dtype: str = "float64"
+    device: str = "cpu"
+    gradient: Any = field(default_factory=GradientChoice)
+    coupled: bool | str = False
+    generator: str = "philox"
+    compiled: bool | str = "auto"
+    burn_in: int = 0
+    thinning: int = 1
+    first_chain: int = 0
+    metric: MetricText | None = None
+    exchange: Any = None
+    partition: Any = None
+
+    @staticmethod
+    def of(configuration: Any, **changes: Any) -> Settings:
+        """The settings that a configuration holds, with changes."""
+        names = [item.name for item in fields(Settings)]
+        held = {name: getattr(configuration, name) for name in names if hasattr(configuration, name)}
+        return Settings(**{**held, **changes})
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """The dtype of the state. Raises `ConfigurationError` where it is neither float64 nor float32."""
+        if self.dtype not in DTYPES:
+            raise ConfigurationError(f"dtype={self.dtype!r}: expected 'float64' or 'float32'")
+        return DTYPES[self.dtype]
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The device. Raises `ConfigurationError` where torch does not have it."""
+        try:
+            device = torch.device(self.device)
+            torch.zeros(1, device=device).tolist()
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).splitlines()[0]
+            raise ConfigurationError(
+                f"device={self.device!r}: expected a device that torch has here, such as 'cpu'; torch says: {reason}"
+            ) from None
+        return device
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` for a setting out of range."""
+        for name in ("temperature", "friction"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise ConfigurationError(f"{name}={value!r}: expected a positive, finite number")
+        if self.chains < 1 or self.first_chain < 0:
+            raise ConfigurationError(
+                f"chains={self.chains!r}, first_chain={self.first_chain!r}: expected at least one chain, numbered "
+                "from 0"
+            )
+        if self.burn_in < 0 or self.thinning < 1:
+            raise ConfigurationError(
+                f"burn_in={self.burn_in!r}, thinning={self.thinning!r}: expected at least 0 steps left out and a thinning "
+                "of at least 1"
+            )
+        if self.start_momentum not in ("zero", "stationary"):
+            raise ConfigurationError(
+                f"start_momentum={self.start_momentum!r}: expected 'zero' or 'stationary'"
+            )
+        parse_metric(self.metric)
+        check_coupling(self.coupled)
+        if self.compiled not in COMPILED:
+            raise ConfigurationError(
+                f"compiled={self.compiled!r}: expected one of {', '.join(map(repr, COMPILED))}"
+            )
+        if self.generator not in ("philox", "native"):
+            raise ConfigurationError(f"generator={self.generator!r}: expected 'philox' or 'native'")
+        if self.generator == "native" and self.coupled == "brownian":
+            raise ConfigurationError(
+                "generator='native' with coupled='brownian': a path is drawn again for each step size, which torch's "
+                "generator cannot do; leave generator='philox'"
+            )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run torch on one thread, and give the others back afterwards.
+
+    The tensors of a sweep are small: more threads cost more than they compute.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

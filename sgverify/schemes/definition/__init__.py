@@ -1,0 +1,7 @@
+"""What a definition may say, and how it meets the values that flow through it.
+
+`declaration` reads a signature, `mathematics` and `noise` are the functions that definitions use, `gradient` the gradient
+ingredient, `binding` joins a definition to values, `arithmetic` helps carriers. `abstract` runs a definition on
+shapes (`abstract_value`) and refuses what is not well-formed, `evaluations` counts its gradients, `limits` lists
+what a definition cannot say.
+"""

@@ -1,0 +1,207 @@
+"""Values of which only the shape is known: what flows through a definition in its abstract run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from sgverify.errors import SgverifyError
+from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.constants import constants_like, linear_image
+from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.schemes.numbers.surd import Surd
+
+NUMBER, SCALAR, VECTOR, MATRIX = "number", "scalar", "vector", "matrix"
+RANK = {NUMBER: 0, SCALAR: 1, VECTOR: 2, MATRIX: 3}
+
+METRIC = ("root", "transposed", "inverse", "divergence", "root_divergence", "diffusion")
+"""What a definition may ask of the metric: the first three of (theta, v), the others of theta."""
+
+
+class Refused(SgverifyError):
+    """Raised inside a definition; becomes a DefinitionError once file and line are known."""
+
+
+def _operation(symbol: str) -> Callable[[Abstract, object], Any]:
+    def combine(self: Abstract, other: object) -> Any:
+        if isinstance(other, Abstract):
+            _check_matrices(self, other, symbol)
+            wider = self if RANK[self.kind] >= RANK[other.kind] else other
+            return Abstract(wider.kind, self.noisy or other.noisy, (symbol, self.mark, other.mark))
+        return self.mapped(symbol, repr(other)) if is_exact(other) else NotImplemented
+
+    return combine
+
+
+def _check_matrices(left: Abstract, right: Abstract, symbol: str) -> None:
+    """A matrix is added to a matrix and multiplied by a number: anything else is not what it looks like."""
+    kinds = {left.kind, right.kind}
+    if MATRIX in kinds and kinds & ({NUMBER, SCALAR, VECTOR} if symbol[-1] in "+-" else {VECTOR}):
+        raise Refused(
+            "arithmetic of a matrix with something else; apply it to a vector by metric.root(theta, v), "
+            "metric.transposed(theta, v) or metric.inverse(theta, v)"
+        )
+    if kinds == {MATRIX} and symbol[-1] in "*/":
+        raise Refused("a product of matrices; use what the metric offers")
+
+
+class Abstract:
+    """A value of which only the shape is known, and whether noise has entered it.
+
+    `mark` is a hash of the formula that led here, constants included: two runs of one formula agree in it.
+    """
+
+    __slots__ = ("drawn", "kind", "mark", "noisy")
+
+    def __init__(
+        self, kind: str, noisy: bool = False, formula: tuple[Any, ...] = (), *, drawn: bool = False
+    ) -> None:
+        self.kind = kind
+        self.drawn = drawn
+        self.noisy = noisy
+        self.mark = hash(formula)
+
+    def mapped(self, symbol: str, constant: str = "") -> Abstract:
+        """A value of the same shape: an operation with a constant, or a function, of this one."""
+        return Abstract(self.kind, self.noisy, (symbol, self.mark, constant))
+
+    __add__, __radd__ = _operation("+"), _operation("r+")
+    __sub__, __rsub__ = _operation("-"), _operation("r-")
+    __mul__, __rmul__ = _operation("*"), _operation("r*")
+    __truediv__, __rtruediv__ = _operation("/"), _operation("r/")
+
+    def __neg__(self) -> Abstract:
+        return self.mapped("neg")
+
+    def __pos__(self) -> Abstract:
+        return self
+
+    def __pow__(self, exponent: object) -> Abstract:
+        if isinstance(exponent, bool) or not isinstance(exponent, int):
+            raise Refused(
+                f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
+            )
+        return self.mapped("**", repr(exponent))
+
+    def __rpow__(self, base: object) -> NoReturn:
+        raise Refused(f"a power {base!r}**x of an unknown exponent; write exp(c*x) with a constant c")
+
+    def _in_place(self, *_: object) -> NoReturn:
+        raise Refused(
+            "an in-place write; write x = x + y instead of x += y, so that no caller's state is changed"
+        )
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __setitem__ = _in_place
+
+    def _branch(self, *_: object) -> NoReturn:
+        raise Refused(
+            "a branch on, or a comparison of, the state or an ingredient; a step is one formula for all"
+        )
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _branch
+
+    def __eq__(self, other: object) -> bool:
+        return self._branch()
+
+    __hash__ = object.__hash__
+
+    def _as_number(self) -> NoReturn:
+        raise Refused(
+            "a foreign function that wants a plain number (such as math.exp); use sgverify's exp, sqrt, expm1"
+        )
+
+    __float__ = __int__ = __index__ = __complex__ = __round__ = __floor__ = __ceil__ = _as_number
+
+    def __abs__(self) -> NoReturn:
+        raise Refused("abs(), which is not smooth; a step must have a power series")
+
+    def __matmul__(self, other: object) -> NoReturn:
+        raise Refused(
+            "a matrix product; use dot(x, y) for scalar products, grad for what the target supplies"
+        )
+
+    __rmatmul__ = __matmul__
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise Refused(f"an index [{key!r}]; a definition holds for every dimension and names no coordinate")
+
+    def __iter__(self) -> NoReturn:
+        raise Refused(
+            "a loop over, or unpacking of, a state variable; a definition holds for every dimension"
+        )
+
+    def __len__(self) -> NoReturn:
+        raise Refused("len() of a state variable; declare the keyword `dim` instead")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Refused(f"the attribute .{name} of a state variable; use the functions exp, sqrt, expm1, dot")
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        name = getattr(func, "__name__", str(func))
+        raise Refused(f"the foreign function torch.{name}; use sgverify's {_ours(name)}")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Refused(f"the foreign function numpy.{ufunc.__name__}; use sgverify's {_ours(ufunc.__name__)}")
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
+        raise Refused(f"the foreign function numpy.{func.__name__}; use sgverify's {_ours(func.__name__)}")
+
+
+def _ours(name: str) -> str:
+    return name if name in ("exp", "sqrt", "expm1", "dot") else "exp, sqrt, expm1, dot and arithmetic"
+
+
+@exp.register
+def _(value: Abstract) -> Abstract:
+    return value.mapped("exp")
+
+
+@expm1.register
+def _(value: Abstract) -> Abstract:
+    return value.mapped("expm1")
+
+
+@sqrt.register
+def _(value: Abstract) -> Abstract:
+    return value.mapped("sqrt")
+
+
+@dot.register
+def _(left: Abstract, right: Any) -> Abstract:
+    if not isinstance(right, Abstract) or left.kind != VECTOR or right.kind != VECTOR:
+        raise Refused("dot() of something that is not a vector; both arguments must be vectors of the state")
+    return Abstract(SCALAR, left.noisy or right.noisy, ("dot", left.mark, right.mark))
+
+
+@first_entry.register
+def _(draw: Abstract) -> Abstract:
+    if not draw.drawn:
+        raise Refused("a single coordinate of a vector; only a draw has one, noise.scalar()")
+    return Abstract(SCALAR, True, ("first_entry", draw.mark))
+
+
+@constants_like.register
+def _(like: Abstract, numbers: tuple[Any, ...]) -> Abstract:
+    _check_vector("constants", like)
+    return Abstract(VECTOR, False, ("constants", repr(numbers)))
+
+
+@linear_image.register
+def _(vector: Abstract, rows: tuple[Any, ...]) -> Abstract:
+    _check_vector("linear", vector)
+    return vector.mapped("linear", repr(rows))
+
+
+def _check_vector(name: str, value: Abstract) -> None:
+    if value.kind != VECTOR:
+        raise Refused(f"{name}() with a {value.kind}; expected a vector of the state, a gradient or a draw")
+
+
+def is_exact(value: object) -> bool:
+    """Whether `value` is a number that stands for itself: a subclass, such as numpy's, is a foreign one."""
+    return type(value) in (int, float, Fraction, Surd, Algebraic, Rounded)

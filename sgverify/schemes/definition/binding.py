@@ -1,0 +1,112 @@
+"""The one place where a definition meets the values that flow through it.
+
+An interpreter (the sampler, the power series, the affine map, ...) computes with values of its own. It says how they
+enter a definition and leave it, once, as a `Carrier`; `bind` hands the dynamics' parameters, the dimension and the metric
+over, once; and each step then needs a state, the time, a gradient and draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sgverify.schemes.definition.noise import Noise, NoiseLaw
+from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.scheme import Scheme
+
+State = tuple[Any, ...]
+
+D = TypeVar("D")
+"""A scheme, a dynamics, or the flow of a letter."""
+
+Draw = Callable[[NoiseLaw], Any]
+"""The next draw of a step, given the law that the definition asks for."""
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """How the values of one interpreter enter a definition, and what is kept of them after it.
+
+    `value` makes an entry of the state, or a draw; `number` the time and the dynamics' parameters; `result` is what the
+    interpreter keeps of an entry of the new state.
+    """
+
+    value: Callable[[Any], Any] = _unchanged
+    number: Callable[[Any], Any] = _unchanged
+    result: Callable[[Any], Any] = _unchanged
+
+
+@dataclass(frozen=True)
+class Bound(Generic[D]):
+    """A definition with the parameters, the dimension and the metric that it is run with."""
+
+    definition: D
+    carrier: Carrier
+    given: Mapping[str, Any]
+
+    def step(self: Bound[Scheme], state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+        """X_l from X_{l-1}, memory last."""
+        return self.run(self.definition.step, state, grad=grad, draw=draw, h=h)
+
+    def start(self: Bound[Scheme], state: Iterable[Any], *, h: Any, grad: Any, draw: Draw) -> State:
+        """The whole state, with its memory started from the dynamics' state."""
+        return self.run(self.definition.start_memory, state, grad=grad, draw=draw, h=h)
+
+    def coefficients(self: Bound[Dynamics], state: Iterable[Any], *, grad: Any) -> tuple[State, State]:
+        """Drift and half squared diffusion of a dynamics at a state."""
+        drift, diffusion = self._values(self.definition.coefficients, state, grad, None, {})
+        return tuple(map(self.carrier.result, drift)), tuple(map(self.carrier.result, diffusion))
+
+    def run(
+        self, function: Callable[..., Any], state: Iterable[Any], *, grad: Any, draw: Draw, **time: Any
+    ) -> State:
+        """The values that a step, or the flow of a letter, returns; `time` is its h or its t."""
+        noise = Noise(lambda law: self.carrier.value(draw(law)))
+        values = self._values(function, state, grad, noise, time)
+        return tuple(map(self.carrier.result, values))
+
+    def _values(
+        self,
+        function: Callable[..., Any],
+        state: Iterable[Any],
+        grad: Any,
+        noise: Noise | None,
+        time: Mapping[str, Any],
+    ) -> Any:
+        carrier = self.carrier
+        return function(
+            tuple(carrier.value(entry) for entry in state),
+            grad=grad,
+            noise=noise,
+            **{name: carrier.number(number) for name, number in time.items()},
+            **self.given,
+        )
+
+
+def bind(
+    definition: D,
+    carrier: Carrier,
+    parameters: Mapping[str, Any],
+    *,
+    dim: Any,
+    metric: Any = None,
+) -> Bound[D]:
+    """A definition on the values of `carrier`: `parameters` (T, D, ...) become numbers of the carrier here, and once."""
+    given = {name: carrier.number(value) for name, value in parameters.items()}
+    return Bound(definition, carrier, {**given, "dim": dim, "metric": metric})
+
+
+def parameters_of(settings: Any) -> dict[str, Any]:
+    """T and D, the parameters of a dynamics, of whatever has a temperature and a friction."""
+    return {"T": settings.temperature, "D": settings.friction}
+
+
+def in_order(draws: Iterable[Any]) -> Draw:
+    """Draws that are known beforehand, one after the other, whatever law is asked for."""
+    left = iter(draws)
+    return lambda law: next(left)

@@ -1,0 +1,207 @@
+"""Numbers as people write them, read into exact numbers and never run as code.
+
+`1/(2-2^(1/3))`, `sqrt(3)/6`, `root(48x^3-72x^2+38x-5, 0.19)`; `~0.1756` is a printed decimal: any number that
+rounds to it, and so an interval.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from sgverify.errors import DefinitionError
+from sgverify.schemes.numbers.algebraic import Algebraic, radical, real_root
+from sgverify.schemes.numbers.rounded import Rounded
+
+Number = Fraction | Algebraic | Rounded
+
+LONGEST = 400
+DEEPEST = 40
+HIGHEST_POWER = 64
+MOST_BITS = 20_000
+
+# The exponent is short because "1e999999999" would be written out digit by digit.
+_TOKEN = re.compile(
+    r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)|(\*\*|[-+*/^()~,])|([a-z]+))"
+)
+_TERM = re.compile(r"([+-]?)([0-9]*)\*?(x?)(?:(?:\^|\*\*)([0-9]))?")
+_POLYNOMIAL = re.compile(r"\s*\(([^,()]*),\s*([+-]?[0-9.]+)\s*\)")
+
+
+def read_number(text: str, *, rounded: bool = False) -> Number:
+    """The number that `text` writes: decimals exactly, unless a ~ stands before them.
+
+    Whole numbers, decimals, + - * / ^ (or **), brackets, sqrt(.), cbrt(.), powers with a rational exponent of positive
+    rationals, and root(polynomial in x, decimal): its real root nearest to the decimal.
+    rounded: whether every number with a decimal point counts as marked with a ~.
+
+    Raises ValueError with a half sentence that says what is wrong.
+
+    >>> read_number("1/(2-2^(1/3))"), read_number("0.25"), read_number("~0.25")
+    (2/3 + 1/3*2^(1/3) + 1/6*2^(2/3), Fraction(1, 4), Rounded(49/200, 51/200))
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        raise ValueError(f"expected a text of 1 to {LONGEST} characters")
+    reader = _Reader(text, rounded)
+    try:
+        value = reader.sum(0)
+    except DefinitionError as error:
+        raise ValueError(str(error)) from None
+    except ZeroDivisionError:
+        raise ValueError("it divides by 0") from None
+    if reader.peek():
+        raise ValueError(f"{reader.rest()!r} was not expected")
+    return value
+
+
+def split_numbers(text: str) -> list[str]:
+    """The pieces of a text between commas that stand outside brackets.
+
+    >>> split_numbers("1/2, root(x^2-2, 1.4)")
+    ['1/2', ' root(x^2-2, 1.4)']
+    """
+    pieces, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += character
+    return pieces
+
+
+class _Reader:
+    """Recursive descent: sum > product > signed > power > atom."""
+
+    def __init__(self, text: str, rounded: bool) -> None:
+        self.text = text.rstrip()
+        self.rounded = rounded
+        self.at = 0
+
+    def peek(self) -> str:
+        found = _TOKEN.match(self.text, self.at)
+        if found is None:
+            return self.rest()
+        return found[0].strip()
+
+    def rest(self) -> str:
+        return self.text[self.at :].strip()
+
+    def take(self, *wanted: str) -> str:
+        found = _TOKEN.match(self.text, self.at)
+        if found is None or (wanted and found[0].strip() not in wanted):
+            return ""
+        self.at = found.end()
+        return found[0].strip()
+
+    def sum(self, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise ValueError(f"more than {DEEPEST} brackets stand in one another")
+        value = self.product(depth)
+        while sign := self.take("+", "-"):
+            right = self.product(depth)
+            value = value + right if sign == "+" else value - right
+        return value
+
+    def product(self, depth: int) -> Any:
+        value = self.signed(depth)
+        while sign := self.take("*", "/"):
+            right = self.signed(depth)
+            value = value * right if sign == "*" else value / right
+        return value
+
+    def signed(self, depth: int) -> Any:
+        negative = False
+        while sign := self.take("+", "-"):
+            negative ^= sign == "-"
+        value = self.power(depth)
+        return -value if negative else value
+
+    def power(self, depth: int) -> Any:
+        base = self.atom(depth)
+        if not self.take("^", "**"):
+            return base
+        exponent = -self.power(depth + 1) if self.take("-") else self.power(depth + 1)
+        return _power(base, exponent)
+
+    def atom(self, depth: int) -> Any:
+        token = self.take()
+        if token == "(":
+            value = self.sum(depth + 1)
+            self.close()
+            return value
+        if token == "~":
+            sign = self.take("+", "-")
+            value = _rounded(self.take())
+            return -value if sign == "-" else value
+        if token in ("sqrt", "cbrt") and self.take("("):
+            value = self.sum(depth + 1)
+            self.close()
+            return _power(value, Fraction(1, 2 if token == "sqrt" else 3))
+        if token == "root":
+            return self.root()
+        if token[:1].isdigit() or token[:1] == ".":
+            return _rounded(token) if self.rounded and "." in token else Fraction(token)
+        if token[:1].isalpha():
+            raise ValueError(
+                f"{token!r} is not known here: sqrt(.), cbrt(.) and root(polynomial, decimal) are"
+            )
+        raise ValueError(
+            f"a number is missing before {token!r}" if token else f"{self.rest() or 'the end'!r} is no number"
+        )
+
+    def close(self) -> None:
+        if not self.take(")"):
+            raise ValueError("a bracket is not closed")
+
+    def root(self) -> Algebraic:
+        found = _POLYNOMIAL.match(self.text, self.at)
+        if found is None:
+            raise ValueError("expected root(polynomial in x, decimal) such as root(48x^3-72x^2+38x-5, 0.19)")
+        self.at = found.end()
+        polynomial, near = found[1].replace(" ", ""), found[2]
+        unit = Fraction(1, 10 ** len(near.partition(".")[2]))
+        return real_root(_polynomial(polynomial), Fraction(near), f"root({polynomial}, {near})", unit)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if not isinstance(exponent, Fraction):
+        raise ValueError("an exponent is not rational")
+    if exponent.denominator == 1:
+        if abs(exponent) > HIGHEST_POWER:
+            raise ValueError(f"the exponent {exponent} is above {HIGHEST_POWER}")
+        if isinstance(base, Fraction) and _digits(base) * abs(exponent) > MOST_BITS:
+            raise ValueError(f"a power has more than {MOST_BITS} binary digits")
+        return base ** int(exponent)
+    if not isinstance(base, Fraction):
+        raise ValueError(
+            "the root of a number that is not rational; write it as root(polynomial, decimal) or as a decimal marked ~"
+        )
+    return radical(base, exponent) if base else base
+
+
+def _digits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _rounded(token: str) -> Rounded:
+    mantissa, _, exponent = token.lower().partition("e")
+    if "." not in mantissa:
+        raise ValueError("~ marks a printed decimal such as ~0.1756")
+    half = Fraction(1, 2) * Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return Rounded(Fraction(token) - half, Fraction(token) + half)
+
+
+def _polynomial(text: str) -> list[int]:
+    coefficients: dict[int, int] = {}
+    at = 0
+    while at < len(text):
+        found = _TERM.match(text, at)
+        if found is None or found.end() == at or not (found[2] or found[3]) or (at and not found[1]):
+            raise ValueError(f"{text[at:]!r} is no polynomial in x with whole coefficients")
+        degree = int(found[4] or 1) if found[3] else 0
+        value = int(found[2] or 1) * (-1 if found[1] == "-" else 1)
+        coefficients[degree] = coefficients.get(degree, 0) + value
+        at = found.end()
+    return [coefficients.get(degree, 0) for degree in range(max(coefficients, default=0) + 1)]

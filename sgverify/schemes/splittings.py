@@ -1,0 +1,296 @@
+"""Splittings: words over an alphabet of sub-flows."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations
+from math import isfinite
+from types import MappingProxyType
+from typing import Any
+
+from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.schemes.compositions import read_coefficients
+from sgverify.schemes.definition.abstract import Census, check_returned, run_abstractly
+from sgverify.schemes.definition.declaration import (
+    Declaration,
+    check_ingredients,
+    check_state,
+    read_signature,
+)
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.noise import Noise
+from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.rounded import FEW, Rounded, literal
+from sgverify.schemes.scheme import ClaimedOrders, Order, Scheme, make_scheme
+
+Share = Fraction | Algebraic
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A sub-flow: the state after time t under one part of the dynamics."""
+
+    name: str
+    function: Callable[..., Any] = field(repr=False)
+    declaration: Declaration = field(repr=False)
+    census: Census = field(repr=False)
+
+    def flow(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
+        """The state after time `t`; `t` and the other ingredients by keyword."""
+        value = self.function(*state, **self.declaration.select(ingredients))
+        return value if isinstance(value, tuple) else (value,)
+
+
+@dataclass(frozen=True)
+class Word:
+    """Letters applied from left to right, the i-th for the share c_i of the step.
+
+    As operators on test functions the product is read in the same order,
+    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first. `floats`: the shares, None for the
+    others, that flows take as the floats that they were given as, up to whose rounding alone the word has its order.
+    """
+
+    text: str
+    shares: tuple[Share, ...]
+    alphabet: Alphabet = field(repr=False)
+    floats: tuple[float | None, ...] = ()
+
+    @property
+    def palindromic(self) -> bool:
+        """Whether letters and shares read the same in both directions."""
+        return self.text == self.text[::-1] and self.shares == self.shares[::-1]
+
+    def flows(self, h: Any) -> Iterator[tuple[Letter, Any]]:
+        """Each letter in the order in which it acts, with the time that it flows in a step of size h."""
+        floats = self.floats or (None,) * len(self.shares)
+        for symbol, share, given in zip(self.text, self.shares, floats, strict=True):
+            if share == 1:
+                yield self.alphabet.letters[symbol], h
+            elif given is not None:
+                yield self.alphabet.letters[symbol], given * h
+            else:
+                # On plain floats an irrational share is one as well: exact times float would stay exact, and grow.
+                rounded = isinstance(share, Algebraic) and isinstance(h, float)
+                yield self.alphabet.letters[symbol], (float(share) if rounded else share) * h
+
+
+class Alphabet:
+    """A splitting of a dynamics into letters: `Alphabet("chen2015", kinetic, A=drift, B=friction, O=kick)`.
+
+    Each letter takes the state of the dynamics by position and `t` with other ingredients by keyword.
+    That every letter is the exact flow of its generator, and that the generators sum to the dynamics, is
+    proved where a verdict needs it (`sgverify.exact`), not assumed here.
+    """
+
+    def __init__(self, name: str, dynamics: Dynamics, /, **letters: Callable[..., Any]) -> None:
+        if not isinstance(dynamics, Dynamics):
+            raise DefinitionError(
+                f"Alphabet({name!r}, {dynamics!r}): expected a dynamics such as kinetic, second"
+            )
+        if not letters:
+            raise DefinitionError(
+                f"Alphabet({name!r}, {dynamics.name}): no letters; pass e.g. A=drift, B=friction"
+            )
+        self.name = name
+        self.dynamics = dynamics
+        self.letters: Mapping[str, Letter] = MappingProxyType(
+            {symbol: _make_letter(symbol, function, dynamics) for symbol, function in letters.items()}
+        )
+
+    def __repr__(self) -> str:
+        return f"Alphabet({self.name!r}, {self.dynamics.name}, {', '.join(self.letters)})"
+
+    def word(
+        self,
+        text: str,
+        *,
+        order: Order = None,
+        coefficients: Sequence[Share | int | float | str] | str | None = None,
+        name: str | None = None,
+    ) -> Scheme:
+        """The scheme that applies the letters of `text` from left to right.
+
+        `coefficients` are the shares of the step, one per letter: numbers, texts such as "1/(2-2^(1/3))", one text
+        with commas, or a composition by name ("yoshida4"); by default a letter's occurrences share it equally.
+        Raises `DefinitionError` for unknown or missing letters, for shares that do not sum to 1, and for a
+        negative share of a letter that draws noise.
+        """
+        claimed = ClaimedOrders.of(order)
+        shares = self._shares(text, coefficients)
+        word = Word(text, shares, self, _floats_of_order_two(text, shares, coefficients))
+        step = _compose(word)
+        name = name or f"{self.name}-{text.lower()}"
+        step.__name__ = step.__qualname__ = name
+        made = make_scheme(step, self.dynamics, order=claimed.finite_time, name=name, word=word)
+        return replace(made, invariant_order=claimed.invariant)
+
+    def _shares(self, text: str, coefficients: Sequence[Any] | str | None) -> tuple[Share, ...]:
+        if not isinstance(text, str) or not text:
+            raise DefinitionError(
+                f"word={text!r}: expected letters of the alphabet {self.name}, e.g. 'ABOBA'"
+            )
+        for symbol in text:
+            if symbol not in self.letters:
+                raise UnknownNameError(
+                    f"letter (in word={text!r})",
+                    symbol,
+                    self.letters,
+                    f"The alphabet {self.name} has {', '.join(self.letters)}.",
+                )
+        missing = [symbol for symbol in self.letters if symbol not in text]
+        if missing:
+            raise DefinitionError(
+                f"word={text!r}: the letter {missing[0]} does not occur; every letter of {self.name} "
+                f"({', '.join(self.letters)}) must, or part of the dynamics is missing; add it"
+            )
+        counts = Counter(text)
+        if coefficients is None:
+            return tuple(Fraction(1, counts[symbol]) for symbol in text)
+        shares = _read_shares(text, coefficients)
+        if not isinstance(coefficients, str):
+            shares = _without_rounding(text, shares, coefficients)
+        for symbol in counts:
+            total: Any = sum((c for s, c in zip(text, shares, strict=True) if s == symbol), Fraction(0))
+            if total != 1:
+                raise DefinitionError(
+                    f"word={text!r}: the shares of {symbol} sum to {total}; expected 1, so that {symbol} flows for the "
+                    "whole step; mend the coefficients"
+                )
+        for symbol, share in zip(text, shares, strict=True):
+            if share < 0 and not _flows_backwards(self.letters[symbol], self.dynamics):
+                raise DefinitionError(
+                    f"word={text!r}: the letter {symbol} draws noise and has the negative share {share}: noise of a "
+                    f"negative variance there is none; expected shares of {symbol} that are 0 or more; compose the "
+                    "other letters alone and keep this one outside"
+                )
+        return shares
+
+
+def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
+    """Whether a letter can flow for a negative time: noise of a negative variance is the root of a negative number."""
+    if "noise" not in letter.declaration.ingredients:
+        return True
+    given = dict.fromkeys(dynamics.parameters, 1.0)
+    try:
+        letter.flow(
+            (1.0,) * len(dynamics.state),
+            t=-0.5,
+            grad=_Itself(),
+            noise=Noise(lambda law: 1.0),
+            dim=1,
+            **given,
+        )
+    except ValueError:
+        return False
+    except Exception:  # a letter that plain numbers cannot run: its readings will say what they meet
+        return True
+    return True
+
+
+class _Itself(FullGradientIngredient):
+    """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
+
+    def __call__(self, place: Any) -> Any:
+        return place
+
+    prior = __call__
+
+    def hessian(self, place: Any, vector: Any) -> Any:
+        return vector
+
+
+def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:
+    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) != len(text):
+        raise DefinitionError(
+            f"word={text!r}: {len(given)} coefficients for {len(text)} letters; give one share per letter"
+        )
+    try:
+        numbers = read_coefficients(
+            text, given if isinstance(given, str) else [_simple(value) for value in given]
+        )
+    except DefinitionError as error:
+        raise DefinitionError(f"word={text!r}: {error}") from None
+    shares = tuple(number for number in numbers if not isinstance(number, Rounded))
+    if len(shares) != len(numbers):
+        raise DefinitionError(
+            f"word={text!r}: a coefficient is a printed decimal, marked ~: expected one exact number per letter to run "
+            "with; leave the ~ out, the decimal is then what it says"
+        )
+    return shares
+
+
+def _simple(value: Any) -> Any:
+    """A float as the simple number that it was rounded from, such as a root; anything else, and other floats, as they are."""
+    found = literal(value) if isinstance(value, float) and isfinite(value) else value
+    return value if isinstance(found, Rounded) else found
+
+
+def _without_rounding(text: str, shares: tuple[Share, ...], given: Sequence[Any]) -> tuple[Share, ...]:
+    """`shares` over their sum, letter by letter, where floats are among them and the sum is 1 up to their rounding."""
+    found = list(shares)
+    for symbol in set(text):
+        places = [k for k, letter in enumerate(text) if letter == symbol]
+        total: Any = sum((shares[k] for k in places), Fraction(0))
+        rounding = FEW * sum(abs(float(shares[k])) for k in places)
+        if any(isinstance(given[k], float) for k in places) and 0 < abs(float(total - 1)) <= rounding:
+            for k in places:
+                found[k] = shares[k] / total
+    return tuple(found)
+
+
+def _floats_of_order_two(
+    text: str, shares: tuple[Share, ...], given: Sequence[Any] | str | None
+) -> tuple[float | None, ...]:
+    """Which of the shares are floats that stand for no simple number, where the word has order 2 up to their rounding alone.
+
+    The conditions are those on [X, Y]: X before Y with products of shares that sum to 1/2. Mirrored words meet them exactly.
+    """
+    if given is None or isinstance(given, str) or (text, shares) == (text[::-1], shares[::-1]):
+        return ()
+    floats = tuple(x if isinstance(x, float) and isinstance(literal(x), Rounded) else None for x in given)
+    met = True
+    for one, other in combinations(sorted(set(text)), 2):
+        pairs = [
+            shares[i] * shares[j]
+            for i, j in combinations(range(len(text)), 2)
+            if (text[i], text[j]) == (one, other)
+        ]
+        off = abs(float(sum(pairs, Fraction(-1, 2))))
+        if off > 2 * FEW * sum((abs(float(x)) for x in pairs), 0.5):
+            return ()
+        met = met and not off
+    return () if met else floats
+
+
+def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) -> Letter:
+    if not (len(symbol) == 1 and symbol.isalpha() and symbol.isupper()):
+        raise DefinitionError(f"letter {symbol!r}: expected one capital, such as A")
+    declaration = read_signature(function, f"letter {symbol}")
+    check_state(function, declaration.state, dynamics.state, dynamics.name)
+    check_ingredients(function, declaration.ingredients, ("t", *dynamics.offered), "t")
+    value, census = run_abstractly(function, dynamics.shapes, declaration.ingredients)
+    check_returned(function, value, dynamics.shapes)
+    return Letter(symbol, function, declaration, census)
+
+
+def _compose(word: Word) -> Callable[..., Any]:
+    """The step function of a word, with the signature that its letters declare together."""
+    dynamics = word.alphabet.dynamics
+    asked = {"h", *(name for letter, _ in word.flows(1) for name in letter.declaration.ingredients)}
+    ingredients = [name for name in ("h", *dynamics.offered) if name in asked]
+
+    def step(*values: Any, **given: Any) -> tuple[Any, ...]:
+        h = given.pop("h")
+        for letter, t in word.flows(h):
+            values = letter.flow(values, t=t, **given)
+        return values
+
+    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in dynamics.state]
+    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ingredients]
+    step.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
+    return step

@@ -1,0 +1,224 @@
+"""An edit of the running code: a function's text is changed, compiled and put in its place for a while."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType, FunctionType
+from typing import Any
+
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.errors import DefinitionError
+from sgverify.exact.readings.formula import define, formula
+from sgverify.schemes import Scheme
+from sgverify.schemes.loading import load_scheme
+from sgverify.schemes.scheme import make_scheme
+from sgverify.schemes.torch_step import TorchStep
+from sgverify.selftest.mutants.mutant import FORMULA, ORDER, WORD, Mutant
+
+Edits = Sequence[tuple[str, str]]
+
+
+class PlantError(DefinitionError):
+    """A bug cannot be planted as it is written: no such place, or a text that does not occur exactly once."""
+
+
+@contextmanager
+def edited_source(place: str, edits: Edits) -> Iterator[None]:
+    """Run with every `was` of `edits` replaced by `now` in the text of the function at "module:Qualified.name".
+
+    The function object keeps its identity and takes other code, so that whoever imported it by name runs that too;
+    its own code is back on the way out. Methods, properties, cached properties, class and static methods and wrapped
+    functions are reached; a memory of results (`functools.cache`, or a table `KEPT` of the module) is emptied before and
+    after. Raises
+    `PlantError` where there is no such function, a text does not occur exactly once, or the edit cannot be swapped in.
+    """
+    function, caches = _function_at(place)
+    code = _compiled(function, edited(_source_of(function, place), edits, place), place)
+    own = function.__code__
+    _forget(caches)
+    function.__code__ = code
+    try:
+        yield
+    finally:
+        function.__code__ = own
+        _forget(caches)
+
+
+def edited(text: str, edits: Edits, where: str) -> str:
+    """The text with each `was` replaced by its `now`, one after the other.
+
+    Raises `PlantError` unless each occurs exactly once and `now` says something else.
+    """
+    for was, now in edits:
+        times = text.count(was) if was else 0
+        if times != 1 or was == now:
+            raise PlantError(
+                f"plant(place={where!r}, was={was!r}, now={now!r}): `was` occurs {times} times; expected exactly one, and "
+                f"another text for it; quote as much as names one place in\n{text}"
+            )
+        text = text.replace(was, now)
+    return text
+
+
+def source_text(place: str) -> str:
+    """The text of the function at "module:Qualified.name", dedented: what `was` is looked for in."""
+    return _source_of(_function_at(place)[0], place)
+
+
+def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
+    """The plain function at a place, and how the memories on the way to it are emptied."""
+    module, _, path = place.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for name in path.split("."):
+            found = inspect.getattr_static(found, name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PlantError(
+            f"plant(place={place!r}): {error}; expected module:Qualified.name of a function"
+        ) from None
+    kept = getattr(importlib.import_module(module), "KEPT", None)
+    caches: list[Callable[[], None]] = [kept.clear] if isinstance(kept, dict) else []
+    while not isinstance(found, FunctionType) or hasattr(found, "__wrapped__"):
+        if hasattr(found, "cache_clear"):
+            caches.append(found.cache_clear)
+        inner = _inside(found)
+        if inner is None:
+            raise PlantError(
+                f"plant(place={place!r}): is of type {type(found).__name__}; expected a function written in Python"
+            )
+        found = inner
+    return found, caches
+
+
+def _inside(found: Any) -> Any:
+    """What a property, a class method, a torch step or a wrapper was made of; None where it is nothing of that kind."""
+    if isinstance(found, property):
+        return found.fget
+    if isinstance(found, functools.cached_property):
+        return found.func
+    if isinstance(found, TorchStep):
+        return found.function
+    return getattr(found, "__wrapped__", None) or getattr(found, "__func__", None)
+
+
+def _source_of(function: FunctionType, place: str) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        raise PlantError(
+            f"plant(place={place!r}): the function has no source text; is it edited already, or generated?"
+        ) from None
+
+
+def _compiled(function: FunctionType, text: str, place: str) -> CodeType:
+    """The code of the edited text, with the names that the function encloses."""
+    try:
+        before, after = (_definition(source) for source in (_source_of(function, place), text))
+        if ast.dump(before.args) != ast.dump(after.args):
+            raise PlantError(
+                f"plant(place={place!r}): the edit changes the signature, which callers hold; expected a change in the body"
+            )
+        free = function.__code__.co_freevars
+        outer = ast.parse(f"def enclosing({', '.join(free)}):\n    pass")
+        enclosing = outer.body[0]
+        assert isinstance(enclosing, ast.FunctionDef)
+        enclosing.body = [after]
+        module = compile(
+            ast.fix_missing_locations(outer),
+            f"<planted in {place}>",
+            "exec",
+            flags=function.__code__.co_flags & _FUTURE,
+            dont_inherit=True,
+        )
+    except SyntaxError as error:
+        raise PlantError(
+            f"plant(place={place!r}): the edited text is not Python: {error}; in\n{text}"
+        ) from None
+    code = _named(_named(module, "enclosing"), after.name)
+    if code.co_freevars != free:
+        raise PlantError(
+            f"plant(place={place!r}): the edit encloses {code.co_freevars}, the function {free}; expected the same names"
+        )
+    return code
+
+
+def _definition(text: str) -> ast.FunctionDef:
+    node, *more = ast.parse(text).body
+    if more or not isinstance(node, ast.FunctionDef):
+        raise SyntaxError("expected one function")
+    node.decorator_list = []
+    return node
+
+
+def _named(code: CodeType, name: str) -> CodeType:
+    return next(item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
+
+
+def _forget(caches: Sequence[Callable[[], None]]) -> None:
+    for clear in caches:
+        clear()
+
+
+_FUTURE = 0x1000000
+"""CO_FUTURE_ANNOTATIONS, the one future statement that changes how today's Python compiles a function."""
+
+
+def right(mutant: Mutant) -> Subject:
+    """The correct scheme, under the mutant's configuration."""
+    return make_subject(mutant.scheme, mutant.configuration)
+
+
+@contextmanager
+def planted(mutant: Mutant) -> Iterator[Subject]:
+    """The subject with the bug in it; a bug of the running code is there until the context ends.
+
+    Raises `PlantError` where the text does not occur exactly once, and what making the edited scheme raises where it is
+    not well-formed.
+    """
+    if mutant.in_definition:
+        yield make_subject(planted_scheme(mutant), mutant.configuration)
+        return
+    with edited_source(mutant.place, mutant.edits):
+        yield right(mutant)
+
+
+def planted_scheme(mutant: Mutant) -> Scheme:
+    """The scheme of a bug that lies in a definition, with a reference that every command takes.
+
+    Raises what `planted` does, and `PlantError` for a bug of the running code.
+    """
+    original = load_scheme(mutant.scheme)
+    if mutant.place == FORMULA:
+        scheme = _by_formula(original, mutant)
+    elif mutant.place == WORD:
+        if original.word is None:
+            raise PlantError(f"mutant {mutant.name}: {mutant.scheme} is no word; expected one")
+        text = edited(original.word.text, mutant.edits, WORD)
+        scheme = original.word.alphabet.word(text, order=original.order)
+    elif mutant.place == ORDER:
+        scheme = original.named(original.name, order=int(edited(str(original.order), mutant.edits, ORDER)))
+    else:
+        raise PlantError(
+            f"mutant {mutant.name}: changes the running code, {mutant.place}, and no scheme; judge it by `sgverify mutants "
+            f"{mutant.name}`"
+        )
+    return scheme.named(
+        mutant.name,
+        summary=f"{original.name} with a planted bug: {mutant.reason}",
+        source=mutant.source,
+        reference=f"sgverify.selftest.mutants.schemes:{mutant.name}",
+    )
+
+
+def _by_formula(original: Scheme, mutant: Mutant) -> Scheme:
+    text = edited(formula(original), mutant.edits, mutant.scheme)
+    name = text.split("(", 1)[0].removeprefix("def ")
+    function = define(text, name, f"<planted in {original.name}>")
+    return make_scheme(function, original.dynamics, order=original.order, memory=original.memory)

@@ -1,0 +1,1 @@
+"""A user's own posterior: `log_density`, its `function` and its `data`."""

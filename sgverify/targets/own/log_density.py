@@ -1,0 +1,235 @@
+"""A user's own log density, written with torch: a black box with what its author states about it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.schemes.loading import Wanted, load_object
+from sgverify.targets.constants import is_list, read_number, read_whole, shown
+from sgverify.targets.data import FILE_KEYS
+from sgverify.targets.observable import parse_observable
+from sgverify.targets.own.data import constants_of, count_arguments, read_arrays, read_configured
+from sgverify.targets.own.function import OwnFunction, OwnPotential
+from sgverify.targets.target import Target
+
+OWN_KEYS = ("name", "dim", "averages")
+"""The configuration keys, below `target.`, that a log density takes."""
+DATA_KEYS = ("data", *FILE_KEYS)
+"""Those that one with a likelihood takes as well, where it has no data of its own."""
+
+_MOST_COORDINATES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LogDensity:
+    """log p(theta) up to a constant, or a log prior with the log likelihood of one datum; what is stated about them."""
+
+    density: OwnFunction
+    likelihood: OwnFunction | None
+    data: np.ndarray | None
+    averages: Mapping[str, float]
+    location: np.ndarray | None
+    spread: np.ndarray | None
+
+    @property
+    def dim(self) -> int:
+        """The length of theta."""
+        return self.density.dim
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return (self.likelihood or self.density).name
+
+    @property
+    def wanting(self) -> bool:
+        """Whether it has a likelihood, and no data yet."""
+        return self.likelihood is not None and self.data is None
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """The constants of its functions, by the configuration keys that set them."""
+        return {**self.density.constants, **(self.likelihood.constants if self.likelihood else {})}
+
+    def with_constants(self, given: Mapping[str, Any]) -> LogDensity:
+        """With other values of some constants; averages are stated for the values in the code, and are left out.
+
+        Raises `ConfigurationError` for what is no number.
+        """
+        read = {name: float(read_number(f"target.{name}", value)) for name, value in given.items()}
+        functions = [own for own in (self.density, self.likelihood) if own is not None]
+        if all(own.constants.get(name, value) == value for own in functions for name, value in read.items()):
+            return self
+
+        def told(own: OwnFunction) -> OwnFunction:
+            return replace(
+                own, constants={name: read.get(name, value) for name, value in own.constants.items()}
+            )
+
+        likelihood = None if self.likelihood is None else told(self.likelihood)
+        return replace(self, density=told(self.density), likelihood=likelihood, averages={})
+
+    def with_data(self, given: dict[str, Any]) -> LogDensity:
+        """With the data of `target.data` or `target.file`. Raises `ConfigurationError`."""
+        assert self.likelihood is not None
+        data, layout = read_configured(given, self.likelihood.function)
+        return replace(self, likelihood=replace(self.likelihood, layout=layout), data=data)
+
+    def target(self, reference: str | None = None, averages: Mapping[str, float] | None = None) -> Target:
+        """The target exp(log p/T), whose gradients come from autograd; `reference` is what it is called."""
+        if self.wanting:
+            raise ConfigurationError(
+                f"{self.likelihood} has no data; expected some; set target.file or target.data, or give data=... to log_density"
+            )
+        return Target(
+            self.name if reference is None else reference,
+            self.dim,
+            OwnPotential(self.density),
+            None if self.likelihood is None else OwnPotential(self.likelihood),
+            self.data,
+            averages=self.averages if averages is None else averages,
+            stated_location=self.location,
+            stated_spread=self.spread,
+        )
+
+
+def log_density(
+    *misplaced: Any,
+    dim: int = 1,
+    data: Any = None,
+    log_prior: Callable[[Any], Any] | None = None,
+    batched: bool | None = None,
+    averages: Mapping[str, float] | None = None,
+    location: float | Sequence[float] | None = None,
+    spread: float | Sequence[float] | None = None,
+) -> Callable[[Callable[..., Any]], LogDensity]:
+    """A target from a function of a torch tensor: theta to log p(theta), or theta and one datum to log p(x | theta).
+
+    U = -log p, and the constant does not matter. With a `log_prior` the function is the log likelihood of one datum:
+
+        U(theta) = -log_prior(theta) - sum_i log_likelihood(theta, x_i),
+
+    and minibatches are drawn from the data. `data`: an array of N entries along its first axis, or a tuple of them, each an
+    argument of its own; where it is left out the configuration gives them (`target.file`, `target.data`): the whole row to
+    a function (theta, x), its first numbers and its last to a function (theta, x, y).
+    A function is of one theta of shape (d,) and one datum, or of any number of leading axes, (*chains, d) -> (*chains). Which
+    of the two is found out on a few points, and `batched` says so otherwise; of one theta it is run by `torch.func.vmap`.
+    `averages` states E phi under p^(1/T), by test function, where you know it: {"theta[0]**2": 1.3}; in one dimension what
+    is not stated is computed. `location` and `spread`, a number or one for each coordinate, state mean and standard
+    deviations; chains start from them. What is not stated is looked for from 0. Keyword-only parameters with a number as
+    default are constants: `--set target.freedom=7` sets that of `def student(theta, *, freedom=4.0)`. Raises `DefinitionError` and
+    `ConfigurationError` for what cannot be.
+
+        @sgverify.log_density(dim=2, averages={"theta[0]": 0.0})
+        def banana(theta):
+            x, y = theta.unbind(-1)
+            return -x**2/2 - (y - x**2)**2
+
+        @sgverify.log_density(dim=3, data=(x, y), log_prior=lambda theta: -theta @ theta / 2)
+        def logistic(theta, x, y):
+            return torch.nn.functional.logsigmoid((2*y - 1) * (x @ theta))
+    """
+    if misplaced:
+        raise DefinitionError(
+            f"log_density({shown(misplaced[0])}): expected keywords alone; write @log_density() or @log_density(dim=2) "
+            "above the function"
+        )
+    read_whole("dim", dim, 1, _MOST_COORDINATES)
+    stated = read_averages({} if averages is None else averages, dim)
+    centre = _stated("location", location, dim)
+    widths = _stated("spread", spread, dim)
+    if widths is not None and (widths <= 0).any():
+        raise ConfigurationError(f"spread={spread!r}: expected standard deviations, above 0")
+    if batched not in (None, True, False):
+        raise ConfigurationError(
+            f"batched={batched!r}: expected True or False; leave it out to have it found out"
+        )
+    if data is not None and log_prior is None:
+        raise DefinitionError(
+            "log_density: data are given without log_prior; expected log_prior=..., a function of theta, so that the prior "
+            "counts once and not with every datum; a flat one is lambda theta: 0*theta.sum(-1)"
+        )
+
+    def define(function: Callable[..., Any]) -> LogDensity:
+        _check_function(function)
+        if log_prior is None:
+            if (count := count_arguments(function)) != 1:
+                raise DefinitionError(
+                    f"log_density: {function.__name__} takes {count} arguments; expected theta alone, or log_prior=... for the "
+                    "likelihood of one datum; give a log_prior"
+                )
+            own = OwnFunction(
+                function, "log density", function.__name__, dim, None, batched, constants_of(function)
+            )
+            return LogDensity(own, None, None, stated, centre, widths)
+        _check_function(log_prior)
+        prior = OwnFunction(
+            log_prior, "log prior", log_prior.__name__, dim, None, batched, constants_of(log_prior)
+        )
+        rows, layout = (None, None) if data is None else read_arrays(data)
+        found, wanted = count_arguments(function), None if layout is None else 1 + len(layout.shapes)
+        if found < 2 or (wanted is not None and found != wanted):
+            raise DefinitionError(
+                f"log_density: {function.__name__} takes {found} arguments; expected theta and "
+                f"{'one datum' if wanted is None else f'{wanted - 1}, one for each array of data'}; mend its signature"
+            )
+        likelihood = OwnFunction(
+            function, "log likelihood", function.__name__, dim, layout, batched, constants_of(function)
+        )
+        return LogDensity(prior, likelihood, rows, stated, centre, widths)
+
+    return define
+
+
+def load_log_density(reference: str) -> LogDensity | Target:
+    """The log density, or the target, that `module:attribute` or `path/to/file.py:attribute` names; raises as `load_object`."""
+    found: LogDensity | Target = load_object(reference, _WANTED)
+    return found
+
+
+def read_averages(value: Any, dim: int) -> dict[str, float]:
+    """Stated averages: {test function: its average under exp(-U/T)}; raises `ConfigurationError` for another form."""
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"target.averages={shown(value)}: expected a table of numbers by test function, such as "
+            '{"theta[0]**2" = 1.3}'
+        )
+    for text, number in value.items():
+        parse_observable(text, dim)
+        read_number(f"target.averages.{text}", number)
+    return {text: float(number) for text, number in value.items()}
+
+
+def _check_function(function: Any) -> None:
+    if not inspect.isfunction(function):
+        raise DefinitionError(
+            f"log_density: {shown(function)} is no function; expected one of a torch tensor, defined with def"
+        )
+
+
+def _stated(key: str, value: Any, dim: int) -> np.ndarray | None:
+    if value is None:
+        return None
+    values = list(value) if is_list(value) else [value] * dim
+    if len(values) != dim:
+        raise ConfigurationError(
+            f"{key}={shown(value)} has length {len(values)}; expected {dim}, which is dim"
+        )
+    found = np.array([float(read_number(key, entry)) for entry in values])
+    found.flags.writeable = False
+    return found
+
+
+_WANTED = Wanted(
+    key="target.name",
+    noun="log density",
+    type=(LogDensity, Target),
+    written="a function under @sgverify.log_density(dim=...), or a target such as sgverify.module_target(...) returns",
+    catalogue="targets",
+)

@@ -1,1 +1,0 @@
-"""How the shipped readings take one injected step, for the conformance suite."""

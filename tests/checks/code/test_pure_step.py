@@ -1,0 +1,190 @@
+"""The check of purity: it names what a step keeps, and lets every pure one pass."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from sgverify import torch_step, verify
+from sgverify.checks.code.injected_step import states_of, taker
+from sgverify.checks.code.pure_step import pauses, runs_apart
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.configuration import load_configuration
+from sgverify.samplers.gradients.estimators import SnapshotEstimator
+from sgverify.schemes import kinetic, langevin, thermostat
+from sgverify.selftest.mutants import find_mutant
+from sgverify.selftest.mutants.planting import planted, right
+
+COUNTED = [0]
+RANDOM = np.random.default_rng(1)
+IID = {"kind": "iid", "batch": 3}
+SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
+
+
+def judged(function, dynamics=kinetic, **options):
+    found = verify(torch_step(dynamics)(function), SMALL, checks=["pure-step"], **options)
+    assert [(item.check, item.method) for item in found] == [("pure-step", "exact")]
+    return found[0]
+
+
+def leapt(theta, p, h, g, D, T):
+    p = p - h * (g + D * p) + math.sqrt(2 * D * T * h) * torch.randn_like(p)
+    return theta + h * p, p
+
+
+def class_default(theta, p, *, h, grad, D, T, settings={"lr": 1.0}):  # noqa: B006 - the bug
+    settings["lr"] *= 0.5
+    return leapt(theta, p, h * settings["lr"], grad(theta), D, T)
+
+
+class Momentum:
+    kept = None
+
+    def step(self, theta, *, h, grad, T):
+        # The momentum belongs to the class: every chain has the last one's.
+        last = torch.zeros_like(theta) if Momentum.kept is None else Momentum.kept
+        Momentum.kept = 0.5 * last - h * grad(theta)
+        return theta + Momentum.kept + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+
+def stale():
+    held = {}
+
+    def step(theta, p, *, h, grad, D, T):
+        new = leapt(theta, p, h, held.get("gradient", torch.zeros_like(theta)), D, T)
+        held["gradient"] = grad(new[0])
+        return new
+
+    return step
+
+
+def counter(theta, *, h, grad, T):
+    COUNTED[0] += 1
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+
+def in_place(theta, p, *, h, grad, D, T):
+    new, moved = leapt(theta, p, h, grad(theta), D, T)
+    return theta.copy_(new), moved
+
+
+def numpys(theta, *, h, grad, T):
+    noise = torch.as_tensor(np.random.randn(*theta.shape))
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise
+
+
+def own_generator(theta, *, h, grad, T):
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.as_tensor(RANDOM.normal(size=theta.shape))
+
+
+BUGS = {
+    "a default that is shared": (class_default, kinetic, "the default of class_default(settings)['lr']"),
+    "a momentum on the class": (Momentum().step, langevin, "Momentum.kept"),
+    "a gradient one step stale": (stale(), kinetic, "held in the closure of step['gradient']"),
+    "a counter": (counter, langevin, "the global COUNTED[0] changes from call to call"),
+    "an argument written to": (in_place, kinetic, "it writes to its argument theta"),
+    "numpy's generator": (numpys, langevin, "the state of numpy's global random generator"),
+    "a generator of its own": (own_generator, langevin, "what changes is the global RANDOM"),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_what_is_kept_between_calls_is_named(bug):
+    function, dynamics, named = BUGS[bug]
+    found = judged(function, dynamics)
+    assert found.verdict == "violates" and named in found.reason
+
+
+def test_a_pure_step_passes_whatever_it_is_written_as():
+    @functools.lru_cache
+    def root(x):
+        return math.sqrt(x)
+
+    class Sampler:
+        def __init__(self, decay):
+            self.decay = decay
+
+        def __call__(self, theta, p, *, h, grad, D, T):
+            return leapt(theta, p, h, grad(theta), self.decay * D, T)
+
+    def cached(theta, *, h, grad, T):
+        return theta - h * grad(theta) + root(2 * T * h) * torch.randn_like(theta)
+
+    def tossed(theta, *, h, grad, T):
+        # Draws that no quadrature stands for are given again all the same.
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * (2 * torch.bernoulli(theta * 0 + 0.5) - 1)
+
+    def hoover(theta, p, xi, *, h, grad, dim, D, T):
+        theta, p = leapt(theta, p, h, grad(theta), xi, T)
+        return theta, p, xi + h * (p @ p / dim - T)
+
+    for function, dynamics in (
+        (Sampler(1.0), kinetic),
+        (cached, langevin),
+        (tossed, langevin),
+        (hoover, thermostat),
+        (functools.partial(class_default, settings={"lr": 0.0}), kinetic),
+    ):
+        found = judged(function, dynamics, gradient=IID)
+        assert found.verdict == "conforms", found.reason
+
+
+@pytest.mark.parametrize("reference", ["sgld-euler", "sghmc-aboba", "sgnht-aboba"])
+@pytest.mark.parametrize("gradient", [{"kind": "full"}, IID])
+def test_the_catalogue_is_pure(reference, gradient):
+    (found,) = verify(reference, SMALL, checks=["pure-step"], gradient=gradient)
+    assert found.verdict == "conforms"
+
+
+def test_estimators_that_share_a_snapshot_through_their_class_disturb_one_another(monkeypatch):
+    target, svrg = {"name": "logistic-regression", "size": 8}, {"kind": "svrg", "batch": 2}
+    subject = make_subject("sgld-euler", load_configuration(None, target=target, gradient=svrg))
+    assert runs_apart(subject) == []
+    shared = {}
+
+    def keep(self, value):
+        shared["it"] = value or shared.get("it", ())
+
+    kept_by_all = property(lambda self: shared.get("it", ()), keep)
+    monkeypatch.setattr(SnapshotEstimator, "_snapshot", kept_by_all, raising=False)
+    (fault,) = runs_apart(subject)
+    assert "two runs of the sampler that take turns disturb one another: theta of run" in fault
+
+
+def test_runs_of_which_one_diverges_are_compared_as_far_as_they_go():
+    wild = load_configuration(None, target={"name": "quartic"}, schedule={"step": 2.0})
+    assert runs_apart(make_subject("sgld-euler", wild)) == []
+
+
+def test_the_minibatches_of_a_step_are_the_configurations():
+    def step(theta, *, h, grad, T):
+        return torch.stack([grad(theta), grad(theta), grad.fresh()(theta)]).sum(0) * 0 + grad(theta)
+
+    configuration = load_configuration(SMALL, gradient=IID)
+    subject = make_subject(torch_step(langevin)(step), configuration)
+    take, count = taker(subject)
+    (state,) = states_of(subject, 1)
+    assert count(state) == 0
+    (noisy,) = take(state, torch.zeros(0), 0.1)
+    full, _ = taker(make_subject(torch_step(langevin)(step), load_configuration(SMALL)))
+    assert not torch.equal(noisy, full(state, torch.zeros(0), 0.1)[0])
+    # The mean over all data of N times a datum's gradient is the full one.
+    from sgverify.checks.code.injected_step import chosen_gradient
+
+    gradient = chosen_gradient(subject)
+    gradient.minibatches = [torch.tensor([k]) for k in range(7)]
+    mean = torch.stack([gradient(state[0], k) for k in range(7)]).mean(0)
+    assert torch.allclose(mean, full(state, torch.zeros(0), 0.1)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["saga-table-emptied-by-a-pause", "svrg-snapshot-by-steps-of-the-block"])
+def test_what_a_pause_or_a_block_takes_from_an_estimator_is_found(name: str) -> None:
+    mutant = find_mutant(name)
+    assert pauses(right(mutant)) == []
+    with planted(mutant) as subject:
+        (found,) = pauses(subject)
+    assert "paused after step" in found

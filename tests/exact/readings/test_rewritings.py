@@ -1,0 +1,306 @@
+"""Every rewriting of every carrier against balls: the same random expression at random states of every sign.
+
+A carrier may refuse an expression, by an error that names what it does not read. What it does not refuse it must read as
+what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from flint import acb, arb
+from hypothesis import given, settings
+
+from sgverify.errors import SgverifyError
+from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.closure import carrier as closure
+from sgverify.exact.numbers.jets import Jet
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.posterior import panels as enclosure
+from sgverify.exact.readings.expression import name as leaf
+from sgverify.exact.readings.expression import number, text
+from sgverify.exact.readings.formula import define
+from sgverify.exact.readings.long_double import LongDouble
+from sgverify.exact.rings.differential_field import Element, Field
+from sgverify.exact.rings.evaluation import sign_of, value_at
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.series.branches import on_every_branch
+from sgverify.exact.transfer.plane.interpreter import Noisy
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.abstract_value import SCALAR
+from sgverify.schemes.definition.gradient import Tracked, gradient_of
+from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.surd import Surd, sqrt_of_rational
+from sgverify.testing.profiles import examples
+from tests.exact.random_expressions import (
+    STATES,
+    Tree,
+    ball,
+    evaluate,
+    in_balls,
+    parameters,
+    points,
+    slope_in_balls,
+    trees,
+)
+
+assert enclosure  # registers the functions of balls
+
+REFUSALS = (SgverifyError, ZeroDivisionError, OverflowError)
+NAMES = (*STATES, "T")
+ABS_X = ("root of a square", ("name", "x"))
+HIDDEN = [
+    ABS_X,
+    ("root of a root", ("name", "x")),
+    ("root of a product of squares", ("name", "x"), ("name", "y")),
+    ("sign", ("-", ("name", "x"), ("number", Fraction(1)))),
+    ("root of a square", ("-", ("name", "T"), ("number", Fraction(1)))),
+    ("reciprocal", ("name", "x")),
+]
+"""What was once read with the wrong sign, or to the wrong power."""
+
+Point = dict[str, Fraction]
+FLOATS = 1e-9
+
+
+def near(found: Any, expected: arb, allowed: float) -> bool:
+    """Within `allowed`, relative to 1 or to what is expected."""
+    return bool(abs(ball_of(found) - expected) <= allowed * (1 + abs(expected)))
+
+
+def ball_of(value: Any) -> arb:
+    """A number of any kind as a ball."""
+    if isinstance(value, arb):
+        return value
+    if isinstance(value, Surd | Algebraic | float | np.floating):
+        return arb(float(value))
+    return ball(Fraction(value))
+
+
+def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    # The parameter is the square of the ring's symbol, which T stands for here.
+    def read(signs: Any) -> tuple[Ring, Any]:
+        here = Ring(
+            1, {"x": "vector", "y": "vector"}, ("T",), depth=0, draws=0, minibatches=1, cap=1, signs=signs
+        )
+        values = {k: TruncatedSeries(here, {0: here.coordinate(k, 0)}, EXACT) for k in STATES}
+        values["T"] = TruncatedSeries(here, {0: here.generator("root", "T") ** 2}, EXACT)
+        return here, evaluate(tree, values)
+
+    for signs, (here, value) in on_every_branch(read):
+        at = {here.position(k, 0): point[k] for k in STATES} | {here.position("root", "T"): T}
+        if all(sign_of(f, here, at.__getitem__) in (0, signs[key]) for key, f in here.supposed.items()):
+            if not isinstance(value, TruncatedSeries):
+                return ball_of(value)
+            found = value_at(value.coefficient(0), here, at.__getitem__)
+            return arb(float(found.mid), float(found.delta))
+    raise AssertionError("no branch holds the point")
+
+
+def in_a_closure(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """h stands for T, and x and y are the state."""
+    ring = closure.MomentRing(list(STATES), 0)
+    values = {
+        k: closure.PolynomialValue(ring, ring.generators[ring.first_state + i]) for i, k in enumerate(STATES)
+    }
+    values["T"] = closure.PolynomialValue(ring, ring.generators[0])
+    found = evaluate(tree, values)
+    if not isinstance(found, closure.PolynomialValue):
+        return ball_of(found)
+    known = [*ring.numbers(ball(T)), *[arb(0)] * closure.SLOTS][: ring.first_state]
+    known += [ball(point[k]) for k in STATES]
+    return ring.value(found.value, known)
+
+
+def in_a_field(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    field = Field(1, {"x": "vector", "y": "vector"}, ("T",))
+    values = {k: field.symbol(k, 0) for k in STATES} | {"T": field.parameter("T")}
+    found = evaluate(tree, values)
+    return (
+        ball_of(found) if not isinstance(found, Element) else of_field(field, field.reduce(found), point, T)
+    )
+
+
+def of_field(field: Field, value: Element, point: Point, T: Fraction) -> arb:
+    """An element at a point."""
+    from sgverify.schemes.definition.mathematics import exp, log, sqrt
+
+    def generator(place: int) -> arb:
+        key = field.keys[place]
+        if key[0] == "parameter":
+            return ball(T)
+        if key[0] == "slot":
+            function, argument = field.slots[key[1]]
+            return {"exp": exp, "sqrt": sqrt, "log": log}[function](of_field(field, argument, point, T))
+        return ball(point[key[0]])
+
+    def polynomial(of: Any) -> arb:
+        total = arb(0)
+        for exponents, factor in of.to_dict().items():
+            term = arb(factor)
+            for place, e in enumerate(exponents):
+                if e:
+                    term = term * generator(place) ** int(e)
+            total += term
+        return total
+
+    return polynomial(value.top) / polynomial(value.below)
+
+
+def as_text(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: leaf(k) for k in NAMES}
+    found = evaluate(tree, values)
+    shown = text(found if hasattr(found, "operation") else number(found), {})[0]
+    value = define(f"def f(x, y, T):\n    return {shown}", "f")(
+        **{k: Scalar(BALLS, ball(v)) for k, v in {**point, "T": T}.items()}
+    )
+    return value.value if isinstance(value, Scalar) else ball_of(value)
+
+
+def in_an_affine_reading(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: Scalar(BALLS, ball(v)) for k, v in {**point, "T": T}.items()}
+    found = evaluate(tree, values)
+    return found.value if isinstance(found, Scalar) else ball_of(found)
+
+
+def in_jets(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: Jet(np.array([[v]], dtype=EXTENDED)) for k, v in floats(point, T).items()}
+    found = evaluate(tree, values)
+    return ball_of(float(found.c[0][0]) if isinstance(found, Jet) else found)
+
+
+def in_the_plane(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: Noisy(np.float64(v)) for k, v in floats(point, T).items()}
+    found = evaluate(tree, values)
+    return ball_of(float(found.mean) if isinstance(found, Noisy) else found)
+
+
+def in_long_doubles(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: LongDouble(np.array([[v]], dtype=EXTENDED)) for k, v in floats(point, T).items()}
+    found = evaluate(tree, values)
+    return ball_of(float(found.value[0, 0]) if isinstance(found, LongDouble) else found)
+
+
+def in_torch(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    values = {k: Chains(torch.tensor([[v]], dtype=torch.float64)) for k, v in floats(point, T).items()}
+    found = evaluate(tree, values)
+    return ball_of(float(found.tensor[0, 0]) if isinstance(found, Chains) else found)
+
+
+def on_boxes(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """Boxes that reach into the complex plane: what is finite there holds the real value."""
+    values = {k: acb(ball(v), arb(0, 1e-12)) for k, v in {**point, "T": T}.items()}
+    found = evaluate(tree, values, lambda q: acb(ball(q)))
+    return found.real if found.is_finite() else None
+
+
+def in_surds(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """x, y and T are multiples of sqrt(2)."""
+    two = sqrt_of_rational(Fraction(2))
+    return ball_of(evaluate(tree, {k: v * two for k, v in {**point, "T": T}.items()}))
+
+
+def floats(point: Point, T: Fraction) -> dict[str, float]:
+    """The numbers in float64; what they have in eighths is exact."""
+    return {k: float(v) for k, v in {**point, "T": T}.items()}
+
+
+CARRIERS: dict[Callable[[Tree, Point, Fraction], arb | None], frozenset[str]] = {
+    in_series: frozenset(),
+    in_a_closure: frozenset(),
+    in_a_field: frozenset(),
+    as_text: frozenset(),
+    in_an_affine_reading: frozenset(),
+    in_jets: frozenset(),
+    in_the_plane: frozenset(),
+    in_long_doubles: frozenset(),
+    in_torch: frozenset(),
+    on_boxes: frozenset(),
+    in_surds: frozenset(),
+}
+
+
+def agrees(
+    read: Callable[[Tree, Point, Fraction], arb | None], tree: Tree, point: Point, T: Fraction
+) -> bool | None:
+    """Whether a carrier reads what balls say; None where it refuses, or balls do not say."""
+    meant: dict[str, Any] = {**point, "T": T * T if read is in_series else T}
+    if read is in_surds:
+        meant = {k: ball(v) * arb(2).sqrt() for k, v in meant.items()}
+    expected = in_balls(tree, meant)
+    if expected is None:
+        return None
+    try:
+        found = read(tree, point, T)
+    except REFUSALS:
+        return None
+    return near(found, expected, FLOATS) if found is not None and found.is_finite() else None
+
+
+@pytest.mark.parametrize("read", CARRIERS, ids=lambda read: read.__name__)
+@pytest.mark.parametrize("tree", HIDDEN, ids=lambda tree: tree[0])
+def test_what_was_once_misread(read: Callable[[Tree, Point, Fraction], arb | None], tree: Tree) -> None:
+    for x in (Fraction(-3, 2), Fraction(3, 2)):
+        assert agrees(read, tree, {"x": x, "y": Fraction(-1, 4)}, Fraction(1, 2)) is not False
+
+
+@settings(max_examples=examples(30))
+@given(tree=trees(NAMES), point=points, T=parameters)
+def test_what_a_carrier_reads_is_what_balls_say(tree: Tree, point: Point, T: Fraction) -> None:
+    for read in CARRIERS:
+        assert agrees(read, tree, point, T) is not False, f"{read.__name__} reads {tree} as another number"
+
+
+def test_every_carrier_read_something() -> None:
+    """Else the property above would say nothing."""
+    for x in (Fraction(-3, 2), Fraction(3, 2)):
+        for read in CARRIERS:
+            assert agrees(
+                read, ("*", ("name", "T"), ("number", Fraction(3, 2))), {"x": x, "y": x}, Fraction(1, 2)
+            )
+
+
+@settings(max_examples=examples(20))
+@given(tree=trees(NAMES), point=points, T=parameters)
+def test_derivatives_are_those_of_the_same_branch(tree: Tree, point: Point, T: Fraction) -> None:
+    """By Taylor polynomials, by the rules of a differential field, by the reverse mode."""
+    given_at = {**point, "T": T}
+    expected = slope_in_balls(tree, given_at)
+    if expected is None or not abs(expected) < 1e9:
+        return
+    for slope in (by_jets, by_a_field, by_the_reverse_mode):
+        try:
+            found = slope(tree, point, T)
+        except REFUSALS:
+            continue
+        if found is not None and found.is_finite():
+            assert near(found, expected, FLOATS), (slope.__name__, tree, point, T)
+
+
+def by_jets(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """The second coefficient of a Taylor polynomial in x."""
+    values = {k: Jet(np.array([[v], [float(k == "x")]], dtype=EXTENDED)) for k, v in floats(point, T).items()}
+    found = evaluate(tree, values)
+    return ball_of(float(found.c[1][0])) if isinstance(found, Jet) else arb(0)
+
+
+def by_a_field(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """By the chain rule on symbols."""
+    field = Field(1, {"x": "vector", "y": "vector"}, ("T",))
+    values = {k: field.symbol(k, 0) for k in STATES} | {"T": field.parameter("T")}
+    found = evaluate(tree, values)
+    return of_field(field, field.derivative(found, 0), point, T) if isinstance(found, Element) else arb(0)
+
+
+def by_the_reverse_mode(tree: Tree, point: Point, T: Fraction) -> arb | None:
+    """By pullbacks."""
+    x = Tracked(Scalar(BALLS, ball(point["x"])), SCALAR)
+    others = {k: Scalar(BALLS, ball(v)) for k, v in {**point, "T": T}.items()}
+    (found,) = gradient_of(evaluate(tree, {**others, "x": x}), [x])
+    return found.value if isinstance(found, Scalar) else ball_of(found)
