@@ -19,8 +19,8 @@ OWN = "sgverify/"
 
 CORE = frozenset({*(part for part, floor in FLOORS.items() if floor <= 3), "cli"})
 
-ROOMS = ("checks/errata", "checks/studies", "checks/suites.py", "checks/mutants", "papers")
-"""What is no core: the papers themselves, and the planted bugs, which break what papers print."""
+FOLDERS = frozenset(room.name for room in (PACKAGE / "papers").iterdir() if (room / "cards").is_dir())
+"""The papers' folders."""
 
 
 def names_of_papers() -> frozenset[str]:
@@ -48,18 +48,22 @@ def named(source: str, names: frozenset[str]) -> list[str]:
 
 
 def imported(source: str, module: str, is_package: bool = False) -> list[str]:
-    """The imports from the papers' room."""
-    papers = re.compile(r"sgverify\.(papers|checks\.(errata|studies|suites))\b")
-    return [
-        f"line {line}: {name}" for line, name in imports(source, module, is_package) if papers.match(name)
-    ]
+    """The imports from the papers' room; commands may ask all papers, by the modules that stand beside their folders."""
+    found = []
+    for line, name in imports(source, module, is_package):
+        package, room, *place = name.split(".")[:3] if "." in name else (name, "")
+        if (package, room) != ("sgverify", "papers"):
+            continue
+        if not module.startswith("sgverify.cli.") or FOLDERS & {*place}:
+            found.append(f"line {line}: {name}")
+    return found
 
 
 def core() -> Iterator[tuple[str, Path]]:
     """The modules of the core with the paths of their texts."""
     for path in sorted(PACKAGE.rglob("*.py")):
         place = path.relative_to(PACKAGE)
-        if place.parts[0].removesuffix(".py") in CORE and not place.as_posix().startswith(ROOMS):
+        if place.parts[0].removesuffix(".py") in CORE:
             yield ".".join(["sgverify", *place.with_suffix("").parts]), path
 
 
@@ -74,14 +78,13 @@ def test_no_string_of_the_core_is_the_name_of_a_claim_or_a_preset_of_a_paper() -
     assert {module: faults for module, faults in found.items() if faults} == {}
 
 
-def test_nothing_of_the_core_imports_from_the_papers_room_but_commands_that_ask_all_papers() -> None:
+def test_nothing_of_the_core_imports_a_paper() -> None:
+    assert {"chen2015", "awsgld", "vr_resgld"} <= FOLDERS
     found = {
-        module: faults
+        module: imported(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
         for module, path in core()
-        if not module.startswith("sgverify.cli.")
-        and (faults := imported(path.read_text(encoding="utf-8"), module, path.name == "__init__.py"))
     }
-    assert found == {}
+    assert {module: faults for module, faults in found.items() if faults} == {}
 
 
 @pytest.mark.parametrize(
@@ -111,8 +114,26 @@ def test_sources_docstrings_and_names_of_our_own_are_free(line: str) -> None:
     assert named(line, names_of_papers()) == []
 
 
-def test_a_planted_import_of_an_erratum_is_found() -> None:
-    assert (
-        len(imported("from sgverify.papers.chen2015 import errata", "sgverify.checks.order.mean_flow")) == 1
-    )
-    assert imported("from sgverify.claims import claims", "sgverify.checks.order.mean_flow") == []
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("sgverify.checks.order.mean_flow", "from sgverify.papers.chen2015.errata import flows"),
+        ("sgverify.checks.order.mean_flow", "def f():\n    from sgverify.papers.errata import check_errata"),
+        ("sgverify.claims.loading", "from .. import papers"),
+        ("sgverify.cli.commands", "from sgverify.papers import chen2015"),
+        ("sgverify.cli.commands", "import sgverify.papers.vr_resgld.suite"),
+    ],
+)
+def test_a_planted_import_of_a_paper_is_found(module: str, line: str) -> None:
+    assert len(imported(line, module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("sgverify.checks.order.mean_flow", "from sgverify.claims import claims"),
+        ("sgverify.cli.commands", "from sgverify.papers.errata import check_errata"),
+    ],
+)
+def test_an_import_that_names_no_paper_passes(module: str, line: str) -> None:
+    assert imported(line, module) == []
