@@ -9,7 +9,7 @@ from typing import TypeVar
 Entry = TypeVar("Entry")
 
 FEW = 60
-"""So many known names are all told; of more, the nearest three."""
+"""Up to so many known names are listed in a message; of more, the nearest three."""
 
 
 class SgverifyError(Exception):
@@ -36,7 +36,7 @@ class UnknownNameError(UserError):
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(set(known))
-        # What goes on where the given name ends is meant sooner than what differs in a letter: sgld-euler, not csgld.
+        # A name that continues the given one is likelier meant than one that differs in a letter: sgld-euler, not csgld.
         longer = [name for name in known if name.startswith(f"{given}-")]
         near = (
             known if len(known) == 1 else difflib.get_close_matches(given, longer or known, n=1, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""What a value of a configuration may be: the types that its keys are made of."""
+"""The types of configuration values, from which the types of keys are composed."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ExponentExpression:
     Whole numbers, `K` (the local order given the minibatch), `alpha` (the schedule's exponent), + - * /, `min` and
     `max`; the value is a Fraction.
 
-    >>> Expression("-min(1 - alpha, K*alpha)").value({"K": Fraction(2), "alpha": Fraction(1, 3)})
+    >>> ExponentExpression("-min(1 - alpha, K*alpha)").value({"K": Fraction(2), "alpha": Fraction(1, 3)})
     Fraction(-2, 3)
     """
 

@@ -1,4 +1,4 @@
-"""What a gradient estimator is, apart from any way to run or to prove it."""
+"""The declaration of a gradient estimator, independent of how it is run or analysed."""
 
 from __future__ import annotations
 

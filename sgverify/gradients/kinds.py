@@ -81,7 +81,7 @@ class SnapshotGradient(GradientEstimator):
 
 @dataclass(frozen=True, kw_only=True)
 class TableGradient(GradientEstimator):
-    """The same with g_i where datum i was last drawn in the place of g_i(s)."""
+    """The estimate of `SnapshotGradient` with g_i at the state where datum i was last drawn in place of g_i(s)."""
 
     replaced: bool = True
     plain: bool = False
@@ -91,7 +91,7 @@ class TableGradient(GradientEstimator):
 
 @dataclass(frozen=True, kw_only=True)
 class CentredGradient(GradientEstimator):
-    """The same with the target's location at T = 1 in the place of s."""
+    """The estimate of `SnapshotGradient` with the target's location at T = 1 in place of s."""
 
     replaced: bool = True
     plain: bool = False

@@ -1,4 +1,4 @@
-"""The coefficients of a splitting word, as they are given and as the exact numbers that they are."""
+"""The coefficients of a splitting, read from numbers, texts or names of compositions into exact numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sgverify.schemes.numbers.text import Number, read_number, split_numbers
 def read_coefficients(word: str, given: Sequence[Any] | str, *, rounded: bool = False) -> tuple[Number, ...]:
     """One number for each letter of `word`: a sequence, a text with commas, or the name of a composition.
 
-    Raises DefinitionError for what is no number, and for another count than that of the letters.
+    Raises DefinitionError for an entry that is no number, and where there is not one entry for each letter.
 
     >>> read_coefficients("ABA", "0.5, 1, 3/6")
     (Fraction(1, 2), Fraction(1, 1), Fraction(1, 2))

@@ -1,4 +1,4 @@
-"""Densities that dynamics are said to leave invariant, and the ones that are meant where nothing is said."""
+"""Invariant densities as dynamics claim them, and the defaults exp(-U/T) and exp(-(U + p.p/2)/T)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sgverify.schemes.definition.declaration import RESERVED, Declaration, check
 from sgverify.schemes.definition.mathematics import dot
 
 INGREDIENTS = ("U", "dim")
-"""What a density may ask for besides the numbers that it depends on."""
+"""The ingredients of a density besides its parameters."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def density(**shapes: str) -> Callable[[Callable[..., Any]], Density]:
 
 
 def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: str | None = None) -> Density:
-    """The density of a plain function over the state of these shapes; refuses what `density` refuses."""
+    """The density of a plain function over a state of these shapes; raises `DefinitionError` as `density` does."""
     declaration = read_signature(function, "density")
     check_state(function, declaration.state, tuple(shapes), "the density's state")
     for ingredient in declaration.ingredients:
@@ -69,7 +69,7 @@ def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: 
 def default_density(shapes: Mapping[str, str], parameters: Collection[str]) -> Density | None:
     """exp(-H/T) with H = U, or U + p.p/2 where the state is (theta, p); T = 1 where the dynamics has no T.
 
-    None for any other state: what is meant there has to be said.
+    None for any other state, whose density has to be stated.
     """
     found = _DEFAULTS.get((tuple(shapes.items()), "T" in parameters))
     return None if found is None else make_density(found, shapes, "boltzmann")
@@ -105,8 +105,8 @@ class Dynamics:
 
     Its generator is L f = F . grad f + a : Hess f, a = sigma sigma^T / 2 (chen2015, equation (1) and below). The
     function returns the pair (F, a); a vector or a number in a stands for a diagonal, a matrix such as
-    `metric.diffusion(theta)` for the block of its state variable. `density` is what the dynamics is said to leave
-    invariant; None where nothing is said. `positive`: it lives on theta > 0 alone.
+    `metric.diffusion(theta)` for the block of its state variable. `density` is the density that the dynamics is claimed to
+    leave invariant; None where none is claimed. `positive`: the dynamics lives on theta > 0 alone.
     `longest`: the coordinates after which its constants repeat.
     """
 
@@ -130,7 +130,7 @@ class Dynamics:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """What a step of the dynamics may ask for besides its clock."""
+        """The ingredients that a step of the dynamics may take besides its step size."""
         metric = ("metric",) if self.riemannian else ()
         return ("grad", "noise", "dim", *metric, *self.parameters)
 
@@ -141,7 +141,7 @@ class Dynamics:
 
     @property
     def usual(self) -> bool:
-        """Whether the density that it states is the one that is meant where none is: exp(-U/T), exp(-(U + p.p/2)/T)."""
+        """Whether the claimed density is the default one: exp(-U/T) or exp(-(U + p.p/2)/T)."""
         return self.density is not None and self.density == default_density(self.shapes, self.parameters)
 
     def coefficients(

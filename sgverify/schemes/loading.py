@@ -1,4 +1,4 @@
-"""What the code of a user's file may not do to the command that runs it: speak on its stdout, or end its process unseen."""
+"""Guards around code of a user's file: it may neither print on the command's stdout nor end the process unseen."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ENDINGS = ("_exit", "abort", "execv", "execve")
 
 
 class InterpreterEndedError(SystemExit):
-    """A call that would have ended the process with any exit code that it likes: 0 reads as "all is well"."""
+    """User code called a function that ends the process with an exit code of its own; 0 would read as a passed verdict."""
 
 
 @contextlib.contextmanager
 def own_code() -> Iterator[None]:
-    """Within, what is printed on stdout goes to stderr, and a call that would end the interpreter raises.
+    """Context in which prints to stdout go to stderr, and calls that would end the interpreter raise.
 
     `sys.exit` raises `SystemExit` by itself. A process that was forked within is its own master.
     """
@@ -42,7 +42,7 @@ def own_code() -> Iterator[None]:
 
 @contextlib.contextmanager
 def unending() -> Iterator[None]:
-    """Within, `os._exit` and its like raise `InterpreterEndedError` in this process; may be entered again, by any thread."""
+    """Context in which `os._exit` and its like raise `InterpreterEndedError` in this process; re-entrant, from any thread."""
     with _LOCK:
         _DEPTH[0] += 1
         if _DEPTH[0] == 1:
@@ -93,7 +93,7 @@ def _stderr() -> Any:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a reference is to name: the setting that holds it, its type, and how such an object is written."""
+    """The kind of object that a reference has to name: the setting that holds it, its type, and how such an object is written."""
 
     key: str
     noun: str

@@ -1,4 +1,4 @@
-"""Dynamics made by the complete recipe of Ma, Chen and Fox (2015, equation (3)): a diffusion, a curl and an energy."""
+"""Dynamics by the complete recipe of Ma, Chen and Fox (2015, equation (3)), from a diffusion, a curl and an energy."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ _ENERGIES: dict[tuple[tuple[str, str], ...], Callable[..., Any]] = {
 
 
 def _sign(function: Callable[..., Any], positional: Iterable[str], keywords: Iterable[str]) -> None:
-    """Give a function that takes anything the signature that it declares."""
+    """Give a function that takes any arguments the signature of these positional and keyword parameters."""
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
     parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in keywords]
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
 
 def _potential(theta: Tracked, grad: Callable[[Any], Any]) -> Tracked:
-    """U(theta), of which nothing is known but its gradient."""
+    """U(theta) as a tracked value without a number: only its gradient is known."""
     force = grad(theta.value)
     return Tracked(None, SCALAR, [(theta, lambda a: force * a)])
 

@@ -26,10 +26,10 @@ KINDS = {
     "weak-finite-time": "E f(X_n) - E f(X(nh)) = O(h^K) at a fixed time nh, for every smooth f",
     "invariant": "the average of every smooth f under the invariant law, less that under rho, is O(h^K)",
 }
-"""What K means in each; of a scheme without memory the first is the local order, P_h f = exp(hL) f + O(h^(K+1))."""
+"""The meaning of K in each kind. Without memory the first is the local order K, P_h f = exp(hL) f + O(h^(K+1))."""
 
 Order = int | Mapping[str, int] | None
-"""As it is written: a number is the weak order at finite times."""
+"""A claimed order as a definition writes it: a number is the weak order at finite times."""
 
 
 @dataclass(frozen=True)

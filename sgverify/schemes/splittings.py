@@ -33,7 +33,7 @@ Share = Fraction | Algebraic
 
 @dataclass(frozen=True)
 class Letter:
-    """A sub-flow: the state after time t under one part of the dynamics."""
+    """A letter of an alphabet: the flow of one part of the dynamics, which gives the state after a time t."""
 
     name: str
     function: Callable[..., Any] = field(repr=False)
@@ -51,8 +51,8 @@ class Word:
     """Letters applied from left to right, the i-th for the share c_i of the step.
 
     As operators on test functions the product is read in the same order,
-    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first. `floats`: the shares, None for the
-    others, that flows take as the floats that they were given as, up to whose rounding alone the word has its order.
+    P_h = exp(c_1 h L_1) exp(c_2 h L_2) ...: the first letter acts on the state first. `floats` holds, letter by letter, the
+    shares that flows take as the given floats, else None; with such shares the word has its order up to rounding alone.
     """
 
     text: str
@@ -82,9 +82,9 @@ class Word:
 class Alphabet:
     """A splitting of a dynamics into letters: `Alphabet("chen2015", kinetic, A=drift, B=friction, O=kick)`.
 
-    Each letter takes the state of the dynamics by position and `t` with other ingredients by keyword.
-    That every letter is the exact flow of its generator, and that the generators sum to the dynamics, is
-    proved where a verdict needs it (`sgverify.exact`), not assumed here.
+    Each letter takes the state of the dynamics by position and `t` with other ingredients by keyword. An alphabet assumes
+    nothing: where a verdict needs it, `sgverify.exact` proves that every letter is the exact flow of its generator, and
+    that the generators sum to that of the dynamics.
     """
 
     def __init__(self, name: str, dynamics: Dynamics, /, **letters: Callable[..., Any]) -> None:
@@ -172,7 +172,7 @@ class Alphabet:
 
 
 def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
-    """Whether a letter can flow for a negative time: noise of a negative variance is the root of a negative number."""
+    """Whether a letter can flow for a negative time; a letter with noise cannot, its variance would be negative."""
     if "noise" not in letter.declaration.ingredients:
         return True
     given = dict.fromkeys(dynamics.parameters, 1.0)
@@ -193,7 +193,7 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
 
 
 class _Itself(FullGradientIngredient):
-    """A gradient for plain numbers: that of theta^2/2, all of it the prior's."""
+    """The gradient of U = theta^2/2 on plain numbers; all of it belongs to the prior."""
 
     def __call__(self, place: Any) -> Any:
         return place
@@ -225,13 +225,13 @@ def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:
 
 
 def _simple(value: Any) -> Any:
-    """A float as the simple number that it was rounded from, such as a root; anything else, and other floats, as they are."""
+    """The simple number, such as a root, of which `value` is the rounded float; any other value unchanged."""
     found = literal(value) if isinstance(value, float) and isfinite(value) else value
     return value if isinstance(found, Rounded) else found
 
 
 def _without_rounding(text: str, shares: tuple[Share, ...], given: Sequence[Any]) -> tuple[Share, ...]:
-    """`shares` over their sum, letter by letter, where floats are among them and the sum is 1 up to their rounding."""
+    """`shares` divided by the sum of their letter, where they contain floats and that sum is 1 up to rounding."""
     found = list(shares)
     for symbol in set(text):
         places = [k for k, letter in enumerate(text) if letter == symbol]
@@ -246,9 +246,10 @@ def _without_rounding(text: str, shares: tuple[Share, ...], given: Sequence[Any]
 def _floats_of_order_two(
     text: str, shares: tuple[Share, ...], given: Sequence[Any] | str | None
 ) -> tuple[float | None, ...]:
-    """Which of the shares are floats that stand for no simple number, where the word has order 2 up to their rounding alone.
+    """The shares that are floats of no simple number, where the word has order 2 up to their rounding alone; None for others.
 
-    The conditions are those on [X, Y]: X before Y with products of shares that sum to 1/2. Mirrored words meet them exactly.
+    Order 2 needs one condition for each pair X, Y of letters: the products of shares with X before Y sum to 1/2. Palindromic
+    words meet it exactly.
     """
     if given is None or isinstance(given, str) or (text, shares) == (text[::-1], shares[::-1]):
         return ()

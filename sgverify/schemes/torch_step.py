@@ -21,9 +21,9 @@ class TorchStep:
 
     `order` and `invariant_order` are its claims, or None.
 
-    It is no `Scheme`: nothing but tensors flows through it. With `chains` its tensors have the shapes (chains, dim) and
-    (chains, 1), of vectors and scalars of the state; without, (dim,) and (). `memory` names what it carries on besides the
-    dynamics' state, each of theta's shape.
+    It is no `Scheme`: it runs on tensors only. With `chains` its tensors have the shapes (chains, dim) and
+    (chains, 1), of vectors and scalars of the state; without, (dim,) and (). `memory` names the variables that it carries
+    besides the dynamics' state, each of theta's shape.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TorchStep:
         return self.function(*state, **ingredients)
 
     def step(self, state: tuple[Any, ...], **ingredients: Any) -> tuple[Any, ...]:
-        """Run the function: h, grad and every parameter by keyword; what it does not ask for is left out."""
+        """Run the function with h, grad and every parameter by keyword; keywords that it does not take are left out."""
         value = self.function(*state, **self.declaration.select(ingredients))
         return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
@@ -84,14 +84,14 @@ def torch_step(
     Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
     torch.randn, randn_like, normal, normal_ or torch.distributions. `order` is a claim as in `scheme`.
 
-    `memory` names what else a step takes and returns, after the state and each of theta's shape: the draw before, a second
-    moment. One step then has no local order, so that the one that may be claimed is {"invariant": K}; it is judged by the law
-    that chains settle in, wherever the memory starts.
+    `memory` names further variables that a step takes and returns after the state, each of theta's shape, such as the draw
+    before or a second moment. One step then has no local order; the order that may be claimed is {"invariant": K}, which is
+    judged by the invariant law, wherever the memory starts.
 
-    A torch step is judged in float64, at the configured dimension and step sizes, its local order in that of the proof: what
-    the code does in float32 or in other dimensions is not. `white-noise`, `independent-chains`, `moments` and `agreement`
-    do not exist for it: they need a definition, or chains of the library's own sampler. Where noise stops being normal
-    beyond 6 standard deviations is not seen.
+    A torch step is judged in float64, at the configured dimension and step sizes, its local order in the dimension of proofs.
+    Its behaviour in float32 and in other dimensions is not judged. The checks `white-noise`, `independent-chains`, `moments`
+    and `agreement` do not apply to it: they need a definition, or chains of the library's own sampler. Noise that is
+    non-normal only beyond 6 standard deviations is not detected.
 
     >>> import torch
     >>> from sgverify.schemes import langevin
@@ -136,7 +136,7 @@ def torch_step(
 
 
 def written(function: Any) -> Any:
-    """The function that holds the code of a step: the `forward` of a torch module, which is called by way of hooks."""
+    """The function that holds the code of a step; for a torch module, whose call goes through hooks, its `forward`."""
     module = any(kind.__module__ == "torch.nn.modules.module" for kind in type(function).__mro__)
     return function.forward if module else function
 

@@ -1,4 +1,4 @@
-"""Constants of a target as a configuration gives them: numbers, lists and matrices, read exactly, refused clearly."""
+"""Read the constants of a target from a configuration: numbers, lists and matrices, as exact numbers."""
 
 from __future__ import annotations
 

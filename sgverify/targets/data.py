@@ -1,4 +1,4 @@
-"""Data from a file: CSV, npy or npz, read once, refused clearly, and known by the hash of its content."""
+"""Data from a CSV, npy or npz file, read once and identified by the hash of the file's content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.targets.constants import LARGEST, is_list, shown
 
 FILE_KEYS = ("file", "columns", "key", "sha256")
-"""The configuration keys below `target.` that speak of a file."""
+"""The configuration keys below `target.` that concern a data file."""
 
 
 def content_hash(file: str) -> str:
@@ -25,11 +25,11 @@ def content_hash(file: str) -> str:
 
 
 def read_file(given: Mapping[str, Any]) -> np.ndarray:
-    """The numbers of `target.file`, the `columns` that are asked for, in their order. Shape (N, w), float64.
+    """The numbers of `target.file`, the configured `columns` in their order. Shape (N, w), float64.
 
     A CSV file has a header where its first line holds anything but numbers; columns are named, or counted from 0. An npz
     file needs `key` where it holds several arrays. `sha256`, where it is given, has to be the content's. Raises
-    `ConfigurationError` for a file that is missing, empty, ragged, changed, or holds what is no finite number.
+    `ConfigurationError` for a file that is missing, empty, ragged or changed, or that holds anything but finite numbers.
     """
     file = str(given["file"])
     content = _content(file)
@@ -83,7 +83,7 @@ def _array(file: str, content: bytes, key: str | None) -> np.ndarray:
         found = np.load(io.BytesIO(content), allow_pickle=False)
         arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {"": found}
     except (ValueError, OSError, EOFError) as error:
-        # Of bytes that are no array numpy says how to unpickle them, which would run what they hold.
+        # Of bytes that are no array, numpy's message recommends unpickling them, which would run code in them.
         why = "it holds no array of numpy, or objects" if "pickle" in str(error) else str(error)
         raise ConfigurationError(
             f"target.file={file!r}: numpy cannot read it ({why}); expected arrays of numbers, written by numpy.save or numpy.savez"
@@ -130,7 +130,7 @@ def _csv(file: str, content: bytes, suffix: str) -> tuple[list[str] | None, np.n
 def _refuse_text(
     file: str, content: bytes, suffix: str, names: list[str] | None, row: int, column: int
 ) -> NoReturn:
-    """Say what a CSV file holds in the place of a finite number, and in which line."""
+    """Raise `ConfigurationError` with the text, and its line, that stands in a CSV file in place of a finite number."""
     reader = csv.reader(io.StringIO(content.decode("utf-8-sig")), delimiter=_delimiter(suffix))
     lines = [(reader.line_num, entries) for entries in reader if entries]
     line, entries = lines[row if names is None else row + 1]
@@ -142,7 +142,7 @@ def _refuse_text(
 
 
 def _places(file: str, names: list[str] | None, width: int, columns: Sequence[Any] | None) -> list[int]:
-    """The numbers of the columns that are asked for, all of them by default."""
+    """The indices of the configured columns; all columns by default."""
     if columns is None:
         return list(range(width))
     places = []
@@ -253,7 +253,7 @@ def exact_sum(data: np.ndarray) -> tuple[Fraction, ...]:
 
 
 def check_amount(size: int, width: int) -> None:
-    """Refuse more numbers than a target holds."""
+    """Raise `ConfigurationError` for more numbers than a target can hold."""
     if size * width > MOST_NUMBERS:
         raise ConfigurationError(
             f"target.size={size} with {width} numbers each: expected at most {MOST_NUMBERS} numbers; choose a smaller size"
@@ -261,7 +261,7 @@ def check_amount(size: int, width: int) -> None:
 
 
 def check_counts(data: np.ndarray) -> None:
-    """Refuse data that are not counts."""
+    """Raise `ConfigurationError` for data that are not counts."""
     wrong = np.argwhere((data < 0) | (data != np.floor(data)))
     if len(wrong):
         row, column = wrong[0]

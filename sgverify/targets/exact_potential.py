@@ -28,9 +28,9 @@ class DataQuadratics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ExactPotential:
-    """The exact reading of prior(theta) + sum_i likelihood(theta, x_i).
+    """The exact coefficients of U(theta) = prior(theta) + sum_i likelihood(theta, x_i).
 
-    Everything here raises `DefinitionError` where the potential is not the polynomial that it takes.
+    Each property raises `DefinitionError` where the potential is no polynomial of the degree that the property needs.
     """
 
     dim: int
@@ -40,7 +40,7 @@ class ExactPotential:
 
     @cached_property
     def quadratic(self) -> Quadratic:
-        """U itself; the data enter through their number and the sums of their products."""
+        """U as an exact quadratic function; the data enter through their number and the sums of their products."""
         form = dict(read_form(self.prior, self.dim))
         if self.data is not None:
             for of_theta, of_data in self._likelihood.items():
@@ -57,7 +57,7 @@ class ExactPotential:
 
     @cached_property
     def independent(self) -> bool:
-        """Whether the prior, which is all of U, has no products of coordinates."""
+        """Whether U has no likelihood, and its prior no products of different coordinates."""
         form = read_form(self.prior, self.dim)
         return all(sum(1 for power in monomial if power) <= 1 for monomial in form)
 
@@ -102,7 +102,7 @@ class ExactPotential:
 
     @cached_property
     def _likelihood(self) -> dict[Monomial, Form]:
-        """One datum's part: for each monomial in theta its coefficient, a polynomial in the datum."""
+        """The likelihood of one datum: for each monomial in theta its coefficient, a polynomial in the datum."""
         likelihood, d = self.likelihood, self.dim
         assert likelihood is not None
 
@@ -129,7 +129,7 @@ class ExactPotential:
         return {(0,) * self._width: Fraction(len(self.data))} if self.data is not None else {}
 
     def _of_degree(self, degree: int) -> list[tuple[list[int], Form]]:
-        """The parts of the likelihood of a degree in theta: the places of its factors, and the coefficient."""
+        """The terms of one degree in theta of the likelihood: the coordinates of their factors, and their coefficients."""
         return [
             ([place for place, power in enumerate(monomial) for _ in range(power)], form)
             for monomial, form in self._likelihood.items()

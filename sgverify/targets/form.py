@@ -1,4 +1,4 @@
-"""A potential as the polynomial that it is: its coefficients, exactly, by one evaluation on polynomials."""
+"""The exact coefficients of a polynomial potential, by one evaluation of its definition on polynomials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONSTANTS: WeakKeyDictionary[Vector | Matrix, Any] = WeakKeyDictionary()
 def read_form(function: Callable[[Vector], Any], variables: int) -> Form:
     """The coefficients of a polynomial function of `variables` exact coordinates.
 
-    Raises `DefinitionError` where it is made of more than sums, products and division by numbers.
+    Raises `DefinitionError` where the function uses more than sums, products and division by numbers.
     """
     context = fmpq_mpoly_ctx.get([f"z{i}" for i in range(variables)], Ordering.lex)
     try:
@@ -78,7 +78,7 @@ class DataTable:
 
 
 class _Polynomials(Vector):
-    """The carrier of this reading: vectors of flint's polynomials over the rationals."""
+    """Vectors of flint's polynomials over the rationals, on which `read_form` evaluates a potential."""
 
     def __mul__(self, number: Any) -> Vector:
         factor = number if isinstance(number, fmpq_mpoly) else _fmpq(number)

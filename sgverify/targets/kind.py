@@ -26,7 +26,7 @@ from sgverify.values import Finite, Numbers
 
 @dataclass(frozen=True)
 class ConstantShape:
-    """What a constant may be: the type of its value in a configuration, and how it is read, `read(key, value, dim)`."""
+    """The shape of a constant: the type of its value in a configuration, and its reader, `read(key, value, dim)`."""
 
     type: Any
     read: Callable[[str, Any, int], Any]
@@ -45,13 +45,13 @@ MATRIX = ConstantShape(Numbers, read_precision)
 
 @dataclass(frozen=True)
 class DataLayout:
-    """What one datum is: d numbers, or d covariates and `labels` numbers that they explain.
+    """The numbers of one datum: d numbers, or d covariates and `labels` numbers that they explain.
 
-    `draw(size, dim, seed)` makes data where none are given, `size` of them if that is left open. Shape (N, d + labels).
-    `degree`: the highest degree in the data of what the likelihood says about theta; None where it is no polynomial.
-    `check` refuses data that are not of the kind. `truth` maps the keys of what only drawn data depend on to (shape,
-    default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: one-number data
-    whose likelihood is analytic in them, so that sums over many of them may be taken over few (`condensed`).
+    `draw(size, dim, seed)` makes data where none are given; the layout's `size` is the default of their number. Shape
+    (N, d + labels). `degree`: the highest degree in the data of those terms of the likelihood that depend on theta; None
+    where it is no polynomial. `check` raises for data of another kind. `truth` maps keys on which only drawn data depend to
+    (shape, default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: data of one
+    number with a likelihood that is analytic in them, so that sums over many may be taken over few (`condensed`).
     """
 
     draw: Callable[..., np.ndarray] = field(repr=False)
@@ -71,16 +71,16 @@ class DataLayout:
 
 @dataclass(frozen=True)
 class TargetKind:
-    """What it takes to add a target: one potential, and its constants with their shapes and defaults.
+    """A kind of target: one potential, and its constants with their shapes and defaults.
 
     `constants` maps a configuration key to (shape, default); the configuration knows the key from here alone. A `MATRIX` is
     a precision, symmetric and positive definite, a `POSITIVE` one number above 0, `POSITIVES` one or a list of them,
     `POSITIVE_LIST` a list, `POINTS` a list of vectors, a `POSITIVE_VECTOR` d numbers above 0 and a `SIMPLEX` d + 1 of
     them. `potential` takes them as keywords, as `Matrix` or `Vector` (of one entry for a number) or tuple of these, and
-    returns (prior, likelihood or None). `dims`: the dimensions that there are, the first of them the default; all where it
-    is empty. `sized`: the potential is told `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near the
-    modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
-    Averages of a `quadratic` one are exact; of another one they may be stated.
+    returns (prior, likelihood or None). `dims`: the possible dimensions, the first of them the default; any dimension where
+    it is empty. `sized`: the potential takes `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near
+    the modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
+    Averages of a `quadratic` target are exact; those of another one may be stated.
     """
 
     name: str

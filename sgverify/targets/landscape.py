@@ -1,7 +1,7 @@
-"""Where exp(-U/T) lives when it is not Gaussian: location, spread and curvature, for starts, bounds and default steps.
+"""Location, spread and curvature of a law exp(-U/T) that is not Gaussian, for starts, bounds and default steps.
 
-Nothing exact hangs on these: they place a chain and scale a step. On the line, and for coordinates that are
-independent, the mean and standard deviation are integrals; elsewhere they are those of the Gaussian at the mode.
+No exact answer depends on these numbers: they place a chain and scale a step. On the line, and for independent
+coordinates, mean and standard deviation are integrals; elsewhere they are those of the Gaussian at the mode.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from sgverify.targets.target import Target
 
 _TYPICAL = 8.0
-"""The typical set: where U is within 8 T of its minimum, all but about 1e-3 of the mass in one dimension."""
+"""U/T above its minimum at the edge of the typical set, which holds all but about 1e-3 of the mass in one dimension."""
 _DIFFERENCE = 1e-4
-"""Of a spread: the step of second differences; their error is about 1e-8 of the fourth derivative."""
+"""The step of second differences as a share of a spread; their error is about 1e-8 of the fourth derivative."""
 _REACH = 2.0
-"""Curvature is looked for within 2 standard deviations of a mode along every axis."""
+"""The largest curvature is sought within so many standard deviations of a mode along every axis."""
 _FIRST = 10_000
-"""Data among which one that is to blame is looked for."""
+"""The number of data among which the cause of an infinite U is sought."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Landscape:
 
 
 def landscape_of(target: Target, temperature: float) -> Landscape:
-    """The landscape of a target; what is stated of location and spread is taken, and leads the search for the rest."""
+    """The landscape of a target; stated location and spread are taken over and begin the search for the rest."""
     location, spread = target.stated_location, target.stated_spread
     if location is not None and spread is not None:
         axes = np.diag(spread)
@@ -112,7 +112,7 @@ def survey(
     """The landscape of U from the modes that are found from `starts`: Laplace's approximation at the lowest.
 
     The curvature is the largest eigenvalue of the Hessian at every mode and 2 standard deviations from it along each
-    axis of its Gaussian. `energy` is U; shape (n, d) -> (n,). `why`: what is said of a point where it is not finite.
+    axis of its Gaussian. `energy` is U; shape (n, d) -> (n,). `why`: the message's explanation where U is not finite.
     """
 
     def value(x: np.ndarray) -> float:
@@ -159,7 +159,7 @@ def descended(energy: Callable[[np.ndarray], np.ndarray], location: np.ndarray, 
 
 
 def _to_blame(target: Target, theta: np.ndarray) -> str:
-    """Which datum makes U infinite or NaN at a point, shape (d,); empty where none is found."""
+    """A sentence that names the datum at which U is infinite or NaN at a point, shape (d,); empty where none is found."""
     if target.data is None or target.likelihood is None:
         return ""
     with np.errstate(all="ignore"):
@@ -201,7 +201,7 @@ def hessian(energy: Callable[[np.ndarray], np.ndarray], point: np.ndarray, width
 
 
 def _of_components(found: Landscape, target: Target, temperature: float) -> Landscape:
-    """With the mean and the spread of a mixture, which are those of exp(-U/T) at T = 1."""
+    """The landscape `found` with the exact mean and spread of a mixture, which are those of exp(-U/T) at T = 1."""
     shares = np.array([float(share) for share, _ in target.components])
     means = np.array([part.mean_float64() for _, part in target.components])
     squares = np.array([part.spread_float64(temperature) ** 2 for _, part in target.components])
@@ -210,7 +210,7 @@ def _of_components(found: Landscape, target: Target, temperature: float) -> Land
 
 
 def _widths(energy: Callable[[np.ndarray], np.ndarray], mode: np.ndarray, temperature: float) -> np.ndarray:
-    """How far U rises by about T/2 along each coordinate, within a factor of 2. Shape (d,)."""
+    """The distance along each coordinate at which U has risen by about T/2, within a factor of 2. Shape (d,)."""
     lowest = float(energy(mode[None, :])[0])
     found = np.ones_like(mode)
     for i in range(len(mode)):

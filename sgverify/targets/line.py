@@ -1,4 +1,4 @@
-"""Many numbers as few weighted ones that stand for them in sums of a smooth function: Gauss's rule on each panel.
+"""Sums of a smooth function over many numbers, by Gauss's rule on panels: few weighted nodes stand for the data.
 
 The rule of K nodes for the measure that puts 1 on every datum of a panel has positive weights and sums polynomials up
 to degree 2K - 1 exactly. So sum_i f(x_i) is missed by at most 2 n E for each panel of n data, E the distance of f from
@@ -22,20 +22,20 @@ from sgverify.errors import ConfigurationError
 NODES = 10
 PANELS = 100
 FEWEST = 4 * NODES
-"""A panel of fewer data keeps them."""
+"""A panel of fewer data is kept as it is."""
 SMALLEST = 4 * NODES * PANELS
-"""Fewer data are not worth it."""
+"""The smallest number of data that is condensed; with fewer, nothing would be gained."""
 
 
 class Weighted(NamedTuple):
-    """Data and how often each counts. Shapes (M, 1), (M,), float64."""
+    """Weighted data: the numbers and their multiplicities. Shapes (M, 1), (M,), float64."""
 
     data: np.ndarray
     weights: np.ndarray
 
 
 def condense(data: np.ndarray) -> Weighted:
-    """At most max(NODES, FEWEST) * PANELS weighted numbers that stand for the data in smooth sums. Shape (N, 1)."""
+    """Replace the data, shape (N, 1), by at most max(NODES, FEWEST) * PANELS weighted numbers with the same smooth sums."""
     x = np.sort(data[:, 0])
     edges = np.linspace(x[0], x[-1], PANELS + 1)[1:-1]
     nodes, weights = [], []
@@ -75,9 +75,9 @@ def _frozen(values: np.ndarray) -> np.ndarray:
 
 
 _BARRIER = 60.0
-"""Peaks are apart where E between them is this far above its least: what is cut off there is e^-60 of a peak's height."""
+"""Peaks are apart where E between them is this far above its minimum: the density there is e^-60 of a peak's height."""
 _NARROW = 0.05
-"""And where a peak's standard deviation is below this share of the distance, so that one frame would not do."""
+"""Peaks are narrow where their standard deviations are below this share of the distance, so that one frame does not suffice."""
 
 
 def average_on_peaks(
@@ -87,10 +87,10 @@ def average_on_peaks(
     scale: float,
     peaks: Sequence[float] = (),
 ) -> LineAverages:
-    """The averages of `functions` under exp(-E) on the line; see `average_on_line`, which this is without peaks.
+    """The averages of `functions` under exp(-E) on the line; without peaks, the same as `average_on_line`.
 
-    `peaks` are points near the modes, one in each; they are integrated between the middles of neighbours. Where those
-    are no barriers, or the peaks not narrow, there is one integral, looked for from (centre, scale).
+    `peaks` are points near the modes, one for each; a peak is integrated between the middles to its neighbours. Where the
+    middles are no barriers, or the peaks not narrow, there is one integral, whose frame is sought from (centre, scale).
     """
     frames = _frames(energy, sorted(peaks))
     if frames is None:
@@ -119,7 +119,7 @@ def average_on_peaks(
 
 
 def _frames(energy: Energy, peaks: Sequence[float]) -> list[tuple[Energy, Frame]] | None:
-    """E on each peak's own interval, infinite beyond, and its frame; None where one frame serves all."""
+    """For each peak E on its own interval, infinite beyond, with its frame; None where one frame serves all peaks."""
     if len(peaks) < 2 or len(set(peaks)) < len(peaks):
         return None
     middles = (np.array(peaks[1:]) + np.array(peaks[:-1])) / 2
@@ -154,12 +154,12 @@ _LEFT_OUT = 1e-6
 _NEGLIGIBLE = 1e-18
 _TOLERANCE = 1e-13
 _ENOUGH = 24.0
-"""Points within a few units of E above its minimum that make the scale of a grid right."""
+"""The number of grid points at which E is within a few units of its minimum, from which a grid's scale counts as right."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the mass of exp(-E) is: a centre, a scale, and the least E that was met."""
+    """The place of the mass of exp(-E): a centre, a scale, and the least E found on the grids."""
 
     centre: float
     scale: float
@@ -168,7 +168,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class LineAverages:
-    """Averages of some functions, with bounds of their errors, and the nodes and weights that gave them.
+    """Averages of functions on the line with bounds of their errors, and the nodes and weights behind them.
 
     log_mass: log int exp(-E), and the relative error of the mass itself.
     """
@@ -182,12 +182,12 @@ class LineAverages:
 
 
 def find_frame(energy: Energy, centre: float = 0.0, scale: float = 1.0) -> Frame:
-    """The frame of exp(-E), looked for from (centre, scale) by grids that follow the least E they meet.
+    """The frame of exp(-E), sought from (centre, scale) by grids that move to the least E on them.
 
-    Raises `ConfigurationError` where E is NaN, or nowhere finite, or has no mass that can be found.
+    Raises `ConfigurationError` where E is NaN, nowhere finite, or where no mass is found.
     """
     for look in range(_LOOKS):
-        # More points where looks go to and fro between a peak and the whole: peaks that are far apart and narrow.
+        # More points where the grids alternate between one peak and the whole line: the peaks are far apart and narrow.
         t = np.linspace(-_REACH, _REACH, 4000 * 2 ** (look // 20) + 1)
         x, jacobian = centre + scale * np.sinh(t), scale * np.cosh(t)
         values = _evaluated(energy, x)
@@ -222,10 +222,10 @@ def average_on_line(
 ) -> LineAverages:
     """The averages of `functions` under exp(-E) on the line. Shape (n,) -> (k, n), for k averages.
 
-    error_bounds: the larger of the last two changes under refinement (which bounds the error of an integrand that is
-    merely continuous too, for there the changes at least halve), plus what the ends left out, plus rounding: of the
-    sum, and of E, which is taken to be right to a few units in the last place. Raises `ConfigurationError` where
-    refinement does not settle.
+    error_bounds: the larger of the last two changes under refinement, plus a bound of the mass beyond the ends, plus the
+    rounding of the sum and of E, which is taken to be right to a few units in the last place. The changes bound the error of
+    an integrand that is merely continuous as well, for there they at least halve. Raises `ConfigurationError` where
+    refinement does not converge.
     """
 
     def integrate(spacing: float, half: int) -> tuple[np.ndarray, ...]:
@@ -269,9 +269,9 @@ def average_on_line(
 
 
 def _reach(integrate: Any) -> tuple[int, float]:
-    """How far out in t the terms matter, and the share of them that is left out beyond.
+    """The end in t beyond which terms are negligible, and a bound of their share there.
 
-    Beyond the end the terms fall at least as fast as before it, so what is left out is at most the last unit.
+    Beyond the end the terms fall at least as fast as before it, so that their sum is at most that of the last unit of t.
     """
     parts = 16
     terms, *_ = integrate(1 / parts, _FURTHEST * parts)

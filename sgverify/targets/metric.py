@@ -77,7 +77,7 @@ class MatrixMetric:
 def parse_root(rows: Sequence[Sequence[str]]) -> MatrixMetric:
     """The metric of a matrix of polynomials in theta[0], theta[1], ...
 
-    B is checked to be regular at some hundred places, with a determinant of one sign: what it is elsewhere is not proved.
+    B is checked at some hundred places to be regular with a determinant of one sign; elsewhere nothing is proved.
     Raises `ConfigurationError` where it is not square, an entry is no polynomial, or B is singular between two of them.
     """
     dim = len(rows)
@@ -158,11 +158,11 @@ def _determinant(rows: list[list[Fraction]]) -> Fraction:
 
 
 DEFAULT_METRIC = "1 + theta**2/10"
-"""What b is where the configuration leaves it open: a smooth function that is nowhere 0 and nowhere flat."""
+"""The default of b: a smooth function without a zero."""
 
 Coefficients = tuple[Fraction, ...]
 MetricText = str | tuple[tuple[str, ...], ...]
-"""What a configuration says of the metric: b as one text, or the rows of B."""
+"""The metric as a configuration writes it: b as one text, or the rows of B."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class CoordinateMetric:
         return _horner(_derivative_on_line(self.coefficients) or (Fraction(0),), theta)
 
     def root(self, theta: Any, vector: Any) -> Any:
-        """B v; a definition may ask this metric itself, on any carrier."""
+        """B v; on the values of any carrier, so that a definition may use this metric as its ingredient."""
         return self.value(theta) * vector
 
     transposed = root
@@ -198,11 +198,11 @@ class CoordinateMetric:
         return self.derivative(theta)
 
     def diffusion(self, theta: Any) -> Any:
-        """Refused: a step is made of vectors."""
+        """Raises `DefinitionError`: only a dynamics has a diffusion, a step is made of vectors."""
         raise ConfigurationError("metric.diffusion(theta) in a step; use metric.root(theta, noise())")
 
     def largest(self, location: np.ndarray, spread: np.ndarray) -> float:
-        """The largest b^2 within three standard deviations: how much faster than without a metric things move."""
+        """The largest b^2 within three standard deviations: the factor by which the metric speeds the dynamics up."""
         nodes = location + spread * np.linspace(-3, 3, 61)[:, None]
         return float(np.max(self.value(nodes) ** 2))
 
@@ -248,7 +248,7 @@ def _derivative_on_line(coefficients: Coefficients) -> Coefficients:
 
 
 def _has_a_zero(coefficients: Coefficients) -> bool:
-    """By Sturm's theorem, exactly: the sign changes of the chain at -infinity less those at +infinity."""
+    """Whether a polynomial has a real zero, by Sturm's theorem: sign changes of its chain at -infinity less those at +infinity."""
     if not any(coefficients):
         return True
     chain = [_trimmed(coefficients)]

@@ -57,7 +57,7 @@ class _Reader:
             self.refuse(f"holds the character {foreign.group()!r}{hint}")
         try:
             with warnings.catch_warnings():
-                # The compiler's advice on doubtful literals ("1if") is about code, which this is not.
+                # Python's warnings about doubtful literals ("1if") concern code, and the text is no code.
                 warnings.simplefilter("ignore")
                 tree = ast.parse(self.text.strip(), mode="eval")
             terms = self.polynomial(tree.body)

@@ -20,7 +20,7 @@ from sgverify.schemes.numbers.surd import exact
 class Vector:
     """A vector of exact numbers (or of any ring's elements): a constant of a potential, or its exact argument.
 
-    Compared and hashed by identity, so that a carrier can cache what it made of a constant.
+    Compared and hashed by identity, so that a carrier can cache its own form of a constant.
     """
 
     def __init__(self, entries: Iterable[Any]) -> None:
@@ -54,7 +54,7 @@ class Vector:
 
     def __matmul__(self, matrix: Matrix) -> Vector:
         """The row vector times the matrix."""
-        # Only the rows that count: potentials are read at unit vectors.
+        # Rows with a zero factor are skipped: potentials are often evaluated at unit vectors.
         lines = list(zip(self.entries, matrix.rows, strict=True))
         kept = [(a, row) for a, row in lines if a] or lines[:1]
         return self._made(

@@ -1,4 +1,4 @@
-"""The targets by name, and how a configuration becomes one."""
+"""The catalogue of targets by name, and `build_target`, which makes the target of a configuration."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MOST_COORDINATES = 1000
 
 
 def constant_types() -> dict[str, Any]:
-    """The keys of the targets' constants, each with the type of its value: of all its types where targets share a key."""
+    """The keys of the targets' constants with the types of their values; a union where targets share a key."""
     found: dict[str, Any] = {}
     for kind in TARGETS.values():
         truth = {} if kind.data is None else kind.data.truth
@@ -65,7 +65,7 @@ def constant_types() -> dict[str, Any]:
 
 
 def is_own(name: Any) -> bool:
-    """Whether a target is a user's own, in a module or a file: it declares its constants itself."""
+    """Whether the name refers to a user's own target in a module or a file, which declares its constants itself."""
     return ":" in str(name)
 
 
@@ -135,7 +135,7 @@ def _load(given: dict[str, Any]) -> Target:
 
 
 def _made(target: Target, given: dict[str, Any]) -> Target:
-    """A target that a user's code has made, such as `sgverify.module_target` does; nothing of it is left to configure."""
+    """A complete target made by user code, such as by `sgverify.module_target`; no configuration key applies to it."""
     for key, value in given.items():
         if key != "name":
             raise ConfigurationError(
@@ -204,7 +204,7 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
 
 
 def _with_file(given: dict[str, Any]) -> dict[str, Any]:
-    """With the content of `file` as the data."""
+    """The settings with the content of `file` as the data."""
     alone = next((key for key in FILE_KEYS if key != "file" and key in given and "file" not in given), None)
     if alone is not None:
         raise ConfigurationError(

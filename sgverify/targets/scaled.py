@@ -1,4 +1,4 @@
-"""The potential whose gradient a wrongly scaled estimate follows on average."""
+"""The effective target of an estimator that scales the likelihood's gradient by a wrong factor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sgverify.targets.target import Target
 def with_scaled_likelihood(target: Target, factor: Fraction) -> Target:
     """The target of prior(theta) + factor sum_i likelihood(theta, x_i); `target` itself where the factor is 1.
 
-    The estimate grad prior + factor N/n sum_{i in B} grad likelihood(x_i) is that of this target (chen2015,
-    section 2, with another factor than N/n). Raises `ConfigurationError` for a target without data.
+    The estimate grad prior + factor N/n sum_{i in B} grad likelihood(x_i) has the gradient of this target as its mean
+    (chen2015, section 2, with another factor than N/n). Raises `ConfigurationError` for a target without data.
     """
     if factor == 1:
         return target
@@ -29,7 +29,7 @@ def with_scaled_likelihood(target: Target, factor: Fraction) -> Target:
 
 
 def check_likelihood(target: Target, given: str) -> None:
-    """Refuse a setting of the likelihood's gradient, `given` as key=value, on a target that has none."""
+    """Raise `ConfigurationError` for a setting of the likelihood's gradient, `given` as key=value, on a target without data."""
     if target.data is None:
         raise ConfigurationError(
             f"{given}: the target {target.name!r} has no data, so its gradient has no likelihood part; expected a target "

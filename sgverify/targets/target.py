@@ -1,4 +1,4 @@
-"""Posteriors: one potential, defined once, with what exact evaluation says about it."""
+"""Targets exp(-U/T): a potential that is defined once, and the exact numbers that its evaluation gives."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Target:
     generic in their carrier; shape (*batch, d) -> (*batch). A minibatch estimate scales the likelihood part
     by N/n and the prior part not at all (chen2015, section 2). Everything exact here is derived from these
     two functions by evaluating them, and needs U to be quadratic. `components`: the shares and Gaussian parts of a
-    mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: what is
-    known of exp(-U/T), by test function and by coordinate. `condensable`: sums over all of many data may be taken over
-    few weighted ones (`condensed`). `peaks`: points near the modes of a target on the line whose modes may be far apart.
-    `rugged`: so many modes that no chain of moderate length forgets where it began.
+    mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: known averages
+    under exp(-U/T) by test function, and known means and standard deviations by coordinate. `condensable`: sums over all of
+    many data may be taken over few weighted ones (`condensed`). `peaks`: points near the modes of a target on the line whose
+    modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Target:
 
     @cached_property
     def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """What a sum over all data is taken over, and how often each counts: the data once each, or `condense` of them."""
+        """The data of sums over all of them, with multiplicities: every datum once, or the nodes of `condense`."""
         assert self.data is not None
         if self.condensable and len(self.data) > SMALLEST:
             return condense(self.data)
@@ -185,9 +185,9 @@ class Target:
         return self._landscape(temperature).spread
 
     def lowest_energy_float64(self, temperature: float) -> float:
-        """The least U that is found: at the mean where U is quadratic, else down from the lowest of points within reach.
+        """The least U found: at the mean where U is quadratic, else by a descent from the lowest of some points.
 
-        A local minimum on a landscape of many; nothing exact hangs on it.
+        It may be a local minimum; no exact answer depends on it.
         """
         if self.quadratic:
             return float(self.energy_float64(self.mean_float64()))
@@ -219,7 +219,7 @@ class Target:
         return float(between.min() - peaks.max()) / temperature
 
     def hint(self, place: int) -> tuple[float, float]:
-        """(centre, scale) from which the mass of exp(-U/T) along a coordinate is looked for."""
+        """(centre, scale) from which the search for the mass of exp(-U/T) along a coordinate starts."""
         location, spread = self.stated_location, self.stated_spread
         return (
             0.0 if location is None else float(location[place]),

@@ -136,7 +136,7 @@ class Adaptation:
     smooth: bool = False
 
     def __post_init__(self) -> None:
-        """Raise `ConfigurationError` for numbers with which theta would not stay in (0, 1]."""
+        """Raise `ConfigurationError` for settings under which a weight theta(i) could leave (0, 1]."""
         if not (math.isfinite(self.zeta) and self.zeta > 0):
             raise ConfigurationError(
                 f"partition.zeta={self.zeta!r}: expected a positive, finite exponent, e.g. 1"
@@ -189,7 +189,7 @@ class Adaptation:
 
 
 def make_adaptation(choice: Any, target: Any, tau: float, *, cumulative: bool) -> Adaptation:
-    """The run that a choice (a `PartitionChoice` or what has its fields) describes on a target at temperature tau.
+    """The adaptively weighted run on a target at temperature tau that `choice` describes, a `PartitionChoice` or its like.
 
     Raises `ConfigurationError` where the choice contradicts itself or names no preset.
     """

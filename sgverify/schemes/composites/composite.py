@@ -1,4 +1,4 @@
-"""A composite: a scheme, and what happens around its steps."""
+"""The base class of composites: a scheme, and a rule around its steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Composite:
     kind: ClassVar[str] = "none"
 
     def __post_init__(self) -> None:
-        """Raise `DefinitionError` where there is no definition to put the rule around."""
+        """Raise `DefinitionError` unless `scheme` is a `Scheme`."""
         if not isinstance(self.scheme, Scheme):
             raise DefinitionError(
                 f"{type(self).__name__}({self.name!r}, scheme={self.scheme!r}): expected a Scheme, made under "
@@ -35,7 +35,7 @@ class Composite:
 
     @property
     def rule(self) -> str:
-        """The kind, and what was chosen of it: what tells two composites of a scheme apart."""
+        """The kind and its settings, by which two composites of one scheme differ."""
         common = {item.name for item in fields(Composite)}
         chosen = [
             f"{item.name}={getattr(self, item.name)!r}" for item in fields(self) if item.name not in common

@@ -5,8 +5,9 @@ swap of theta between neighbours is accepted with the chance min(1, S), so that 
 invariant. The rules are in `exchange_rules`.
 
 A momentum ~ N(0, T I) goes with theta as p sqrt(T_new/T_old), which takes one normal law to the other (Jacobian 1 for the
-pair), or stays where it is; with either, S has no kinetic energy in it. Moved as it is, it would need that of H in place of
-that of U. A thermostat's friction, of a law that depends on T alone, stays. Memory goes with theta.
+pair), or stays with its replica; in both cases S contains no kinetic energy. A momentum that moved unscaled would need
+the difference of H in S in place of the difference of U. A thermostat's friction, whose law depends on T alone, stays with
+its replica. Memory goes with theta.
 
 Source: Deng, Feng, Karagiannis, Lin, Liang 2021, Algorithms 1 and 2; Swendsen and Wang 1986.
 """

@@ -34,7 +34,7 @@ def reduced_energy(here: Any, there: Any, total: Any, *, coefficient: Any = -1) 
 
 
 def best_coefficient(covariance: Any, variance: Any) -> Any:
-    """c* = -Cov(L(B | theta), L(B | control))/Var L(B | control), which leaves (1 - rho^2) Var; below equation (3)."""
+    """c* = -Cov(L(B | theta), L(B | control))/Var L(B | control), which reduces the variance by 1 - rho^2; below equation (3)."""
     return -covariance / variance
 
 
@@ -44,5 +44,5 @@ def smoothed(before: Any, measured: Any, *, gamma: Any) -> Any:
 
 
 def rescaled(p: Any, *, old: Any, new: Any) -> Any:
-    """A momentum that goes with its state from the temperature `old` to `new`: p sqrt(new/old), N(0, T I) in both."""
+    """The momentum of a state that moves from temperature `old` to `new`: p sqrt(new/old) is N(0, T I) at both."""
     return p * sqrt(new / old)

@@ -43,8 +43,8 @@ def visited(i: Any, region: Any) -> Any:
 def multiplier(here: Any, below: Any, *, zeta: Any, tau: Any, width: Any) -> Any:
     """1 + zeta tau/du (log theta(J) - log theta((J-1) v 1)): what the gradient of U is multiplied by (awsgld (19)).
 
-    Without the N/n that (19) has in front: the gradient estimate has it already. `width` is that of the region, infinite for an
-    energy above u_m: the multiplier is 1 there, so that whatever the weights the scheme comes back as it is.
+    The factor N/n that (19) has in front is left out: the gradient estimate contains it. `width` is that of the region,
+    infinite for an energy above u_m: the multiplier is 1 there, so that the plain scheme brings the chain back.
     """
     return 1 + zeta * tau / width * (log(here) - log(below))
 
@@ -80,8 +80,8 @@ def log_importance(log_weight: Any, energy: Any, *, zeta: Any, tau: Any, tempera
 def log_psi(here: Any, below: Any, *, energy: Any, lower: Any, width: Any) -> Any:
     """log Psi_theta(U) = log theta(J-1) + (log theta(J) - log theta(J-1)) (U - u_(J-1))/du, with theta(0) = theta(1).
 
-    What the multiplier is the derivative of: theta(1) throughout the first region, and theta(m) above u_m, for which the
-    energy is given as u_m. A slope that went on there could exceed that of U, and no law would be invariant.
+    The multiplier is 1 + zeta tau times its derivative. Psi is theta(1) throughout the first region, and theta(m) above u_m,
+    where `energy` is u_m: a derivative that went on there could exceed that of U, and no law would be invariant.
     """
     return log(below) + (log(here) - log(below)) * ((energy - lower) / width)
 

@@ -2,7 +2,7 @@
 
 It needs neither torch nor sympy. It refuses what no exact reading could follow (in-place writes, foreign
 functions, branches on the state, indexing), checks the shapes that come back, and counts draws, gradient
-evaluations and minibatches. That the definition is the same formula at every run is seen by repeating it.
+evaluations and minibatches. The run is repeated, and a definition whose formula changes between runs is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUNS = 8
 
 @dataclass(frozen=True)
 class Census:
-    """What one run of a definition asked for: the laws of its draws in order, numbers of gradients and minibatches.
+    """The ingredients that one run of a definition used: the laws of its draws in order, numbers of gradients and minibatches.
 
     `longest`: the coordinates after which its constants repeat, at most; 1 where they tell no coordinates apart.
     `hessians` counts Hessian-vector products; `parts`: the gradient of the prior, or of the likelihood, is asked for apart.
@@ -127,7 +127,7 @@ class _Potential:
 
 
 class AbstractMetric:
-    """The metric ingredient, G^-1 = B B^T with a matrix B(theta): what a definition may ask of it."""
+    """The metric ingredient, G^-1 = B B^T with a matrix B(theta), as an abstract run offers it to a definition."""
 
     def root(self, theta: Any, vector: Any) -> Abstract:
         """B v."""
@@ -187,11 +187,11 @@ class _Run:
 def run_abstractly(
     function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
 ) -> tuple[Any, Census]:
-    """Run `function` on abstract values; return what it returned and what it asked for.
+    """Run `function` on abstract values; return the values that it returned and the `Census` of its ingredients.
 
     `shapes` maps its positional parameters to "vector" or "scalar"; `ingredients` are its keywords.
-    Raises `DefinitionError`, naming file and line, where the definition leaves the face, or is another one from
-    one run to the next.
+    Raises `DefinitionError`, naming file and line, where the definition breaks the rules of its interface, or computes
+    another formula from one run to the next.
     """
     value, census = _run_once(function, shapes, ingredients)
     for _ in range(RUNS - 1):

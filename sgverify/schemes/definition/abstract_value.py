@@ -1,4 +1,4 @@
-"""Values of which only the shape is known: what flows through a definition in its abstract run."""
+"""Abstract values: shapes without numbers, on which a definition is executed to check and count it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBER, SCALAR, VECTOR, MATRIX = "number", "scalar", "vector", "matrix"
 RANK = {NUMBER: 0, SCALAR: 1, VECTOR: 2, MATRIX: 3}
 
 METRIC = ("root", "transposed", "inverse", "divergence", "root_divergence", "diffusion")
-"""What a definition may ask of the metric: the first three of (theta, v), the others of theta."""
+"""The methods of the metric ingredient: the first three take (theta, v), the others theta."""
 
 
 class Refused(SgverifyError):
@@ -36,7 +36,7 @@ def _operation(symbol: str) -> Callable[[Abstract, object], Any]:
 
 
 def _check_matrices(left: Abstract, right: Abstract, symbol: str) -> None:
-    """A matrix is added to a matrix and multiplied by a number: anything else is not what it looks like."""
+    """Refuse products of matrices, and sums with vectors: a matrix is added to a matrix and multiplied by a number only."""
     kinds = {left.kind, right.kind}
     if MATRIX in kinds and kinds & ({NUMBER, SCALAR, VECTOR} if symbol[-1] in "+-" else {VECTOR}):
         raise Refused(
@@ -48,7 +48,7 @@ def _check_matrices(left: Abstract, right: Abstract, symbol: str) -> None:
 
 
 class Abstract:
-    """A value of which only the shape is known, and whether noise has entered it.
+    """A value without a number: its shape, and whether noise has entered it.
 
     `mark` is a hash of the formula that led here, constants included: two runs of one formula agree in it.
     """
@@ -64,7 +64,7 @@ class Abstract:
         self.mark = hash(formula)
 
     def mapped(self, symbol: str, constant: str = "") -> Abstract:
-        """A value of the same shape: an operation with a constant, or a function, of this one."""
+        """A value of the same shape: the result of a function, or of an operation with a constant, on this one."""
         return Abstract(self.kind, self.noisy, (symbol, self.mark, constant))
 
     __add__, __radd__ = _operation("+"), _operation("r+")
@@ -203,5 +203,5 @@ def _check_vector(name: str, value: Abstract) -> None:
 
 
 def is_exact(value: object) -> bool:
-    """Whether `value` is a number that stands for itself: a subclass, such as numpy's, is a foreign one."""
+    """Whether `value` is an exact Python number; a subclass, such as numpy's scalars, is not."""
     return type(value) in (int, float, Fraction, Surd, Algebraic, Rounded)

@@ -1,4 +1,4 @@
-"""The arithmetic of carriers that do everything through one binary operation."""
+"""Base classes for the values of interpreters: arithmetic operators that all go through one method."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Arithmetic:
 class LiftedArithmetic:
     """+ - * / of the elements of a ring, commutative, with numbers that they meet.
 
-    An element says `lift`, None for what is no number of its ring, and what two elements make: `_plus`, `_times`, `_over`
-    and `__neg__`.
+    A subclass defines `lift`, which returns None for values outside of its ring, and the operations on two elements:
+    `_plus`, `_times`, `_over` and `__neg__`.
     """
 
     __slots__ = ()

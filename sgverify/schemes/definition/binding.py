@@ -1,8 +1,8 @@
-"""The one place where a definition meets the values that flow through it.
+"""How an interpreter runs a definition on its own values: parameters are bound once, then steps are taken.
 
-An interpreter (the sampler, the power series, the affine map, ...) computes with values of its own. It says how they
-enter a definition and leave it, once, as a `Carrier`; `bind` hands the dynamics' parameters, the dimension and the metric
-over, once; and each step then needs a state, the time, a gradient and draws.
+An interpreter (the sampler, the power series, the affine map, ...) computes with values of its own. A `Carrier` states
+how these values enter a definition and leave it. `bind` fixes the parameters of the dynamics, the dimension and the
+metric once; each step then takes a state, the step size, a gradient and draws.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ D = TypeVar("D")
 """A scheme, a dynamics, or the flow of a letter."""
 
 Draw = Callable[[NoiseLaw], Any]
-"""The next draw of a step, given the law that the definition asks for."""
+"""The next draw of a step; its argument is the law that the definition asks for."""
 
 
 def _unchanged(value: Any) -> Any:
@@ -30,10 +30,10 @@ def _unchanged(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Carrier:
-    """How the values of one interpreter enter a definition, and what is kept of them after it.
+    """Conversions between the values of one interpreter and those that flow through a definition.
 
-    `value` makes an entry of the state, or a draw; `number` the time and the dynamics' parameters; `result` is what the
-    interpreter keeps of an entry of the new state.
+    `value` converts an entry of the state or a draw; `number` the step size and the parameters of the dynamics; `result`
+    converts an entry of the new state back.
     """
 
     value: Callable[[Any], Any] = _unchanged
@@ -43,7 +43,7 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Bound(Generic[D]):
-    """A definition with the parameters, the dimension and the metric that it is run with."""
+    """A definition with its parameters, its dimension and its metric fixed."""
 
     definition: D
     carrier: Carrier
@@ -96,17 +96,17 @@ def bind(
     dim: Any,
     metric: Any = None,
 ) -> Bound[D]:
-    """A definition on the values of `carrier`: `parameters` (T, D, ...) become numbers of the carrier here, and once."""
+    """Bind a definition to the values of `carrier`; `parameters` (T, D, ...) are converted here, once for all steps."""
     given = {name: carrier.number(value) for name, value in parameters.items()}
     return Bound(definition, carrier, {**given, "dim": dim, "metric": metric})
 
 
 def parameters_of(settings: Any) -> dict[str, Any]:
-    """T and D, the parameters of a dynamics, of whatever has a temperature and a friction."""
+    """{"T": temperature, "D": friction} of `settings`, the parameters of a dynamics by their names."""
     return {"T": settings.temperature, "D": settings.friction}
 
 
 def in_order(draws: Iterable[Any]) -> Draw:
-    """Draws that are known beforehand, one after the other, whatever law is asked for."""
+    """A `Draw` that hands out the given draws in order and ignores the law asked for."""
     left = iter(draws)
     return lambda law: next(left)

@@ -32,7 +32,7 @@ class Declaration:
 
 
 def read_signature(function: Callable[..., Any], role: str) -> Declaration:
-    """Read the declaration of `function`; refuse signatures that say something else."""
+    """Read the declaration of `function`; raise `DefinitionError` for a signature that is none of a definition."""
     if not callable(function) or not hasattr(function, "__code__"):
         raise DefinitionError(
             f"{role}={function!r} is not a function; expected a plain `def` with the state by position"
@@ -71,7 +71,8 @@ def check_state(
 ) -> None:
     """Refuse a step whose positional parameters are not the state of its dynamics, in order.
 
-    `ingredients`: those of a step that may have memory; a parameter too many that is none of them may be meant as such.
+    `ingredients`: the keywords of a step that may have memory. A surplus parameter that is no ingredient may be meant as
+    memory, and the message says so.
     """
     if found != expected:
         more = found[len(expected) :] if found[: len(expected)] == expected else ()

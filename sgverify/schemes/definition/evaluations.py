@@ -1,4 +1,4 @@
-"""What a step costs: the gradient evaluations that no implementation can save."""
+"""The cost of a step: the gradient evaluations that no implementation can save."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
 
 
 class _Gradient(GradientIngredient):
-    """Notes where which gradient is asked for; `minibatches`: whether `fresh` is another one, or all data are used."""
+    """Records the place and the minibatch of each evaluation; `minibatches`: whether `fresh` gives another minibatch."""
 
     def __init__(self, noted: set[tuple[Any, ...]], minibatches: bool) -> None:
         super().__init__()

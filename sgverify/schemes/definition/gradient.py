@@ -1,4 +1,4 @@
-"""The gradient ingredient of an interpreter: which evaluations of a step share a minibatch."""
+"""The gradient ingredient of a definition: the evaluations of `grad` share one minibatch, those of `grad.fresh()` another."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sgverify.schemes.scheme import Scheme
 
 @dataclass
 class EvaluationCount:
-    """How many minibatches and evaluations have been asked for so far, the present ones among them."""
+    """The numbers of minibatches and of evaluations that a step has used so far."""
 
     minibatches: int = 0
     evaluations: int = 0
 
 
 class GradientIngredient:
-    """grad U on a minibatch wherever it is asked, and on another minibatch after `fresh`.
+    """grad U estimated on one minibatch at all places; `fresh` gives the ingredient on another minibatch.
 
-    Minibatches are numbered when they are first used, so that one that is named and never used is none; with
-    `each_evaluation` every evaluation has one of its own. An interpreter says what the gradient on a minibatch is.
+    Minibatches are numbered when they are first used, so that an unused one does not count; with `each_evaluation` every
+    evaluation has a minibatch of its own. A subclass of an interpreter defines the gradient on a minibatch, `evaluate`.
     """
 
     each_evaluation = False
@@ -43,7 +43,7 @@ class GradientIngredient:
         return self.evaluate(place, minibatch)
 
     def evaluate(self, place: Any, minibatch: int) -> Any:
-        """The estimate on the minibatch of this number."""
+        """The estimate of grad U at `place` on the minibatch of this number."""
         raise NotImplementedError
 
     def prior(self, place: Any) -> Any:
@@ -51,36 +51,36 @@ class GradientIngredient:
         raise NotImplementedError
 
     def hessian(self, place: Any, vector: Any) -> Any:
-        """The Hessian of the estimate there, times the vector."""
+        """The Hessian of the estimate at `place`, times the vector."""
         raise NotImplementedError
 
     def likelihood(self, place: Any) -> Any:
-        """The rest of the estimate."""
+        """The estimate without the prior's part."""
         return self(place) - self.prior(place)
 
     def minibatch(self) -> int:
-        """The number of the minibatch, which is used now."""
+        """The number of this ingredient's minibatch, which counts as used from now on."""
         if self.each_evaluation or self._minibatch is None:
             self._minibatch = self.asked.minibatches
             self.asked.minibatches += 1
         return self._minibatch
 
     def fresh(self) -> Self:
-        """The gradient on another minibatch."""
+        """The same ingredient on another minibatch."""
         other = copy(self)
         other._minibatch = None
         return other
 
 
 class FullGradientIngredient(GradientIngredient):
-    """The gradient where every minibatch is all data; an interpreter says what it is at a place (`__call__`)."""
+    """The gradient ingredient where every minibatch is all data; a subclass defines grad U at a place, `__call__`."""
 
     def __call__(self, place: Any) -> Any:
         """grad U at the place."""
         raise NotImplementedError
 
     def fresh(self) -> Self:
-        """The same."""
+        """This ingredient itself: all data are the same data."""
         return self
 
 
@@ -88,7 +88,7 @@ Pullback = Callable[[Any], Any]
 
 
 class Tracked:
-    """A value that remembers what it was made of. `value` is None where only its derivatives are known (U).
+    """A value that keeps the operations which made it. `value` is None where only derivatives are known (U).
 
     Numbers and parameters stay as they are; a vector and a scalar may be multiplied, not added.
     """
@@ -101,7 +101,7 @@ class Tracked:
         self.parents = tuple(parents)
 
     def known(self) -> Any:
-        """The value, where it is needed itself."""
+        """The value itself; raises `DefinitionError` where only its derivatives are known."""
         if self.value is None:
             raise DefinitionError("U(theta) enters other than linearly; expected an energy U + ...")
         return self.value
@@ -168,7 +168,7 @@ class Tracked:
 
 
 def gradient_of(of: Any, variables: Sequence[Tracked]) -> list[Any]:
-    """The gradient of a scalar by each variable, 0 by one that does not enter."""
+    """The derivatives of the scalar `of` by each variable; 0 where a variable does not enter."""
     adjoint: dict[int, Any] = {}
     if isinstance(of, Tracked):
         if of.kind != SCALAR:
@@ -188,7 +188,7 @@ def _same(adjoint: Any) -> Any:
 
 
 def _ordered(of: Tracked) -> list[Tracked]:
-    """The nodes behind a value, each before what it was made of."""
+    """The nodes behind a value in topological order, each before its operands."""
     found: list[Tracked] = []
     seen: set[int] = set()
 
@@ -237,7 +237,7 @@ Prior = Callable[[Any, Any], Any]
 
 
 def with_prior(scheme: Scheme, prior: Prior) -> Scheme:
-    """The same step where `grad.prior(theta)` is `prior(grad, theta)`, and `grad.likelihood(theta)` what is left of grad."""
+    """The same step with `grad.prior(theta)` = `prior(grad, theta)`, and `grad.likelihood(theta)` = grad(theta) less that."""
 
     def parted(function: Callable[..., Any]) -> Callable[..., Any]:
         def apart(*state: Any, **given: Any) -> Any:
@@ -259,7 +259,7 @@ def with_prior(scheme: Scheme, prior: Prior) -> Scheme:
 
 
 class _Parted:
-    """The gradient ingredient of any reading, with the parts put in."""
+    """The gradient ingredient of any interpreter, with prior and likelihood derived from the whole gradient."""
 
     def __init__(self, grad: Any, prior: Prior) -> None:
         self._grad, self._prior = grad, prior

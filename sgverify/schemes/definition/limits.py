@@ -1,4 +1,4 @@
-"""What a definition cannot say: each with an example that is refused, what the user is told, and the way on.
+"""The limits of definitions: for each an example that is refused, the message, and an alternative.
 
 `sgverify list face` prints it. Black boxes under `torch_step` may do all of it; they are judged by their draws, not proved.
 """
@@ -12,7 +12,7 @@ _BLACK_BOX = "write it in torch under @torch_step"
 
 @dataclass(frozen=True)
 class Limit:
-    """Something that definitions are refused for.
+    """One reason for which definitions are refused.
 
     `example` is the body of a step of `langevin` with the ingredients `given`, or a whole definition where it begins
     with a decorator; `told` stands in the error, or, where it is `judged`, in the answer about its order, which is left open.
@@ -176,4 +176,4 @@ LIMITS: dict[str, Limit] = {
         ),
     )
 }
-"""By name. What is refused when a definition is made is refused with file and line."""
+"""The limits by name. A definition that is refused when it is made is refused with file and line."""

@@ -1,7 +1,6 @@
-"""The functions of which definitions are made. Each asks its value what to do.
+"""The mathematical functions that definitions may call; each is dispatched on the type of its argument.
 
-A carrier (a reading of schemes) registers its own types, e.g. `exp.register(Series)`; nothing here knows
-what a tensor or a power series is.
+A carrier registers its own types, e.g. `exp.register(TruncatedSeries)`; nothing here knows tensors or power series.
 """
 
 from __future__ import annotations
@@ -66,12 +65,12 @@ def cos(value: Any) -> Any:
 
 @singledispatch
 def first_entry(draw: Any) -> Any:
-    """The first coordinate of a draw, as one number: `noise.scalar()` is this of `noise()`, whose other coordinates go unused."""
+    """The first coordinate of a draw, as one number. `noise.scalar()` is the first entry of `noise()`; the others go unused."""
     raise _foreign("first_entry", draw)
 
 
 def magnitude(value: Any) -> Any:
-    """|value|, entry by entry, in every reading that knows a square root.
+    """|value|, entry by entry, in every interpreter that knows a square root.
 
     In binary floating point sqrt(fl(x x)) is |x| to the bit wherever x x neither overflows nor is subnormal.
     """

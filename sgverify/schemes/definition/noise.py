@@ -1,4 +1,4 @@
-"""The laws of the noise that a definition can ask for, each declared once, by what it is made of."""
+"""The laws of noise that a definition can ask for, each declared once by its atoms or its edge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NoiseLaw:
 
     @property
     def largest(self) -> float:
-        """What no draw exceeds in size; infinite for the normal law."""
+        """The supremum of |z| over all draws z; infinite for the normal law."""
         if self.normal:
             return math.inf
         return (
@@ -77,7 +77,7 @@ class NoiseLaw:
 
     @property
     def table(self) -> tuple[int | Fraction | Surd, ...]:
-        """The values, each as often as its probability is a multiple of 1/len: an evenly drawn place samples the law.
+        """The values, each repeated in proportion to its probability: an entry drawn uniformly has the law.
 
         >>> THREE_POINT.table
         (-1*sqrt(3), 0, 0, 0, 0, 1*sqrt(3))

@@ -43,8 +43,8 @@ class Root:
 def isolate(coefficients: Sequence[int], near: Fraction, text: str, within: Fraction | None = None) -> Root:
     """The real root nearest to `near` of sum_i coefficients[i] x^i.
 
-    That the polynomial is irreducible is proved by a prime modulo which it has no zero; by Chebotarev's theorem an
-    irreducible cubic has none for a third of all primes or more, an irreducible quadratic for half of them.
+    Irreducibility is proved by a prime modulo which the polynomial has no zero; by Chebotarev's theorem a third of all primes
+    or more prove it for an irreducible cubic, and half of them for an irreducible quadratic.
 
     Raises DefinitionError for another degree, a reducible polynomial, or one without a real root (`within` of `near`).
     """

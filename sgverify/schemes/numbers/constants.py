@@ -27,7 +27,7 @@ _MET: ContextVar[list[int] | None] = ContextVar("met", default=None)
 
 @contextmanager
 def cut_to(dim: int) -> Iterator[None]:
-    """Within, constants have `dim` coordinates at most: what is left in dimension 1 is a number, as every reading knows it."""
+    """Context in which constants have at most `dim` coordinates; in dimension 1 they are numbers, which all interpreters take."""
     token = _CUT.set(dim)
     try:
         yield
@@ -37,7 +37,7 @@ def cut_to(dim: int) -> Iterator[None]:
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """Within, the length of every constant that a definition asks for is put on the list."""
+    """Context that collects the length of every constant that a definition asks for, in the list that it yields."""
     lengths: list[int] = []
     token = _MET.set(lengths)
     try:
@@ -71,13 +71,13 @@ def linear(matrix: Sequence[Sequence[Any]], vector: Any) -> Any:
 
 @singledispatch
 def constants_like(like: Any, numbers: Numbers) -> Any:
-    """What a carrier registers for `constants`: the vector of these exact numbers, repeated, as long as `like`."""
+    """The vector of these exact numbers, repeated to the length of `like`; carriers register their types here."""
     raise _foreign("constants", like)
 
 
 @singledispatch
 def linear_image(vector: Any, rows: Rows) -> Any:
-    """What a carrier registers for `linear`: the block-diagonal matrix of these exact rows times the vector."""
+    """The block-diagonal matrix of these exact rows times the vector; carriers register their types here."""
     raise _foreign("linear", vector)
 
 

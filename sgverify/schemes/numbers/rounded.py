@@ -1,4 +1,4 @@
-"""A printed decimal, or a float that Python has rounded, as what it says: some number in an interval with rational ends."""
+"""Rounded numbers as intervals with rational ends: a printed decimal, or a float that Python has rounded."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Rounded(Irrational):
         return bool(self.low or self.high)
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same interval, as data: that the two numbers are equal nobody knows."""
+        """Whether the two intervals are the same data; the numbers in them may still differ."""
         return isinstance(other, Rounded) and (self.low, self.high) == (other.low, other.high)
 
     def __hash__(self) -> int:
@@ -117,13 +117,13 @@ def _reciprocal(low: Fraction, high: Fraction) -> Rounded:
 
 
 ROUNDINGS = 8
-"""Operations of Python behind a float, at most: each may be off by 2^-53 of it."""
+"""The largest number of operations behind a float; each may be off by 2^-53 of its result."""
 
 FEW = ROUNDINGS * 2.0**-53
 
 LARGEST_DENOMINATOR = 1000
 DIGITS = 9
-"""Of a short decimal."""
+"""The digits of a short decimal, at most."""
 
 CHANCE = 1e-3
 """With which a number that stands for nothing may be as near to a simple one: of 1e8, half a unit is within the roundings."""
@@ -135,7 +135,7 @@ The first is asked of one that is near a simple number, which few are by chance.
 """
 
 LARGEST_LOSS = 1e-9
-"""Of a float, by a difference: what has lost more is the float that it is."""
+"""The largest share of a float's bits that a difference may have cancelled; a float that lost more is read as it is."""
 
 LEADING, LINEAR = 48, 96
 """The largest coefficients of a quadratic equation that a float is recognised as a root of."""
@@ -146,7 +146,7 @@ _MET: ContextVar[dict[float, None] | None] = ContextVar("met", default=None)
 
 @contextmanager
 def intervals_met() -> Iterator[dict[float, None]]:
-    """Within, every float that is read as an interval is kept."""
+    """Context that collects every float which is read as an interval."""
     found: dict[float, None] = {}
     token = _MET.set(found)
     try:
@@ -156,10 +156,10 @@ def intervals_met() -> Iterator[dict[float, None]]:
 
 
 def literal(value: Any) -> Fraction | Irrational:
-    """The exact number that a literal stands for: as `exact`, and of a float that is no short decimal the nearest simple number.
+    """The exact number that a literal stands for: as `exact` reads it, or, for a float that is no short decimal, a simple number.
 
-    A fraction, a decimal of a few digits, the root of a fraction, or the root of a small quadratic equation; where there is none
-    within `ROUNDINGS` roundings it is the interval of these.
+    Simple numbers are fractions, decimals of a few digits, roots of fractions, and roots of small quadratic equations. Where
+    none lies within `ROUNDINGS` roundings of the float, the literal is the interval of these roundings.
 
     >>> import math
     >>> literal(0.1 + 0.2), literal(1 - 0.9), literal(math.sqrt(2)), str(literal(math.cos(0.3)))
@@ -183,7 +183,7 @@ def _interval(value: float) -> Rounded:
 
 
 def rounding_of(value: float, cancelled: int = SURELY) -> float:
-    """How far the roundings behind a float may have moved it: its own, or those of what it was left of by a difference."""
+    """A bound of the roundings behind a float: those of its size, or of the size of the terms whose difference it is."""
     own = FEW * abs(value)
     # What was rounded to multiples of this float's lowest bit is off by half of it each time.
     last = 1 / value.as_integer_ratio()[1]

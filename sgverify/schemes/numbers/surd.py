@@ -60,7 +60,7 @@ Rational = int | Fraction
 
 
 class Irrational:
-    """An exact number that is no fraction: what carriers lift beside int, float and Fraction."""
+    """An exact irrational number; carriers convert it as they convert int, float and Fraction."""
 
     __slots__ = ()
 
@@ -89,8 +89,8 @@ class Irrational:
 class Combination(Irrational):
     """A number sum_m r_m m, r_m rational, m monomials that are independent over the rationals: stored as {m: r_m}.
 
-    Sums, products, quotients and whole powers are closed; a rational result is handed back as `Fraction`. Beside a float
-    that is itself rounded it is a float too. A kind of number says how its monomials are multiplied and enclosed.
+    Sums, products, quotients and whole powers are exact; a rational result is a `Fraction`, and a result with a rounded float
+    is a float. A subclass defines how its monomials are multiplied and enclosed.
     """
 
     __slots__ = ("terms",)
@@ -209,8 +209,7 @@ class Combination(Irrational):
 class Surd(Combination):
     """An element of the field Q(sqrt 2, sqrt 3, ...) that is not rational, stored as {q: r}.
 
-    `sqrt(2)*h/3` in a definition must stay exact in the exact readings and become a float64 in the
-    sampled one; this is the number that can do both.
+    `sqrt(2)*h/3` in a definition stays exact in the exact interpreters and becomes a float64 in the sampler.
     """
 
     __slots__ = ()
@@ -262,10 +261,10 @@ LARGEST_DENOMINATOR = 1000
 """The largest denominator of a fraction that a float is recognised as."""
 
 MOST_DIGITS = 12
-"""Of a decimal that somebody has written; what Python has computed has sixteen, but for zeros at the end."""
+"""The digits of a decimal that a person has written, at most; a computed float has sixteen, but for zeros at the end."""
 
 LONGEST_DECIMAL = 10**12
-"""Decimals of at most twelve places are what they say: 0.333 is 333/1000."""
+"""Decimals of at most twelve places are read literally: 0.333 is 333/1000."""
 
 
 @overload
@@ -332,7 +331,7 @@ def _square_part(n: int) -> tuple[int, int]:
 
 
 def is_rounded(value: object) -> bool:
-    """Whether it is a float that is neither a short decimal nor a simple fraction: what it was rounded from it does not say."""
+    """Whether `value` is a float that is neither a short decimal nor a simple fraction, so that its exact number is unknown."""
     if not isinstance(value, float) or value.is_integer():
         return False
     number, decimal = exact(value), Decimal(repr(float(value)))
@@ -345,7 +344,7 @@ def is_rounded(value: object) -> bool:
 def _a_divisor(radicands: Collection[int]) -> int:
     """A number above 1 that divides some radicands and is coprime to the others.
 
-    It plays the part of a prime (its root may change sign alone) without any number being factored.
+    It serves in place of a prime, whose root may change sign alone, and no number has to be factored.
     """
     part = max(radicands)
     while True:

@@ -50,7 +50,7 @@ def draw(size: int, dim: int, seed: int) -> np.ndarray:
 
 
 def check_outcomes(data: np.ndarray) -> None:
-    """Refuse outcomes other than 0 and 1."""
+    """Raise `ConfigurationError` for outcomes other than 0 and 1."""
     wrong = np.argwhere(~np.isin(data, (0.0, 1.0)))
     if len(wrong):
         row, column = wrong[0]

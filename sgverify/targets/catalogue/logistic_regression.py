@@ -14,7 +14,7 @@ from sgverify.targets.kind import MATRIX, VECTOR, DataLayout, TargetKind
 from sgverify.targets.potential import Matrix, PairPotential, Potential, Vector, centred_quadratic, coordinate
 
 SIZE = 20
-"""Few data by default: far from Gaussian, and quick to visit."""
+"""The default number of data: few, so that the posterior is far from Gaussian and quickly evaluated."""
 
 
 def potential(*, prior_precision: Matrix, prior_mean: Vector) -> tuple[Potential, PairPotential]:
@@ -44,7 +44,7 @@ def draw(size: int, dim: int, seed: int) -> np.ndarray:
 
 
 def check_labels(data: np.ndarray) -> None:
-    """Refuse labels other than 0 and 1."""
+    """Raise `ConfigurationError` for labels other than 0 and 1."""
     wrong = np.flatnonzero(~np.isin(data[:, -1], (0.0, 1.0)))
     if len(wrong):
         raise ConfigurationError(

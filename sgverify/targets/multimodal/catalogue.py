@@ -13,7 +13,7 @@ from sgverify.schemes.definition.mathematics import cos, exp, sin, sqrt
 from sgverify.targets.multimodal.function import Function
 
 SOFT = 1e-20
-"""Below a square root: |x| has no slope at 0, sqrt(x^2 + 1e-20) is within 1e-10 of it and has one."""
+"""The number added below a square root: |x| has no derivative at 0; sqrt(x^2 + 1e-20) has one and is within 1e-10 of |x|."""
 _STEEP = 10
 
 
@@ -88,7 +88,7 @@ def _at(value: float) -> Callable[[int], list[list[float]]]:
 
 
 def _near_michalewicz(dim: int) -> list[list[float]]:
-    """Coordinate by coordinate, as the function is a sum: the best of a fine grid."""
+    """A point near the global minimum: the function is a sum over coordinates, each of which is minimised on a fine grid."""
     grid = np.linspace(0, np.pi, 20_001)
     waves = [np.sin(grid) * np.sin(i * grid**2 / np.pi) ** (2 * _STEEP) for i in range(1, dim + 1)]
     return [[float(grid[np.argmax(wave)]) for wave in waves]]

@@ -13,7 +13,7 @@ from sgverify.targets.kind import POSITIVE, TargetKind
 from sgverify.targets.potential import Potential, Vector, coordinate, number
 
 WIDTHS = 40
-"""A box is this many widths of its wall wide, and the wall stands `BEYOND` widths outside it."""
+"""The width of a box in widths of its wall; the wall stands `BEYOND` widths outside of the box."""
 BEYOND = 4
 
 
@@ -27,7 +27,7 @@ class Function:
 
         U = f + confinement sum_i (softplus((x_i - high_i)/w_i - 4)^2 + softplus((low_i - x_i)/w_i - 4)^2),
 
-    w_i = (high_i - low_i)/40: nothing but for 3e-4 at the edge inside the box, a parabola a tenth of it beyond.
+    w_i = (high_i - low_i)/40. The added wall is at most 3e-4 inside of the box, and a parabola from a tenth of its width beyond.
     """
 
     name: str

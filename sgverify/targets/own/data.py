@@ -1,4 +1,4 @@
-"""The data of a user's own likelihood: arrays of any shapes as rows of numbers, and a row as the arguments of a function."""
+"""The data of a user's own likelihood: arrays of any shapes are packed into rows of numbers, and rows into arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGEST_WHOLE = 2**24
 
 @dataclass(frozen=True)
 class DatumLayout:
-    """Where the arguments of a likelihood stand in a row: their shapes, and which of them hold whole numbers."""
+    """The layout of a likelihood's arguments in a row of numbers: their shapes, and which of them hold whole numbers."""
 
     shapes: tuple[tuple[int, ...], ...]
     whole: tuple[bool, ...]
@@ -70,7 +70,8 @@ def read_arrays(data: Any) -> tuple[np.ndarray, DatumLayout]:
 def read_configured(given: dict[str, Any], function: Callable[..., Any]) -> tuple[np.ndarray, DatumLayout]:
     """The data of `target.data` or `target.file`, for a function of theta and one or two arguments.
 
-    One argument is the whole row, a number where it holds one; of two the last column is the second, a number. Shape (N, w).
+    A single data argument is the whole row, or its only number; of two, the second is the number in the last column. Shape
+    (N, w).
     """
     if "file" in given and "data" in given:
         raise ConfigurationError(
@@ -89,7 +90,7 @@ def read_configured(given: dict[str, Any], function: Callable[..., Any]) -> tupl
 
 
 def count_arguments(function: Callable[..., Any]) -> int:
-    """The positional parameters that a function has to be given. Raises `DefinitionError` where it has none."""
+    """The number of required positional parameters of a function. Raises `DefinitionError` where it has none."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     found = [p for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty]
@@ -101,7 +102,7 @@ def count_arguments(function: Callable[..., Any]) -> int:
 
 
 def constants_of(function: Callable[..., Any]) -> dict[str, float]:
-    """The constants that a function declares, with their values where none is given: its keyword-only numbers."""
+    """The constants that a function declares, with their defaults: its keyword-only parameters with numbers as defaults."""
     parameters = inspect.signature(function).parameters.values()
     found = {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
     return {

@@ -17,10 +17,10 @@ from sgverify.targets.potential import Vector
 
 @dataclass(frozen=True, eq=False)
 class OwnFunction:
-    """log p(theta), or log p(x | theta) of one datum where `layout` says what a datum is, up to a constant.
+    """A user's log p(theta), or log p(x | theta) of one datum with the given `layout`, up to a constant.
 
     `batched`: whether it takes any number of leading axes, shape (*chains, d) -> (*chains), or one theta alone; None where
-    that is to be found out. `constants`: what its keyword-only parameters are given.
+    a trial has to tell. `constants`: the values of its keyword-only parameters.
     """
 
     function: Callable[..., Any] = field(repr=False)
@@ -32,7 +32,7 @@ class OwnFunction:
     constants: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, theta: Any, *data: Any) -> Any:
-        """The value of the function; what it raises is raised as a `UserError` that names file and line."""
+        """The value of the function; an exception in it becomes a `UserError` that names file and line."""
         try:
             return self.function(theta, *data, **self.constants)
         except (UserError, KeyboardInterrupt):
@@ -46,7 +46,7 @@ class OwnFunction:
 
     @property
     def expected(self) -> str:
-        """What the function is given."""
+        """The arguments that the function takes, in words."""
         chains = f"a torch tensor of shape (*chains, {self.dim}), any number of leading axes"
         if self.layout is None:
             return f"{chains}, or of one theta of shape ({self.dim},)"
@@ -59,18 +59,18 @@ class OwnFunction:
 
 @dataclass(frozen=True, eq=False)
 class OwnPotential:
-    """-log p as a potential: of theta, shape (*batch, d) -> (*batch), or of theta and rows of data (*batch, w)."""
+    """The potential -log p as a function of theta, shape (*batch, d) -> (*batch), or of theta and rows of data (*batch, w)."""
 
     own: OwnFunction
 
     def __call__(self, theta: Any, *rows: Any) -> Any:
-        """The potential, on tensors and arrays; others raise `DefinitionError`."""
+        """The potential on tensors and arrays; other values raise `DefinitionError`."""
         return -evaluate(theta, self.own, *rows)
 
 
 @singledispatch
 def evaluate(theta: Any, own: OwnFunction, *rows: Any) -> Any:
-    """log p at theta, whatever the carrier; those that can hand a torch tensor to it register themselves."""
+    """log p at theta; carriers whose values are, or become, torch tensors register their types here."""
     raise DefinitionError(
         f"{own} was evaluated on a {type(theta).__name__}; it is a function of torch tensors; expected "
         "a reading that samples it; import sgverify.samplers, which teaches arrays to become tensors"

@@ -1,4 +1,4 @@
-"""A user's own log density, written with torch: a black box with what its author states about it."""
+"""Targets from a user's own log density in torch, a black box, with averages that its author may state."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sgverify.targets.target import Target
 OWN_KEYS = ("name", "dim", "averages")
 """The configuration keys, below `target.`, that a log density takes."""
 DATA_KEYS = ("data", *FILE_KEYS)
-"""Those that one with a likelihood takes as well, where it has no data of its own."""
+"""The further configuration keys of a log density that has a likelihood and no data of its own."""
 
 _MOST_COORDINATES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class LogDensity:
-    """log p(theta) up to a constant, or a log prior with the log likelihood of one datum; what is stated about them."""
+    """log p(theta) up to a constant, or a log prior with the log likelihood of one datum, and the author's statements."""
 
     density: OwnFunction
     likelihood: OwnFunction | None
@@ -49,7 +49,7 @@ class LogDensity:
 
     @property
     def wanting(self) -> bool:
-        """Whether it has a likelihood, and no data yet."""
+        """Whether it has a likelihood and still needs data."""
         return self.likelihood is not None and self.data is None
 
     @property
@@ -58,9 +58,9 @@ class LogDensity:
         return {**self.density.constants, **(self.likelihood.constants if self.likelihood else {})}
 
     def with_constants(self, given: Mapping[str, Any]) -> LogDensity:
-        """With other values of some constants; averages are stated for the values in the code, and are left out.
+        """The log density with other values of some constants. Stated averages hold for the values in the code and are dropped.
 
-        Raises `ConfigurationError` for what is no number.
+        Raises `ConfigurationError` for a value that is no number.
         """
         read = {name: float(read_number(f"target.{name}", value)) for name, value in given.items()}
         functions = [own for own in (self.density, self.likelihood) if own is not None]
@@ -76,13 +76,13 @@ class LogDensity:
         return replace(self, density=told(self.density), likelihood=likelihood, averages={})
 
     def with_data(self, given: dict[str, Any]) -> LogDensity:
-        """With the data of `target.data` or `target.file`. Raises `ConfigurationError`."""
+        """The log density with the data of `target.data` or `target.file`. Raises `ConfigurationError`."""
         assert self.likelihood is not None
         data, layout = read_configured(given, self.likelihood.function)
         return replace(self, likelihood=replace(self.likelihood, layout=layout), data=data)
 
     def target(self, reference: str | None = None, averages: Mapping[str, float] | None = None) -> Target:
-        """The target exp(log p/T), whose gradients come from autograd; `reference` is what it is called."""
+        """The target exp(log p/T), whose gradients come from autograd; `reference` becomes its name."""
         if self.wanting:
             raise ConfigurationError(
                 f"{self.likelihood} has no data; expected some; set target.file or target.data, or give data=... to log_density"
@@ -118,13 +118,13 @@ def log_density(
     and minibatches are drawn from the data. `data`: an array of N entries along its first axis, or a tuple of them, each an
     argument of its own; where it is left out the configuration gives them (`target.file`, `target.data`): the whole row to
     a function (theta, x), its first numbers and its last to a function (theta, x, y).
-    A function is of one theta of shape (d,) and one datum, or of any number of leading axes, (*chains, d) -> (*chains). Which
-    of the two is found out on a few points, and `batched` says so otherwise; of one theta it is run by `torch.func.vmap`.
-    `averages` states E phi under p^(1/T), by test function, where you know it: {"theta[0]**2": 1.3}; in one dimension what
-    is not stated is computed. `location` and `spread`, a number or one for each coordinate, state mean and standard
-    deviations; chains start from them. What is not stated is looked for from 0. Keyword-only parameters with a number as
-    default are constants: `--set target.freedom=7` sets that of `def student(theta, *, freedom=4.0)`. Raises `DefinitionError` and
-    `ConfigurationError` for what cannot be.
+    A function takes one theta of shape (d,) and one datum, or any number of leading axes, (*chains, d) -> (*chains). A trial on
+    a few points tells which, unless `batched` states it; a function of one theta is run by `torch.func.vmap`. `averages`
+    states known values of E phi under p^(1/T) by test function: {"theta[0]**2": 1.3}; in one dimension the others are
+    computed. `location` and `spread`, one number or one for each coordinate, state mean and standard deviations, from which
+    chains start; a search from 0 finds them where they are not stated. Keyword-only parameters with a number as default are
+    constants: `--set target.freedom=7` sets that of `def student(theta, *, freedom=4.0)`. Raises `DefinitionError` or
+    `ConfigurationError` for a function, data or statements that do not fit together.
 
         @sgverify.log_density(dim=2, averages={"theta[0]": 0.0})
         def banana(theta):
