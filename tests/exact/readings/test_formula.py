@@ -82,8 +82,18 @@ class Metric:
         return 2 * theta
 
 
+READ_BACK: dict[int, tuple[Scheme, Scheme]] = {}
+"""Schemes that were read back, by the identity of the original, which is kept beside."""
+
+
 def read_back(original: Scheme) -> Scheme:
     """The scheme that the printed formula defines."""
+    if id(original) not in READ_BACK:
+        READ_BACK[id(original)] = original, _read_back(original)
+    return READ_BACK[id(original)][1]
+
+
+def _read_back(original: Scheme) -> Scheme:
     source = formula(original)
     function = source[4 : source.index("(")]
     return make_scheme(
@@ -156,7 +166,7 @@ def test_the_text_computes_what_the_scheme_computes_on_fractions(
 
 
 @given(WORDS, st.lists(FRACTIONS, min_size=10, max_size=10), POSITIVE, POSITIVE, POSITIVE)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_the_text_of_any_word_computes_what_the_word_computes(
     word: str, drawn: list[Fraction], h: Fraction, D: Fraction, T: Fraction
 ) -> None:
@@ -249,7 +259,7 @@ def arithmetic() -> st.SearchStrategy[Callable[[dict[str, Any]], Any]]:
 
 
 @given(arithmetic(), FRACTIONS, FRACTIONS)
-@settings(max_examples=300)
+@settings(max_examples=120)
 @example(lambda values: values["x"] - (values["y"] - values["x"]), Fraction(1), Fraction(2))
 @example(lambda values: -(values["x"] ** 2) * (-values["y"]), Fraction(3), Fraction(2))
 def test_brackets_stand_where_they_must(

@@ -33,7 +33,7 @@ def residual(drift, squares, log_density, state):
         for j, y in enumerate(state):
             if squares[i, j] != 0:
                 total += sympy.diff(squares[i, j] * rho, x, y)
-    return sympy.expand(sympy.simplify(total / rho))
+    return sympy.expand(total / rho)
 
 
 def langevin(dim, gamma=1):
