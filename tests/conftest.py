@@ -10,12 +10,20 @@ for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # An exception in a check is an answer for users, and a failure of our own tests: no bug hides behind `inconclusive`.
 os.environ["SGVERIFY_RAISE"] = "1"
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from sgverify.testing.profiles import VARIABLE, register_profiles  # noqa: E402
+from tests.remembered import remember_schemes  # noqa: E402
 
 register_profiles()
 if not os.environ.get(VARIABLE):
     # Half of hypothesis's hundred where a property does not say how many; a profile that is asked for draws its own.
     settings.register_profile("half", settings.get_profile("ci"), max_examples=50)
     settings.load_profile("half")
+
+
+@pytest.fixture(autouse=True)
+def _proofs_are_made_once() -> None:
+    """For whatever the tests before have imported by now."""
+    remember_schemes()
