@@ -15,8 +15,7 @@ from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptat
 from sgverify.schemes.composites.presets import presets
 from sgverify.schemes.composites.weighting import omega_of
 from sgverify.targets import build_target
-from tests.notebooks.executing import executed
-from tests.notebooks.test_chen2015 import texts
+from tests.notebooks.executing import executed, texts
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 PATH = FOLDER / "awsgld.ipynb"
@@ -27,9 +26,8 @@ COLD = ("SGLD, cold", "cycSGLD", "pSGLD", "SGHMC", "cycSGHMC")
 HOT = ("SGLD, hot", "reSGLD", "CSGLD", "AWSGLD")
 
 
-def test_every_cell_runs_and_gives_what_is_committed(tmp_path: Path) -> None:
-    run = executed(PATH, tmp_path)
-    assert all(cell["execution_count"] for cell in run["cells"] if cell["cell_type"] == "code")
+def test_every_cell_runs_and_gives_what_is_committed() -> None:
+    run = executed(PATH)
     # The live tables are short runs, which another rounding may change.
     live = 2 * 2
     assert texts(run)[:-live] == texts(COMMITTED)[:-live] and len(texts(run)) == len(texts(COMMITTED))
