@@ -26,7 +26,9 @@ def main(arguments: list[str] | None = None) -> None:
         help="pools and false alarms from the start, not from where the last run ended",
     )
     parser.add_argument(
-        "--effort", choices=("quick", "default", "full"), help="of a suite; experiments full, pages default"
+        "--effort",
+        choices=("quick", "default", "full"),
+        help="of experiments and of pages; by default that of the committed ones",
     )
     parser.add_argument("--workers", type=int, metavar="N", help="processes; by default one per processor")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="the data of the part `posteriors`")

@@ -83,11 +83,15 @@ def _render_kill_matrix(folder: Path) -> None:
 
 
 def _make_experiments(suite: str, choice: Choice) -> None:
-    suites.write_experiments(suite, HERE, choice.effort or "full")
+    suites.write_experiments(suite, HERE, choice.effort or EFFORTS[suite])
 
 
 def _make_page(suite: str, choice: Choice) -> None:
     suites.write_page(suite, HERE, choice.effort or "default", choice.workers)
+
+
+def _make_picture(choice: Choice) -> None:
+    picture.render(HERE)
 
 
 def _make_false_alarms(choice: Choice) -> None:
@@ -108,88 +112,87 @@ def _make_posteriors(choice: Choice) -> None:
     posteriors.main([str(choice.data)])
 
 
-EXPERIMENTS = {"chen2015": 8.0, "vr-resgld": 30.0, "awsgld": 30.0}
-PAGE = ("report.json", "errata.json", "index.html", "report.md", "junit.xml")
-PAGES = {"chen2015": 6.0, "vr-resgld": 2.0, "awsgld": 2.0}
+EFFORTS = {"chen2015": "default", "vr-resgld": "full", "awsgld": "full"}
+"""At which the committed experiments of a suite were made."""
 
-PARTS = {
-    part.name: part
-    for part in (
-        *(
-            Part(
-                f"{suite}-experiments",
-                (f"{suite}/studies.json",),
-                f"the experiments of {suite}, at full effort",
-                minutes,
-                partial(_make_experiments, suite),
-                _nothing,
-            )
-            for suite, minutes in EXPERIMENTS.items()
-        ),
-        *(
-            Part(
-                suite,
-                tuple(f"{suite}/{name}" for name in PAGE),
-                f"the suite and the errata of {suite}, and {suite}/studies.json",
-                minutes,
-                partial(_make_page, suite),
-                partial(suites.render, suite),
-            )
-            for suite, minutes in PAGES.items()
-        ),
-        Part(
-            "picture",
-            ("picture.svg",),
-            "chen2015/report.json",
-            0.1,
-            lambda choice: picture.render(HERE),
-            picture.render,
-        ),
-        Part(
-            "calibration",
-            tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),
-            "`sgverify calibrate`: simulated samples of known rates",
-            43,
-            _command("calibrate", "--out", str(HERE / "calibration")),
-            _render_calibration,
-        ),
-        Part(
-            "power",
-            ("power/kill_matrix.json", "power/kill_matrix.md"),
-            "`sgverify mutants`: every planted bug",
-            42,
-            _command("mutants", "--out", str(HERE / "power")),
-            _render_kill_matrix,
-        ),
-        Part(
-            "pools",
-            ("power/pools.json", "power/pools.md"),
-            "right and wrong steps of sgverify.selftest.pools",
-            67,
-            _make_pools,
-            pools.render,
-        ),
-        Part(
-            "false-alarms",
-            (
-                *(f"power/false_alarms_{kind}_{first}.json" for kind, first, _ in false_alarms.PIECES),
-                "power/false_alarms.md",
-            ),
-            "correct schemes under generated configurations",
-            73,
-            _make_false_alarms,
-            false_alarms.render,
-        ),
-        Part(
-            "posteriors",
-            ("posteriors/posteriors.json", "posteriors/posteriors.md"),
-            "data and reference answers of posteriordb, in --data FOLDER; left out without",
-            5,
-            _make_posteriors,
-            posteriors.render,
-        ),
+
+def _experiments(suite: str, minutes: float) -> Part:
+    source = f"the experiments of {suite}, at {EFFORTS[suite]} effort"
+    return Part(
+        f"{suite}-experiments",
+        (f"{suite}/studies.json",),
+        source,
+        minutes,
+        partial(_make_experiments, suite),
+        _nothing,
     )
-}
+
+
+def _page(suite: str, minutes: float) -> Part:
+    files = ("report.json", "errata.json", "index.html", "report.md", "junit.xml")
+    return Part(
+        suite,
+        tuple(f"{suite}/{name}" for name in files),
+        f"the suite and the errata of {suite}, and {suite}/studies.json",
+        minutes,
+        partial(_make_page, suite),
+        partial(suites.render, suite),
+    )
+
+
+_PARTS = (
+    _experiments("chen2015", 2),
+    _experiments("vr-resgld", 30),
+    _experiments("awsgld", 30),
+    _page("chen2015", 2),
+    _page("vr-resgld", 0.3),
+    _page("awsgld", 0.3),
+    Part("picture", ("picture.svg",), "chen2015/report.json", 0.1, _make_picture, picture.render),
+    Part(
+        "calibration",
+        tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),
+        "`sgverify calibrate`: simulated samples of known rates",
+        43,
+        _command("calibrate", "--out", str(HERE / "calibration")),
+        _render_calibration,
+    ),
+    Part(
+        "power",
+        ("power/kill_matrix.json", "power/kill_matrix.md"),
+        "`sgverify mutants`: every planted bug",
+        42,
+        _command("mutants", "--out", str(HERE / "power")),
+        _render_kill_matrix,
+    ),
+    Part(
+        "pools",
+        ("power/pools.json", "power/pools.md"),
+        "right and wrong steps of sgverify.selftest.pools",
+        67,
+        _make_pools,
+        pools.render,
+    ),
+    Part(
+        "false-alarms",
+        (
+            *(f"power/false_alarms_{kind}_{first}.json" for kind, first, _ in false_alarms.PIECES),
+            "power/false_alarms.md",
+        ),
+        "correct schemes under generated configurations",
+        73,
+        _make_false_alarms,
+        false_alarms.render,
+    ),
+    Part(
+        "posteriors",
+        ("posteriors/posteriors.json", "posteriors/posteriors.md"),
+        "data and reference answers of posteriordb, in --data FOLDER; left out without",
+        5,
+        _make_posteriors,
+        posteriors.render,
+    ),
+)
+PARTS = {part.name: part for part in _PARTS}
 
 
 def make(names: list[str], choice: Choice) -> None:

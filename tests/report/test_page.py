@@ -112,6 +112,13 @@ def test_what_evidence_says_is_text_and_never_markup(text):
     assert "<script>alert" not in text and "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
+def test_what_a_certificate_says_is_text_with_its_quotation_marks(document):
+    said = {"law": "</pre><b>p</b> & q", "of": ["x"]}
+    one = dataclasses.replace(document.evidence[0], certificate=said)
+    shown = render_page(dataclasses.replace(document, evidence=(one,)))
+    assert '"law": "&lt;/pre&gt;&lt;b&gt;p&lt;/b&gt; &amp; q",\n "of": ["x"]' in shown
+
+
 def test_figures_are_inline_and_described(document, page):
     drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert len(drawn) == len(figures(document.evidence))
