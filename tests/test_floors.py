@@ -19,6 +19,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "sgverify"
 FLOORS: Mapping[str, int] = {
     "errors": 0,
     "values": 0,
+    "exports": 0,
+    "user_code": 0,
     "gradients": 0,
     "schemes": 0,
     "targets": 0,

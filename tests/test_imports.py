@@ -51,7 +51,9 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize("statement", ["import sgverify", "from sgverify.schemes import find_scheme"])
+@pytest.mark.parametrize(
+    "statement", ["import sgverify; sgverify.scheme", "from sgverify.schemes import find_scheme"]
+)
 def test_import_stays_light(statement: str) -> None:
     program = f"{statement}; import json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -91,3 +93,10 @@ def test_the_version_is_one_that_packages_have() -> None:
     numbers = sgverify.__version__.split(".")
     assert len(numbers) == 3
     assert all(number.isdigit() for number in numbers)
+
+
+def test_dir_shows_what_is_exported_and_not_loaded_yet() -> None:
+    program = "import sgverify, json, sys; print(json.dumps([dir(sgverify), sorted(sys.modules)]))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    shown, loaded = json.loads(done.stdout)
+    assert set(shown) >= PUBLIC and "sgverify.schemes" not in loaded

@@ -11,9 +11,27 @@ square error and invariant law), `settings` (somebody else's torch code, tried a
 running sampler do what its definition says?), `exchange` and `weights` (the composites).
 """
 
-from sgverify.checks.applicable_claims import judge
-from sgverify.checks.registry import CHECKS, Check
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import QUANTITIES, make_subject, rate, replay, verify
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.checks.applicable_claims import judge
+    from sgverify.checks.registry import CHECKS, Check
+    from sgverify.checks.subject.subject import Subject
+    from sgverify.checks.verify_and_rate import QUANTITIES, make_subject, rate, replay, verify
 
 __all__ = ["CHECKS", "QUANTITIES", "Check", "Subject", "judge", "make_subject", "rate", "replay", "verify"]
+
+# A list of the checks loads none of them.
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "sgverify.checks.applicable_claims": ("judge",),
+        "sgverify.checks.registry": ("CHECKS", "Check"),
+        "sgverify.checks.subject.subject": ("Subject",),
+        "sgverify.checks.verify_and_rate": ("QUANTITIES", "make_subject", "rate", "replay", "verify"),
+    },
+)

@@ -17,7 +17,7 @@ from sgverify.claims import Claim, claims
 from sgverify.errors import NotExpandableError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.series.noise_terms import noise_defect
-from sgverify.schemes.loading import own_code
+from sgverify.user_code import own_code
 
 Progress = Callable[[str, float, int], None]
 """Told what is at work, how many checks are done, the one at work by its share, and how many there are."""

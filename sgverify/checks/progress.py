@@ -14,7 +14,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.crash import RAISE, Crash, out_of_memory
-from sgverify.schemes.loading import own_code
+from sgverify.user_code import own_code
 
 _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", default=None)
 

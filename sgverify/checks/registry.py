@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sgverify.errors import find_named
@@ -51,8 +53,12 @@ class Check:
 
     @property
     def summary(self) -> str:
-        """The first line of the function's docstring."""
-        return (self.function.__doc__ or "").strip().split("\n")[0]
+        """The first line of the function's docstring, read from its file: a list of checks loads none of them."""
+        module, _, name = self.place.partition(":")
+        file = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+        return (ast.get_docstring(function) or "").split("\n")[0]
 
     def judge(self, question: Question) -> Evidence:
         """Evidence on the question, from the function that reads such a subject."""

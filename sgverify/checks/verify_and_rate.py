@@ -24,7 +24,8 @@ from sgverify.evidence import Evidence
 from sgverify.evidence.command import Command
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
-from sgverify.schemes.loading import load_step, own_code, scheme_reference
+from sgverify.schemes.loading import load_step, scheme_reference
+from sgverify.user_code import own_code
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
 QUANTITIES = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order")

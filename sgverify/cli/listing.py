@@ -44,7 +44,7 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
         return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
     if kind == "mutants":
-        from sgverify.selftest.mutants import mutants
+        from sgverify.selftest.mutants.registry import mutants
 
         return [
             _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)

@@ -18,7 +18,7 @@ from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.splitting import bch
 from sgverify.errors import UserError
-from sgverify.schemes.loading import unending
+from sgverify.user_code import unending
 
 BROKEN_PIPE = 128 + 13
 """As of a program that SIGPIPE ends: the answer was not read, so that the code is that of no answer."""

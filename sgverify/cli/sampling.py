@@ -12,7 +12,7 @@ import click
 from sgverify.cli import output
 from sgverify.cli.commands import CONFIG, JSON, SET
 from sgverify.evidence.model import VIOLATES
-from sgverify.schemes.loading import own_code
+from sgverify.user_code import own_code
 
 INTERRUPTED = 130
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sgverify.errors import UserError
 from sgverify.evidence.crash import RAISE, Crash
-from sgverify.schemes.loading import own_code
+from sgverify.user_code import own_code
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that a new process can import, and its arguments."""

@@ -7,10 +7,10 @@ screen. `step_bias` and `gaussian_closure` tell how far draws are off, `reweight
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgverify.draws.files import check_place, write_draws
+from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.draws.reweighting import WeightedAverage, log_weights_between, reweighted
@@ -29,19 +29,12 @@ __all__ = [
     "write_draws",
 ]
 
-_ROOMS = {
-    "Sampling": "sampling",
-    "WeightedAverage": "reweighting",
-    "log_weights_between": "reweighting",
-    "reweighted": "reweighting",
-    "round_trips": "summary",
-    "sample": "sampling",
-    "summarise_draws": "summary",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """What brings torch with it is loaded when it is asked for: a wrong place is said before."""
-    if name in _ROOMS:
-        return getattr(import_module(f"sgverify.draws.{_ROOMS[name]}"), name)
-    raise AttributeError(f"module 'sgverify.draws' has no attribute {name!r}")
+# What brings torch with it is loaded when it is asked for: a wrong place is said before.
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "sgverify.draws.reweighting": ("WeightedAverage", "log_weights_between", "reweighted"),
+        "sgverify.draws.sampling": ("Sampling", "sample"),
+        "sgverify.draws.summary": ("round_trips", "summarise_draws"),
+    },
+)

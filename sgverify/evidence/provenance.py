@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass
-from importlib import metadata
 
 import sgverify
 from sgverify.evidence.published import Size
@@ -35,6 +34,8 @@ class Provenance:
 
 
 def _installed(distribution: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

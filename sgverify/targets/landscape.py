@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.line import Energy, average_on_peaks, find_frame
@@ -121,6 +120,8 @@ def survey(
 
     # Steps beyond the support overflow in the optimiser's differences, and are taken back.
     with np.errstate(all="ignore"):
+        from scipy import optimize
+
         modes = [optimize.minimize(value, start, method="BFGS", options={"gtol": 1e-4}).x for start in starts]
     lowest = min(modes, key=value)
     if value(lowest) >= 1e300:
@@ -154,6 +155,8 @@ def descended(energy: Callable[[np.ndarray], np.ndarray], location: np.ndarray, 
         return at if np.isfinite(at) else 1e300
 
     with np.errstate(all="ignore"):
+        from scipy import optimize
+
         descent = optimize.minimize(value, best, method="L-BFGS-B")
     return min(float(values.min()), float(descent.fun))
 

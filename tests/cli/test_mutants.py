@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sgverify.cli.main import main
-from sgverify.selftest.mutants import mutants
+from sgverify.selftest.mutants.registry import mutants
 
 
 @pytest.mark.power  # the README's line does the same

@@ -13,7 +13,8 @@ import pytest
 
 import sgverify
 from sgverify.errors import UserError
-from sgverify.schemes.loading import InterpreterEndedError, load_scheme, own_code
+from sgverify.schemes.loading import load_scheme
+from sgverify.user_code import InterpreterEndedError, own_code
 
 EULER = """
 from sgverify import scheme, sqrt
@@ -50,7 +51,7 @@ def test_what_would_end_the_interpreter_raises(name: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_ends_as_it_likes() -> None:
-    code = "import os\nfrom sgverify.schemes.loading import own_code\n"
+    code = "import os\nfrom sgverify.user_code import own_code\n"
     code += "with own_code():\n    child = os.fork()\n    child or os._exit(7)\n"
     code += "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 7

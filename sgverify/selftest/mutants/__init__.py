@@ -4,9 +4,3 @@
 while, `matrix` runs every check on every bug and on the `correct` schemes and `torch_code` beside them. `schemes`
 makes each a reference that `sgverify verify` takes.
 """
-
-from sgverify.selftest.mutants.mutant import CONFIGURATION, Mutant
-from sgverify.selftest.mutants.planting import planted, right
-from sgverify.selftest.mutants.registry import families, find_mutant, mutants
-
-__all__ = ["CONFIGURATION", "Mutant", "families", "find_mutant", "mutants", "planted", "right"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sgverify.configuration import Configuration, load_configuration
+if TYPE_CHECKING:
+    from sgverify.configuration import Configuration
+
 
 FORMULA, WORD, ORDER = "formula", "word", "order"
 
@@ -65,4 +67,6 @@ class Mutant:
     @property
     def configuration(self) -> Configuration:
         """What it is judged under: `CONFIGURATION`, and the settings over it, key by key."""
+        from sgverify.configuration import load_configuration
+
         return load_configuration({**CONFIGURATION, **self.settings})

@@ -18,7 +18,6 @@ from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.loading import own_code
 from sgverify.testing.shrinking.simpler import (
     Tree,
     halves,
@@ -30,6 +29,7 @@ from sgverify.testing.shrinking.simpler import (
     with_value,
     without,
 )
+from sgverify.user_code import own_code
 
 MOST_JUDGEMENTS = 200
 """Configurations that a minimisation judges at most; it then ends in the simplest one so far."""

@@ -10,8 +10,9 @@ import pytest
 
 from sgverify.evidence.kill_matrix import KillMatrix, decode_kill_matrix
 from sgverify.report.kill_matrix import render_kill_matrix
-from sgverify.selftest.mutants import Mutant, mutants
 from sgverify.selftest.mutants.matrix import Correct, groups, judge_group, judge_one
+from sgverify.selftest.mutants.mutant import Mutant
+from sgverify.selftest.mutants.registry import mutants
 
 FOLDER = Path(__file__).resolve().parents[3] / "reports" / "power"
 

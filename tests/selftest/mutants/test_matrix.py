@@ -11,8 +11,10 @@ from sgverify.checks.registry import CHECKS, Check
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Evidence
 from sgverify.evidence.kill_matrix import JudgedMutant
-from sgverify.selftest.mutants import Mutant, find_mutant, matrix, registry
+from sgverify.selftest.mutants import matrix, registry
 from sgverify.selftest.mutants.matrix import Correct, chosen, groups, joined, judge_group, judge_one
+from sgverify.selftest.mutants.mutant import Mutant
+from sgverify.selftest.mutants.registry import find_mutant
 from tests.selftest.mutants import always
 
 LOCAL = ("sgverify/stated-order", "local-order")

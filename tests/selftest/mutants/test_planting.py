@@ -10,9 +10,9 @@ from sgverify.errors import DefinitionError, UnknownNameError
 from sgverify.exact.readings.formula import formula
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_scheme
-from sgverify.selftest.mutants import Mutant, find_mutant, mutants, planted, right
-from sgverify.selftest.mutants.mutant import WORD
-from sgverify.selftest.mutants.planting import edited_source, source_text
+from sgverify.selftest.mutants.mutant import WORD, Mutant
+from sgverify.selftest.mutants.planting import edited_source, planted, right, source_text
+from sgverify.selftest.mutants.registry import find_mutant, mutants
 
 
 @pytest.mark.parametrize("mutant", mutants().values(), ids=lambda mutant: mutant.name)
