@@ -11,13 +11,9 @@ from sgverify.errors import find_named
 from sgverify.gradients.estimator import GradientEstimator
 from sgverify.gradients.kinds import (
     ADDITIVE,
-    CONTROL_VARIATE,
+    ESTIMATORS,
     FULL,
     IID,
-    RESHUFFLE,
-    SAGA,
-    SVRG,
-    SYMMETRIC,
     WITHOUT_REPLACEMENT,
     AdditiveNoise,
     CentredGradient,
@@ -26,22 +22,6 @@ from sgverify.gradients.kinds import (
     SnapshotGradient,
     TableGradient,
 )
-
-ESTIMATORS: Mapping[str, GradientEstimator] = {
-    estimator.name: estimator
-    for estimator in (
-        FULL,
-        IID,
-        WITHOUT_REPLACEMENT,
-        RESHUFFLE,
-        SYMMETRIC,
-        SVRG,
-        SAGA,
-        CONTROL_VARIATE,
-        ADDITIVE,
-    )
-}
-"""The estimators by `gradient.kind`."""
 
 READERS: Mapping[str, tuple[str, ...]] = {
     key: tuple(name for name, estimator in ESTIMATORS.items() if key in estimator.keys)

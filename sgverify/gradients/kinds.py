@@ -1,7 +1,8 @@
-"""Estimators that look at all data at every evaluation."""
+"""The estimators that ship: a family is a class, an estimator one object of it in `ESTIMATORS`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,3 +121,19 @@ CONTROL_VARIATE = CentredGradient(
     source="Baker et al. 2019",
     cancelled="the change since the centre, and its gradients",
 )
+
+ESTIMATORS: Mapping[str, GradientEstimator] = {
+    estimator.name: estimator
+    for estimator in (
+        FULL,
+        IID,
+        WITHOUT_REPLACEMENT,
+        RESHUFFLE,
+        SYMMETRIC,
+        SVRG,
+        SAGA,
+        CONTROL_VARIATE,
+        ADDITIVE,
+    )
+}
+"""The estimators by `gradient.kind`."""

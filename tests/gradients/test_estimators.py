@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sgverify.checks.code.gradient_cases import elsewhere
+from sgverify.configuration import load_configuration
 from sgverify.errors import UnknownNameError
 from sgverify.exact.affine.noise import noise_of
 from sgverify.gradients import ESTIMATORS, READERS, GradientEstimator, find_estimator
 from sgverify.samplers import GradientChoice
 from sgverify.samplers.gradients.kinds import RUNNING
+from sgverify.targets import build_target
 
 EVERY = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
 
@@ -48,3 +52,14 @@ def test_an_unknown_kind_is_refused_where_it_is_asked_for() -> None:
         find_estimator("idd")
     with pytest.raises(UnknownNameError, match=r"unknown gradient.kind"):
         _ = GradientChoice("saga-like").estimator
+
+
+@pytest.mark.parametrize("kind", ["iid", "svrg", "control-variate"])
+def test_the_exact_law_draws_minibatches_as_the_estimator_declares(kind: str) -> None:
+    chosen = {"target": {"name": "linear-regression", "size": 5}, "gradient": {"kind": kind, "batch": 2}}
+    configuration = load_configuration(chosen)
+    target = build_target(configuration.target)
+    for replaced in (True, False):
+        estimator = replace(find_estimator(kind), replaced=replaced)
+        law = noise_of(estimator, configuration.gradient, target).minibatch
+        assert law is not None and law.replaced == replaced

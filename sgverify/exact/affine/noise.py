@@ -222,7 +222,7 @@ def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Ta
     refresh = estimator.interval(target.size, table)
     if not target.quadratic or target.common_curvature:
         return GradientNoise(estimator.name, refresh=refresh)
-    law = MinibatchLaw.of(target, table.batch, replaced=True)
+    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced)
     return GradientNoise(estimator.name, minibatch=law, refresh=refresh)
 
 
@@ -233,7 +233,7 @@ def _from_centre(estimator: CentredGradient, table: GradientTable, target: Targe
         return GradientNoise(estimator.name, known=False)
     if target.common_curvature:
         return GradientNoise(estimator.name)
-    law = MinibatchLaw.of(target, table.batch, replaced=True).centred(target.mean)
+    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced).centred(target.mean)
     return GradientNoise(estimator.name, law.noise_at(target.mean), minibatch=law)
 
 
