@@ -1,4 +1,4 @@
-"""Which claims a scheme is held to, and what becomes of a printed claim that no scheme can fulfil."""
+"""Which claims apply to a scheme, and what happens to a printed claim that no scheme can fulfil?"""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Progress = Callable[[str, float, int], None]
 def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | None = None) -> list[Evidence]:
     """One piece of evidence for each applicable pair of check and claim.
 
-    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as such. A printed
-    claim that is refuted for every scheme of its order carries `refuted`, and its corrected card judges the scheme.
-    An exception that nobody foresaw in one of them is one inconclusive answer. What ends the work, `Interrupted` on Ctrl-C
-    and `UserError`, carries the evidence found before it as its `evidence`.
+    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as not applicable. Evidence
+    on a printed claim that is refuted for every scheme of its order carries `refuted`; the corrected claim then judges
+    the scheme. An unforeseen exception in one check becomes one inconclusive piece of evidence. `Interrupted` (Ctrl-C)
+    and `UserError` end the work; both carry the evidence found until then as their `evidence`.
     """
     asked = _selection(selected)
     parts = subject.parts
@@ -41,7 +41,7 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     try:
         questions = [question for part in parts for question in _questions(part, asked)]
         if len(parts) > 1:
-            # Each part of a composite answers what is asked of its kind.
+            # A composite's own checks go to the composite, and checks of a scheme to its scheme.
             questions = [item for item in questions if item.check.composite == bool(item.subject.composite)]
         _meet_mistakes(questions)
         for number, question in enumerate(questions):
@@ -61,13 +61,13 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
 
 
 def not_validated(subject: Subject) -> Evidence | None:
-    """The one answer where an exception that nobody foresaw ends the look at a configuration; `UserError` is raised."""
+    """Inconclusive evidence if validating the configuration raised an unforeseen exception, else None; raises `UserError`."""
     card = claims()[STATED]
     return isolated(Question(subject, card, card.quantities[0]), subject.validate)
 
 
 def _meet_mistakes(questions: Sequence[Question]) -> None:
-    """Raise `UserError` for a scheme that no step size makes stable before anything is computed, unless all is proved."""
+    """Raise `UserError` before any computation if no step size makes the scheme stable, unless every check is a proof."""
     parts = [question.subject for question in questions if not question.check.stepless]
     for part in {id(part): part for part in parts}.values():
         try:
@@ -76,7 +76,7 @@ def _meet_mistakes(questions: Sequence[Question]) -> None:
         except UserError:
             raise
         except Exception:
-            # The checks meet it, and each says so.
+            # Each check meets the same exception and reports it in its own evidence.
             if raised_on():
                 raise
 
@@ -86,7 +86,7 @@ def _tell(progress: Progress, text: str, number: int, total: int, share: float) 
 
 
 def pairs_of(subject: Subject) -> list[tuple[Claim, str]]:
-    """The pairs of claim and check that the subject is held to where nothing is selected."""
+    """The pairs (claim, quantity) that apply to the subject when the user selects no check."""
     return [(question.claim, question.quantity) for question in _questions(subject, frozenset())]
 
 
@@ -96,9 +96,9 @@ def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool
 
 
 def judge_question(question: Question, *, corrected: bool = True) -> list[Evidence]:
-    """The evidence for one claim; where it falls for every scheme, followed by that for its corrected card.
+    """The evidence for one claim; if the claim fails for every scheme, also the evidence for its corrected claim.
 
-    An exception that nobody foresaw is one inconclusive piece of evidence.
+    An unforeseen exception becomes one inconclusive piece of evidence.
     """
     found = isolated(question, lambda: _answered(question))
     if isinstance(found, Evidence):
@@ -108,8 +108,10 @@ def judge_question(question: Question, *, corrected: bool = True) -> list[Eviden
 
 
 def answer(question: Question) -> Evidence:
-    """One piece of evidence, whether the claim's hypotheses hold or not: where the printed claim falls for every scheme it
-    speaks of, that for its corrected card, which says so.
+    """One piece of evidence, computed even if the claim's hypotheses fail.
+
+    If the printed claim fails for every scheme that meets its hypotheses, the evidence is that for the corrected claim,
+    and its reason says so.
     """
     return isolated(question, lambda: _answer(question))
 
@@ -134,24 +136,24 @@ def _answer(question: Question) -> Evidence:
 
 
 def _answered(question: Question, *, ask: bool = True) -> tuple[Evidence, Evidence | None]:
-    """The evidence on a claim, `refuted` where it falls for every scheme it speaks of, and then that on its corrected card."""
+    """The evidence on a claim, and that on its corrected claim if the printed one fails for every scheme (`refuted`)."""
     claim = question.claim
     evidence = run_check(question, ask=ask)
     if evidence.verdict != "violates" or claim.corrected is None:
         return evidence, None
     card = claims()[claim.corrected]
     if question.quantity not in card.quantities:
-        # Nothing is left of this part of the claim; that it fails for all is what its own check shows.
+        # The correction drops this part of the claim. The erratum's own check shows that the part fails for every scheme.
         return _refuted(evidence, claim), None
     judged = run_check(replace(question, claim=card), ask=ask)
-    # What holds in its place may be left open, by too few samples say: that is then what is open about the scheme.
+    # The corrected claim may be undecided, for instance by too few samples; the scheme is then undecided as well.
     if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(question, evidence):
         return evidence, None
     return _refuted(evidence, claim), judged
 
 
 def _refuted(evidence: Evidence, claim: Claim) -> Evidence:
-    """The violation as one of the printed claim, with what that weighs."""
+    """The violation marked as a refutation of the printed claim; the reason adds the consequences (`claim.weighs`)."""
     return replace(evidence, refuted=True, reason=f"{evidence.reason} ({claim.weighs})")
 
 
@@ -171,7 +173,7 @@ def _run_check(question: Question, *, ask: bool) -> Evidence:
         # A chain without an invariant law is refused with its spectral radius, never passed over.
         _ = subject.step_sizes.default
     if escaping:
-        # Whether it was asked or not: what is found of a chain that escapes is no rate of an ergodic one.
+        # Even if `ask` is off: a rate computed from an escaping chain is not a rate of an ergodic chain.
         applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
     evidence = question.check.judge(question) if applies else question.unanswered(reason, "not-applicable")
     if ergodic and evidence.verdict == "conforms":
@@ -181,7 +183,7 @@ def _run_check(question: Question, *, ask: bool) -> Evidence:
 
 
 def _outside(question: Question, evidence: Evidence) -> Evidence:
-    """What was found where the claim asks for unbiased gradients and there are none: it settles nothing about the claim."""
+    """Turn evidence into "not-applicable" if the claim assumes unbiased gradients and the configured ones are biased."""
     claim, facts = question.claim, question.facts
     biased = [p for p in claim.hypotheses if p.fact == "gradient.unbiased" and not p.holds(facts)]
     if not biased or evidence.verdict == "inconclusive":
@@ -191,12 +193,13 @@ def _outside(question: Question, evidence: Evidence) -> Evidence:
 
 
 def _falls_for_all(question: Question, evidence: Evidence) -> bool:
-    """Whether the violation is one that every scheme of this order shares.
+    """Does every scheme of this order violate the claim in the same way? True in three cases.
 
-    Either the check asks of a scheme nothing but the claim's hypotheses. Or the exponents agree and only a logarithm
-    separates them: then it is the claim's own arithmetic, sum h_l^(K+1) ~ log L, that fails. Or fresh gradient noise is
-    at work: then the averaged step differs from exp(hL) at h^2 by an operator that the noise alone determines, and
-    that this scheme's defect is that operator is computed.
+    1. The check uses nothing of the scheme beyond the claim's hypotheses.
+    2. The exponents agree and only a logarithm separates the rates: the claim's own arithmetic, sum h_l^(K+1) ~ log L,
+       fails.
+    3. Gradient noise is fresh at every step: the averaged step then differs from exp(hL) at h^2 by an operator that
+       depends on the noise alone, and the computed defect of this scheme equals that operator.
     """
     if question.check.universal:
         return True
@@ -207,11 +210,11 @@ def _falls_for_all(question: Question, evidence: Evidence) -> bool:
 
 
 def universal_defect(subject: Subject) -> bool:
-    """Whether the averaged defect is the one that the dynamics' own noise leaves, operator for operator.
+    """Does the averaged defect equal, as an operator, the h^2 term that gradient noise causes for these dynamics?
 
-    A step that uses several minibatches, one of them kept in memory from the step before for instance, or draws noise for
-    every evaluation (`additive`), shares its noise differently among them; there it is enough that the defect carries
-    moments of the noise and nothing else.
+    A step with several minibatches (for instance one kept in memory from the previous step), or with new noise at every
+    gradient evaluation (`additive`), distributes its noise differently. For such a step it is enough that every term of
+    the defect contains a moment of the gradient noise.
     """
     order, scheme = subject.order, subject.scheme
     if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
@@ -224,7 +227,7 @@ def universal_defect(subject: Subject) -> bool:
 
 
 def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
-    """What the subject is held to, the scheme's own claim first; and of what is asked for also what does not apply."""
+    """The applicable questions, the scheme's stated order first; selected questions appear even if they do not apply."""
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
     every = [Question(subject, claim, quantity) for claim in ordered for quantity in claim.quantities]
     stated = any(
@@ -240,7 +243,7 @@ def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
     spoken = [question for question in every if held_to(question)]
     if not asked:
         return [question for question in spoken if not question.claim.on_request]
-    # A check that no claim speaks to is not passed over in silence: its claims say that they do not apply.
+    # A selected check without any applicable claim is reported: each of its claims answers "not applicable".
     silent = asked - {question.quantity for question in spoken}
     return [
         question
@@ -252,7 +255,7 @@ def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
 
 
 def _may_apply(question: Question) -> bool:
-    """Whether a pair applies, or nobody knows: an exception that nobody foresaw is then met by the check, and is its answer."""
+    """Does the claim apply? Also true after an unforeseen exception, so that the check meets and reports the exception."""
     try:
         return question.applicability[0]
     except UserError:
@@ -264,7 +267,7 @@ def _may_apply(question: Question) -> bool:
 
 
 def _asks_what_is_stated(question: Question) -> bool:
-    """Whether a claim about local orders applies and asks for all that the scheme itself states."""
+    """Does a claim about the local order apply, with a predicted order of at least the order that the scheme states?"""
     if not _may_apply(question):
         return False
     try:

@@ -1,4 +1,4 @@
-"""The facts about a subject that claims' hypotheses and predictions ask for."""
+"""Which facts about a subject do the hypotheses and predictions of claims refer to, and how is each derived?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgverify.schemes.splittings import Word
 class Facts(Mapping[str, Any]):
     """The facts about a subject by name, each derived once, when a claim first asks for it.
 
-    One that cannot be derived takes no other claim with it.
+    A fact that cannot be derived raises when it is read; claims that do not read the fact are unaffected.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -74,7 +74,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
 
 
 def _fixed_control(composite: Composite | None) -> bool:
-    """Whether its energies have a control variate of the coefficient -1."""
+    """Do the energies of the replicas use a control variate with the fixed coefficient -1?"""
     return isinstance(composite, ReplicaExchange) and composite.reduced and not composite.adaptive
 
 
@@ -88,7 +88,7 @@ def _energy_noise(subject: Subject) -> str:
 
 
 def _of_word(subject: Subject, ask: Callable[[Word], Any], otherwise: Any) -> Any:
-    """What is asked of a scheme's word; of a scheme that is no word there is nothing to ask."""
+    """`ask` of the scheme's splitting word; `otherwise` for a scheme that is not a splitting."""
     word = subject.scheme.word
     return otherwise if word is None else ask(word)
 
@@ -98,7 +98,7 @@ def _positive_shares(word: Word) -> bool:
 
 
 def _shares_sum_to_one(word: Word) -> bool:
-    """Whether every letter of a word flows for the whole step."""
+    """Do the durations of each letter of the splitting word add up to the whole step h?"""
     shares: dict[str, Fraction] = {}
     for letter, share in zip(word.text, word.shares, strict=True):
         shares[letter] = shares.get(letter, Fraction(0)) + share
@@ -106,5 +106,5 @@ def _shares_sum_to_one(word: Word) -> bool:
 
 
 def _not_known_to_wander(subject: Subject) -> bool:
-    """Whether some step size contracts, where that is computed; what no computation reaches refutes nothing."""
+    """False if the affine step contracts at no step size. A step that is not affine is not computed, so not refuted."""
     return not subject.affine or subject.step_sizes.limit > 0

@@ -1,4 +1,8 @@
-"""What is proved of a definition with floats that stand for no simple number is proved up to their rounding, and says so."""
+"""How far does the rounding of a definition's float constants limit what is proved about the definition?
+
+A float that stands for no simple number, such as 0.1353 for an irrational constant, is known only up to its rounding. A
+proof about a definition with such floats therefore holds up to that rounding, and the evidence says so.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,14 @@ from sgverify.schemes.numbers.rounded import rounding_of
 SHOWN = 3
 
 LOST = 1e-9
-"""Of the size of what is compared: roundings of 1e-15 that are larger at the end were amplified, and no longer small."""
+"""The largest relative error bound that still counts as rounding.
+
+A rounding of 1e-15 in a float that becomes a larger share of the compared values was amplified by the computation.
+"""
 
 
 def up_to_rounding(question: Question, evidence: Evidence) -> Evidence:
-    """`evidence`, with the floats up to whose rounding it holds, where it conforms by a proof or an exact answer."""
+    """`evidence`; if it conforms by a proof or an exact answer, its reason names the floats whose rounding limits it."""
     reads = question.check.reads
     read = reads and evidence.method in ("proof", "exact") and not question.subject.black_box
     if not read or evidence.verdict != "conforms":
@@ -41,9 +48,10 @@ def up_to_rounding(question: Question, evidence: Evidence) -> Evidence:
 def with_zeros(
     subject: Subject, points: Sequence[Point], size: Callable[[], float] = lambda: 1.0
 ) -> list[Point]:
-    """`points`, with 0 for a value that may be 0 by the intervals of the definition's floats: differences of what has this `size`.
+    """`points`, with value 0 wherever the rounding intervals of the definition's floats contain 0.
 
-    The bound of such a value is what the roundings of the floats make of it. One that is no small part of `size` says nothing.
+    The values are differences of quantities of magnitude `size()`. A replaced value v with error bound e becomes 0 with
+    the bound |v| + e. A value whose e exceeds LOST * `size()` is kept: so wide an interval does not show that it is 0.
     """
     if subject.black_box or not _floats(subject, False):
         return list(points)

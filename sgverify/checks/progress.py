@@ -1,4 +1,4 @@
-"""How far a long check has come, told to whoever shows it; and what is left of work that was stopped."""
+"""How is the progress of a long check reported, and which evidence survives an interrupt or an exception?"""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Interrupted(KeyboardInterrupt):
 
 
 def keep_evidence(error: BaseException, found: Sequence[Evidence]) -> None:
-    """Attach the evidence found before an error to the error; `evidence_until` reads it."""
+    """Attach to an error the evidence found before it; `evidence_until` reads that evidence back."""
     error.evidence = list(found)  # type: ignore[attr-defined]
 
 
 def evidence_until(error: BaseException) -> list[Evidence]:
-    """The evidence that was found before an error ended a list of checks; empty where the error carries none."""
+    """The evidence found before an error ended a list of checks; empty if the error carries none."""
     return list(getattr(error, "evidence", ()))
 
 
 @contextmanager
 def listening(listener: Callable[[float], None] | None) -> Iterator[None]:
-    """Within, `tell` reaches `listener` with the share of one check that is done."""
+    """A context in which `tell` passes the finished share of the running check, 0 to 1, to `listener`."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -48,7 +48,7 @@ def listening(listener: Callable[[float], None] | None) -> Iterator[None]:
 
 
 def tell(share: float) -> None:
-    """Say what share, from 0 to 1, of the check at work is done."""
+    """Report the finished share, from 0 to 1, of the running check."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(share)
@@ -58,9 +58,10 @@ Answer = TypeVar("Answer")
 
 
 def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence:
-    """What `ask` answers; where it raises, one inconclusive piece of evidence that names the exception.
+    """The result of `ask()`; if `ask` raises, one inconclusive piece of evidence that names the exception.
 
-    A user's mistake (`UserError`) and Ctrl-C are raised. So is everything where the environment has `SGVERIFY_RAISE`.
+    A user's mistake (`UserError`) and Ctrl-C are raised. Every exception is raised if the environment variable
+    `SGVERIFY_RAISE` is set.
     """
     try:
         with own_code():
@@ -73,13 +74,13 @@ def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence
         if raised_on():
             raise
         crash = Crash.of(error)
-    # The frames that were left may have held most of the memory, in cycles.
+    # The frames of the exception may hold most of the memory in reference cycles.
     gc.collect()
     return replace(question.unanswered(crash.reason), certificate=crash.certificate)
 
 
 def raised_on() -> bool:
-    """Whether exceptions in checks are raised here."""
+    """Is `SGVERIFY_RAISE` set, so that exceptions in checks are raised and do not become evidence?"""
     return bool(os.environ.get(RAISE))
 
 

@@ -27,8 +27,8 @@ STATED = "sgverify/stated-order"
 class Question:
     """One quantity of one claim, asked of one subject.
 
-    `kind` is the kind of schedule that it is asked on where the configuration leaves it open; None: the claim's own for
-    a quantity that is followed along a schedule, and the default for every other.
+    `kind` is the kind of schedule to use if the configuration leaves `schedule.kind` open. With None, a quantity that is
+    followed along a schedule uses the claim's own kind, and every other quantity the configuration's default.
     """
 
     subject: Subject
@@ -43,7 +43,7 @@ class Question:
 
     @cached_property
     def configuration(self) -> Configuration:
-        """That of the subject, on the schedule of the question."""
+        """The subject's configuration, with the schedule of the question."""
         kind = self.kind or (self.claim.schedule if self.check.along_schedule else None)
         if kind is None or self.subject.schedule_chosen:
             return self.subject.configuration
@@ -78,7 +78,7 @@ class Question:
 
     @cached_property
     def applicability(self) -> tuple[bool, str]:
-        """Whether the claim speaks of this case, and a sentence that says why or why not."""
+        """Does the claim apply to this subject and schedule? The answer, and a sentence with the reason."""
         why = self._why_not_asked()
         if why is not None:
             return False, why
@@ -103,18 +103,22 @@ class Question:
 
     @cached_property
     def prediction(self) -> Prediction:
-        """What the claim predicts of the quantity; along a schedule at its exponent, of a stated order at what is stated."""
+        """The claim's prediction for the quantity.
+
+        Along a schedule h_l = C l^-alpha the prediction is that for the schedule's alpha; the claim that a scheme has its
+        stated order predicts that order.
+        """
         if self.claim.id == STATED:
             return self.predict({"K": self.subject.scheme.order or 1})
         return self.predict({"schedule.alpha": self.alpha} if self.check.along_schedule else {})
 
     def predict(self, known: Mapping[str, Any]) -> Prediction:
-        """What the claim predicts with some facts known to be others."""
+        """The claim's prediction with the facts in `known` in place of the subject's own facts of the same names."""
         return self.claim.predict(self.quantity, _over(known, self.facts))
 
     @property
     def why_no_rate(self) -> str | None:
-        """Why no rate in L is asked for on this schedule; None where one may be."""
+        """The reason why no rate in L is defined on this schedule; None if one is."""
         if self.schedule.kind != "cyclical":
             return None
         return (
@@ -132,7 +136,7 @@ class Question:
         points: Sequence[Point] = (),
         certificate: dict[str, Any] | None = None,
     ) -> Evidence:
-        """One piece of evidence; an exponent of an exact rung has no width, one from samples has an interval."""
+        """One piece of evidence. An exponent from an exact method is one number, an exponent from samples an interval."""
         return Evidence(
             scheme=self.subject.reference,
             claim=self.claim.id,
@@ -158,7 +162,7 @@ class Question:
         points: Sequence[Point] = (),
         certificate: dict[str, Any] | None = None,
     ) -> Evidence:
-        """Evidence on what the claim predicts."""
+        """Evidence that holds the claim's own prediction beside the value found."""
         return self.evidence(
             judgement,
             method=method,
@@ -169,11 +173,11 @@ class Question:
         )
 
     def unanswered(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
-        """Evidence without an answer, which says why there is none."""
+        """Evidence without a value; `reason` says why no value was found."""
         return self.evidence(Judgement(verdict, False, reason), method=method)
 
     def sampled(self, why: str = "") -> Evidence:
-        """Evidence from samples; where only the exact rung was asked, its reason `why` for having no answer."""
+        """Evidence from samples; if the user asked for exact methods only, an unanswered one with the reason `why`."""
         if self.subject.method == "exact":
             return self.unanswered(why)
         try:
@@ -190,7 +194,7 @@ class Question:
         return replace(evidence, certificate=certificate)
 
     def _why_not_asked(self) -> str | None:
-        """Why the quantity is not asked of such a subject, whatever the claim; None where it may be."""
+        """The reason why the quantity is not defined for this subject, whatever the claim; None if it is defined."""
         c, dynamics = self.configuration, self.subject.scheme.dynamics
         if dynamics.positive and not self.check.positive:
             return f"`{dynamics.name}` lives on theta > 0; the states and targets that {self.quantity} takes are not"
@@ -205,9 +209,10 @@ class Question:
         return self.why_no_rate
 
     def _selecting(self) -> str:
-        """What selects this evidence on a command line: the claim; of torch code, which has few checks, the check itself.
+        """The argument of `--checks` that selects this evidence: the claim's id or, for some torch code, the check's name.
 
-        Unless the claim has this one alone, or is the scheme's own, which is held to only where no printed one is.
+        Torch code meets few checks of a claim, so that the check's name is the shorter selection. The claim's id is kept
+        if the claim has a single check, or if it is the scheme's stated order.
         """
         claim = self.claim
         by_check = self.subject.black_box and len(claim.quantities) > 1 and claim.id != STATED
@@ -220,12 +225,12 @@ def whole(order: Fraction) -> int | float:
 
 
 def _over(known: Mapping[str, Any], facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`facts` with those that are known laid over them: each of the others is derived when a claim asks for it."""
+    """`facts` overlaid with `known`; every other fact is still derived only when a claim reads it."""
     return ChainMap(dict(known), facts)  # type: ignore[arg-type]  # it writes to the first alone
 
 
 def _fraction(alpha: float) -> Fraction:
-    """The simple fraction that has this float, so that 0.3333333333333333 is 1/3; else the decimal it prints as."""
+    """The fraction with denominator <= 100 whose float is `alpha` (0.3333333333333333 is 1/3), else the printed decimal."""
     simple = Fraction(alpha).limit_denominator(100)
     return simple if float(simple) == alpha else Fraction(repr(alpha))
 

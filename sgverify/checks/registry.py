@@ -1,4 +1,4 @@
-"""The checks by name: each settles one kind of claim. What a check is, and when it is asked, stands here alone."""
+"""Which checks are there, which quantity does each decide, and to which subjects does it apply?"""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ Judge = Callable[["Question"], Evidence]
 
 @dataclass(frozen=True)
 class Check:
-    """A check settles the quantity of its name: `function(question)` returns evidence, never a bool.
+    """A check decides the quantity that it is named after: `function(question)` returns evidence, never a bool.
 
-    `place` is module:function below `sgverify.checks`; the module is loaded when the check is first used, so
-    that a question to the exact rungs does not wait for torch. `black_box` is the place that judges somebody else's torch
-    code, where there is one, and `sampled` the one that samples the quantity where no exact rung answers.
+    `place` is module:function below `sgverify.checks`. The module is imported when the check is first used, so that
+    exact methods do not wait for the import of torch. `black_box` is the place of the function that judges user torch
+    code, if there is one; `sampled` the place of the function that samples the quantity if no exact method answers.
 
-    `universal`: the answer is one and the same for every scheme that meets the claim's hypotheses, because nothing else of
-    the scheme enters it. `composite`: it reads the rule that a composite puts around the steps of a scheme
-    (`subject.composite`), and nothing else does. `along_schedule`: the quantity is followed along a schedule, so that a claim
-    about it brings its own. `stepless`: it is proved for every step size, or as it goes to 0, or meets an unstable step
-    itself. `reads`: whether a definition, or its dynamics alone, is read in exact numbers; the other checks run it in the
-    floats that it has. `positive`: it takes dynamics that live on theta > 0 too.
+    - `universal`: the check uses nothing of a scheme beyond the claim's hypotheses, so that every scheme that meets them
+      gets the same answer.
+    - `composite`: the check judges the rule that a composite puts around the steps of a scheme (`subject.composite`).
+    - `along_schedule`: the quantity is a function of the length L along a schedule, and the claim names the schedule.
+    - `stepless`: the check needs no stable step size: it is a proof for every h or for h -> 0, or handles an unstable
+      step itself.
+    - `reads`: "definition" or "dynamics" if the check reads the definition, or only its dynamics, in exact numbers; ""
+      if the check evaluates the definition in floats.
+    - `positive`: the check also applies to dynamics on theta > 0.
     """
 
     name: str
@@ -61,7 +64,7 @@ class Check:
         return (ast.get_docstring(function) or "").split("\n")[0]
 
     def judge(self, question: Question) -> Evidence:
-        """Evidence on the question, from the function that reads such a subject."""
+        """Evidence on the question: from `black_box` if the subject is torch code, else from `function`."""
         judge = _load(self.black_box) if question.subject.black_box else self.function
         return judge(question)
 

@@ -1,4 +1,4 @@
-"""Settings that change nothing: one that contradicts another is refused, one that this question does not ask for is told."""
+"""Which settings of a configuration have no effect, and is each of them an error or only worth a warning?"""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ _LOG = logging.getLogger("sgverify")
 
 
 def refuse_unused(subject: Subject, question: str) -> None:
-    """Raise `ConfigurationError` for a setting that has no effect beside another one; log a warning of every other.
+    """Raise `ConfigurationError` for a setting that contradicts another one; log a warning for every other unused setting.
 
-    `question` is `verify`, `sample` or a quantity of `rate`. What is certainly a mistake is refused: a key of another kind of
-    gradient or schedule than the one at work, a metric for dynamics without one, a device that is not there. Keys that other
-    schemes or questions read, such as the friction, may stand in a file for all of them.
+    `question` is `verify`, `sample` or a quantity of `rate`. Three settings are certainly mistakes and raise: a key of
+    another kind of gradient or schedule than the configured kind, a metric for dynamics without a metric, and a device
+    that this machine lacks. Keys that other schemes or questions read, such as the friction, only cause a warning, since
+    one file may serve several schemes.
     """
     c = subject.configuration
     _refuse_foreign(c.gradient, "gradient", READERS, (c.gradient.kind,), question)
@@ -55,7 +56,7 @@ def refuse_unused(subject: Subject, question: str) -> None:
 
 
 def tell_unsampled(subject: Subject, method: str) -> None:
-    """Log that the settings of a sample had no effect where the answer needed none."""
+    """Log that the settings of sampling had no effect, if the answer came from an exact method."""
     given = [key for key in SAMPLE if not _open(subject.configuration, key)]
     if given and method in ("proof", "exact"):
         _LOG.warning(
@@ -64,27 +65,27 @@ def tell_unsampled(subject: Subject, method: str) -> None:
 
 
 def _value_of(configuration: Any, key: str) -> Any:
-    """What a configuration holds under a dotted key; None where the table is left open."""
+    """The value of a configuration under a dotted key; None if the configuration lacks the table."""
     for name in key.split("."):
         configuration = getattr(configuration, name, None)
     return configuration
 
 
 def _open(configuration: Any, key: str) -> bool:
-    """Whether a dotted key has its default, written down or not: evidence writes down the whole configuration."""
+    """Is a dotted key at its default? A default that is written out counts: evidence writes out every key."""
     *path, last = key.split(".")
     table = _value_of(configuration, ".".join(path)) if path else configuration
     return table is None or getattr(table, last) == type(table).model_fields[last].default
 
 
 def _schedules(subject: Subject, question: str) -> tuple[str, ...]:
-    """The kinds of schedules at work: the chosen one, else what the question, or each of its claims, brings along."""
+    """The kinds of schedules in use: the configured kind, else those that the question or its claims name."""
     schedule = subject.configuration.schedule
     if "kind" in schedule.model_fields_set:
         return (schedule.kind,)
     if question == "verify" and not subject.black_box:
         return ("fixed", *FALLING)
-    # A step that was given is kept (`rate`).
+    # `rate` keeps a step size that the user gave.
     return ("horizon",) if question in ("bias", "mse") and schedule.step is None else ("fixed",)
 
 
@@ -97,7 +98,7 @@ def _refuse_foreign(
         if key not in table.model_fields_set or value is None or set(kinds) & set(able):
             continue
         if chosen and (key in TOLD or value == type(table).model_fields[key].default):
-            # Evidence writes its whole configuration down, and may be given back: nothing is said against the kind.
+            # Evidence writes out its whole configuration, which may be loaded again: a default kind is not refused.
             continue
         at_work = f"{name}.kind={kinds[0]!r}"
         if len(kinds) > 1:
@@ -128,14 +129,14 @@ def _refuse_device(subject: Subject) -> None:
             f"device={device!r} with scheme={subject.reference!r}: torch code is judged on the processor; expected 'cpu'; leave "
             "device out"
         )
-    # It brings torch, which says what there is.
+    # Imported here: the module imports torch, which knows the devices of this machine.
     from sgverify.samplers.run.settings import Settings
 
     _ = Settings.of(subject.configuration).torch_device
 
 
 def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Settings of an ingredient that the scheme has not."""
+    """The keys, each with the reason, that configure an ingredient which the scheme does not use."""
     c, scheme = subject.configuration, subject.scheme
     name = subject.reference
     if not c.gradient.estimator.draws_data and "kind" in c.gradient.model_fields_set:

@@ -1,4 +1,4 @@
-"""The two questions that a user asks: does this scheme do what the theory promises, and how fast is it?"""
+"""Does a scheme do what the theory promises (`verify`), and at which rate does its error fall (`rate`)?"""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def rate(
 ) -> Evidence:
     """One rate against the printed claim: theorem-4 (stationary bias, covariance, Wasserstein-2), theorem-2
     (bias), theorem-3 (mse), theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the
-    scheme's own order. `method` is the rung, "exact" or "monte-carlo"; by default the highest there is. Where the printed claim
-    falls for every scheme it speaks of, the corrected one judges, and the reason says so. The certificate's "regression" is
-    the exponent that the points show, beside that of the expansion or of the test.
+    scheme's own order. `method` is "exact" or "monte-carlo"; by default the exact method if one exists. If the printed
+    claim fails for every scheme that meets its hypotheses, the corrected claim judges, and the reason says so. The
+    certificate's "regression" is the exponent fitted to the points, beside the exponent of the expansion or of the test.
     """
     if quantity not in QUANTITIES:
         raise UnknownNameError("quantity", str(quantity), QUANTITIES)
@@ -100,7 +100,7 @@ def rate(
             "leave --method out"
         )
     _refuse_partial_averages(subject, quantity)
-    # Bias and MSE only fall with L on a schedule that falls with L; a step that was given is kept.
+    # Bias and MSE tend to 0 with L only on a schedule that decreases with L. A step size that the user gave is kept.
     horizon = CHECKS[quantity].along_schedule and subject.configuration.schedule.step is None
     question = Question(
         subject, claim_of_rate(subject, quantity), quantity, kind="horizon" if horizon else "fixed"
@@ -113,7 +113,7 @@ def rate(
 
 
 def _refuse_partial_averages(subject: Subject, quantity: str) -> None:
-    """Rates in L are those of the average over every l = 1..L."""
+    """Raise `ConfigurationError` for burn-in or thinning: rates in L refer to the average over every l = 1..L."""
     c = subject.configuration
     if CHECKS[quantity].along_schedule and (c.burn_in or c.thinning > 1):
         raise ConfigurationError(
@@ -123,7 +123,7 @@ def _refuse_partial_averages(subject: Subject, quantity: str) -> None:
 
 
 def claim_of_rate(subject: Subject, quantity: str) -> Claim:
-    """The printed claim that `rate` holds a quantity against; for a local order, where none applies, what the scheme states."""
+    """The printed claim that `rate` compares a quantity with; for a local order without one, the scheme's stated order."""
     if quantity == "stationary-bias" and subject.escape is not None:
         return find_claim(QUASI_STATIONARY)
     if quantity in OF_THE_LAW:
@@ -137,7 +137,7 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
         except UserError:
             raise
         except Exception:
-            # The check meets it too, and it is its answer.
+            # The check meets the same exception and reports it as its evidence.
             if raised_on():
                 raise
             applies = False
@@ -166,9 +166,10 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
 
 
 def _stored(configuration: Mapping[str, Any]) -> Configuration:
-    """The configuration that evidence was made under, which writes defaults out.
+    """The configuration that evidence was made under; stored evidence writes out its defaults too.
 
-    The default test function is left out again: written out it is refused for vectors, so that nobody had set it.
+    The default test function is dropped again: on vectors it is refused if written out, so that a stored default there
+    cannot have been set by the user.
     """
     default = Configuration.model_fields["test_function"].default
     return load_configuration(
@@ -177,9 +178,9 @@ def _stored(configuration: Mapping[str, Any]) -> Configuration:
 
 
 def differing(stored: Evidence, again: Evidence) -> list[str]:
-    """Names of the fields in which evidence and its replay differ, but for the time that they took.
+    """The names of the fields, other than `seconds`, in which evidence and its replay differ.
 
-    Sampled points beside an exact rung illustrate a report: they are no part of what was judged, and not compared.
+    Sampled points beside an exact answer only illustrate a report: the verdict does not use them, and they are not compared.
     """
     if stored.method != "monte-carlo":
         stored = replace(stored, points=tuple(point for point in stored.points if point.kind != "sampled"))
@@ -190,7 +191,10 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
 def make_subject(
     scheme: Scheme | TorchStep | Composite | str, configuration: Configuration, method: str | None = None
 ) -> Subject:
-    """The subject of a scheme or of a reference to one; `method` is the rung asked for, None the highest there is."""
+    """The subject of a scheme or of a reference to one.
+
+    `method` is "exact" or "monte-carlo"; None takes an exact method if one exists.
+    """
     if isinstance(scheme, str):
         return _subject(load_step(scheme), configuration, scheme, method)
     if not isinstance(scheme, (Scheme, TorchStep, Composite)):
@@ -201,9 +205,10 @@ def make_subject(
 
 
 def refuse_stray_tables(subject: Subject) -> None:
-    """Raise `ConfigurationError` for a table, or starts of replicas, that speak of another kind of composite than the subject is.
+    """Raise `ConfigurationError` for a table, or starts of replicas, of another kind of composite than the subject.
 
-    What is asked for by a user is refused; stored evidence about the scheme of a composite holds the whole configuration.
+    Only a user's call is refused. Stored evidence about a composite's scheme holds the whole configuration of the
+    composite, and its replay does not come here.
     """
     kind = subject.composite.kind if subject.composite else None
     for table, (whose, lacks) in _TABLES.items():

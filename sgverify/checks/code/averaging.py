@@ -22,24 +22,26 @@ from sgverify.targets import Observable
 STAGE = "averaging"
 
 LENGTHS = (20, 33)
-"""The numbers of steps at which averages are taken; neither is a multiple of what is drawn at once."""
+"""The numbers of steps at which averages are taken; neither is a multiple of a block's length."""
 
 BURN_IN, THINNING, OWN_BURN_IN = 5, 3, 9
-"""What the second run leaves out: by its settings, and where a row has a burn-in of its own. The first leaves out nothing,
-and its sums take another path."""
+"""Burn-in and thinning of the second run, and the burn-in of a row that sets its own.
+
+The first run has neither; its sums take another path through the sampler.
+"""
 
 CYCLES, THRESHOLD = 4, 0.3
-"""Of the cyclical steps: cycles of 9 of the 33 steps, rounded up, of which the first 3 explore."""
+"""The number of cycles and the threshold of the cyclical row: each cycle has 9 of the 33 steps, the first 3 explore."""
 
 WORK = 64
-"""Chains times terms of the test function, at most; one chain at least."""
+"""The largest number of chains times terms of the test function; at least one chain runs."""
 
 PERIOD = -(-LENGTHS[-1] // CYCLES)
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """Averages, and the same run written down."""
+    """The averages that a run returned, and the transcript of the same run: every state and step size."""
 
     settings: Settings
     rows: tuple[Row, ...]
@@ -49,7 +51,7 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class AveragingRule:
-    """Which states an average takes, and with which weights: by l and h_l."""
+    """The rule of one average: does it count state l (`counts`), and with which weight (`weight`)?"""
 
     counts: Callable[[int], bool]
     weight: Callable[[int], Fraction]
@@ -99,8 +101,8 @@ def average(
 ) -> tuple[Fraction, Fraction]:
     """The weighted average of the first `length` values, and how far float64 arithmetic may be off it.
 
-    `values` are pairs (phi(X_l), sum of the sizes of its terms), l = 1, 2, ... Every term of phi is rounded so many times,
-    then each product h phi once, each sum as often as it has terms, and the quotient once (Higham 2002, section 4.2).
+    `values` are pairs (phi(X_l), sum of the absolute values of its terms), l = 1, 2, ... Every term of phi is rounded
+    `roundings` times, each product h phi once, each sum once per term, and the quotient once (Higham 2002, section 4.2).
     """
     total = size = weights = Fraction(0)
     count = 0
@@ -119,7 +121,7 @@ def average(
 
 
 def rule_of(run: RecordedRun, row: int) -> AveragingRule:
-    """The rule of a row."""
+    """The averaging rule of one row of the run."""
     item = run.rows[row]
     burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in
     weighted = not isinstance(item.schedule, Fixed)
@@ -135,9 +137,9 @@ def _rule(
     first: int | None = None,
     stages: bool = True,
 ) -> AveragingRule:
-    """States burn_in + first, burn_in + first + thinning, ...; `first` is the thinning where it is left open.
+    """The rule that counts the states burn_in + first, burn_in + first + thinning, ...; `first` defaults to the thinning.
 
-    With `stages`, of those only the ones in the sampling stage of a cycle.
+    With `stages`, states outside the sampling stage of their cycle are not counted.
     """
     steps = run.transcript.steps[:, row]
     start = burn_in + (thinning if first is None else first)
@@ -173,7 +175,7 @@ def _runs(subject: Subject) -> Iterator[RecordedRun]:
             transcript = transcribe(subject.scheme, subject.target, rows, settings)
             if not transcript.diverged:
                 break
-        # Drawn in the same blocks, so that only the averages are in question here.
+        # The same block length as in the transcript, so that the two runs can differ in their averages only.
         averages = sample(
             subject.scheme,
             subject.target,
@@ -194,18 +196,18 @@ def _averages(run: RecordedRun) -> Iterator[tuple[int, int, int]]:
 
 
 def _wrong_steps(run: RecordedRun) -> str:
-    """A step size that is not the schedule's, in words; "" where there is none."""
+    """A sentence about a step size that is not the schedule's; "" if there is none."""
     for row, item in enumerate(run.rows):
         for l, h in enumerate(run.transcript.steps[:, row].tolist(), start=1):
             expected, allowed = step_of(item.schedule, l, PERIOD)
-            # Not "beyond the bound": what is not a number is no step either.
+            # Written as "not within the bound", so that a NaN is a wrong step too.
             if not abs(Fraction(h) - expected) <= allowed if np.isfinite(h) else True:
                 return f"step {l} with {item.schedule} has the size {h!r}; expected {float(expected)!r}"
     return ""
 
 
 def _other_states(subject: Subject, run: RecordedRun) -> str:
-    """Where two runs of one seed ended in different states, in words; "" where they did not."""
+    """A sentence if two runs from one seed ended in different states; "" if they did not."""
     for name in subject.scheme.state:
         if not np.array_equal(run.averages.last[name], run.transcript.states[name][-1], equal_nan=True):
             return (
@@ -217,7 +219,7 @@ def _other_states(subject: Subject, run: RecordedRun) -> str:
 def _values(
     observable: Observable, transcript: Transcript, row: int, chain: int
 ) -> list[tuple[Fraction, Fraction]]:
-    """phi(X_l) and the sum of the sizes of its terms, l = 1, 2, ..., exactly."""
+    """The pairs (phi(X_l), sum of the absolute values of its terms), l = 1, 2, ..., in exact fractions."""
     states = [transcript.states[name][1:, row, chain].tolist() for name in observable.state]
     sizes = Observable(
         observable.dim, observable.state, {a: abs(value) for a, value in observable.terms.items()}
@@ -237,7 +239,7 @@ def _values(
 
 
 def _roundings(observable: Observable) -> int:
-    """Of a value of phi: of each coefficient, its products, and the sum of the terms."""
+    """The number of roundings in one value of phi: of a coefficient, of its products, and of the sum of all terms."""
     return observable.degree + len(observable.terms) + 2
 
 
@@ -249,7 +251,7 @@ def _told(
     values: Sequence[tuple[Fraction, Fraction]],
     found: float,
 ) -> str:
-    """A wrong average in words, with what it is instead where that is one of the usual slips."""
+    """A sentence about a wrong average; if the value is that of a common mistake (such as other weights), it names that mistake."""
     length, own = LENGTHS[place], rule_of(run, row)
     exact, bound = average(values, own, length, 1)
     text = (

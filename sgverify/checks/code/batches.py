@@ -1,4 +1,4 @@
-"""Whether two sources of minibatches are one, or one source stands still: told from the data that they gave."""
+"""Do two sources of minibatches give the same minibatches, and do the chains of a batch disturb one another?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
 
 BITS = 40.0
-"""Two independent minibatches of all chains are the same with a chance of 2^-BITS at most, else they are not compared."""
+"""Minibatches are compared only if two independent ones agree in all chains with probability at most 2^-BITS."""
 
 MOST_CHAINS = 64
 
@@ -29,20 +29,23 @@ def bits_of(size: int, batch: int) -> float:
 
 
 def chains_needed(size: int, batch: int, least: int) -> int:
-    """So many chains that their minibatches tell sources apart; `least` where no number of them does."""
+    """The number of chains whose minibatches distinguish two sources; `least` if even `MOST_CHAINS` chains cannot."""
     bits = bits_of(size, batch)
     return least if bits * MOST_CHAINS < BITS else max(least, math.ceil(BITS / bits))
 
 
 def same(a: np.ndarray, b: np.ndarray, size: int) -> bool:
-    """Whether two minibatches hold the same data in every chain, and this is no accident. Shapes (n, C)."""
+    """Do two minibatches of shape (n, C) hold the same data in every chain, beyond coincidence (2^-BITS)?"""
     if a.shape != b.shape or bits_of(size, len(a)) * a.shape[1] < BITS:
         return False
     return bool(np.array_equal(np.sort(a, axis=0), np.sort(b, axis=0)))
 
 
 def meeting(one: Sequence[np.ndarray], other: Sequence[np.ndarray], size: int) -> tuple[int, int] | None:
-    """The places of the first two minibatches that are the same, of a source itself the later with an earlier; else None."""
+    """The indices of the first two equal minibatches in `one` and `other`; None if no two are equal.
+
+    If `other` is `one`, a minibatch is compared with the earlier minibatches of its own source.
+    """
     for i, a in enumerate(one):
         for j, b in enumerate(other[:i] if one is other else other):
             if same(a, b, size):
@@ -51,13 +54,13 @@ def meeting(one: Sequence[np.ndarray], other: Sequence[np.ndarray], size: int) -
 
 
 ALIKE = 1e-9
-"""A row of a batch is what it is alone to this share: sums of a batch may be taken in another order."""
+"""The relative tolerance between a row of a batch and its chain alone: a batch may take sums in another order."""
 
 CHAINS = 16
-"""Chains that are run alone; the rows of every batch are some of these, in an order of chance."""
+"""The number of chains that are run alone; the rows of every batch repeat some of them in random order."""
 
 WIDE = {3: 3.0, 7: 6.0, 11: 3.0, 15: 6.0}
-"""Chains that start further off, by so many times: what one chain does far out must not reach the others."""
+"""Chains, by number, that start farther out, with the factor: a chain far out must not affect the others."""
 
 SIZES = (
     *range(2, 41),
@@ -81,17 +84,19 @@ SIZES = (
     2000,
     4096,
 )
-"""Even and odd, prime, round and powers of two, and more than a buffer is likely to hold."""
+"""The sizes of batches: even and odd numbers, primes, round numbers, powers of two, and more than a buffer is likely to hold."""
 
 WORK = 100_000_000
-"""Coordinates that the gradients of a batch visit, at most: as many chains as that allows."""
+"""The largest number of coordinates that the gradients of a batch visit; it limits the number of chains."""
 
 
 @dataclass(frozen=True)
 class Batches:
-    """What the chains of a batch do to one another, as a sentence, empty for nothing; `unread` is why that is not known.
+    """The result of comparing chains in a batch with the same chains run alone.
 
-    `sizes` are the numbers of chains that were compared; `stopped` says what the code raises for more chains than are configured.
+    `fault` is a sentence about a chain that other chains disturb, "" if there is none; `unread` the reason why the
+    comparison failed. `sizes` are the numbers of chains that were compared; `stopped` is the code's error message for more
+    chains than are configured.
     """
 
     fault: str = ""
@@ -101,9 +106,9 @@ class Batches:
 
 
 def judge_batches(subject: Subject) -> Batches:
-    """Every row of every batch against the chain alone, both with the same state, draws and minibatch.
+    """Compare every row of every batch with its chain run alone, on the same state, draws and minibatch.
 
-    The draws of a chain are recorded when it is run alone and handed to all rows that are this chain.
+    The draws of a chain are recorded when the chain runs alone, and handed to every row that repeats this chain.
     """
     box = black_box(subject, seed=run_seed(subject, "minibatches"))
     states = _states(subject)
@@ -141,7 +146,7 @@ def _disturbed(
     draws: Sequence[Sequence[Tensor]],
     rows: Sequence[int],
 ) -> str:
-    """What a batch of these rows does otherwise than its chains alone, as a sentence."""
+    """A sentence about the first row of a batch whose step differs from that of its chain run alone; "" if none does."""
     index, size = torch.tensor(rows), len(rows)
     batch = tuple(torch.cat(values)[index] for values in zip(*states, strict=True))
     with RowReplay(draws, rows) as replay:
@@ -166,7 +171,10 @@ def _disturbed(
 
 
 def _of_draws(draws: Sequence[Sequence[Tensor]], replay: RowReplay, size: int) -> str:
-    """What is wrong where a batch does not draw one row for each chain; raises `ReplayError` where that is not said."""
+    """A sentence about a batch that does not draw one row of random numbers per chain.
+
+    Raises `ReplayError` if the numbers of draws do not show which chains share their noise.
+    """
     single = [tuple(value.shape) for value in draws[0]]
     if any([tuple(value.shape) for value in other] != single for other in draws):
         raise ReplayError("how many numbers a chain draws depends on its state or on its draws")
@@ -209,7 +217,7 @@ def _states(subject: Subject) -> list[tuple[Tensor, ...]]:
 
 
 def _rows(subject: Subject, size: int) -> list[int]:
-    """Which chain each row is: by chance, so that no regular sharing of rows meets the same chain twice."""
+    """The chain of each row, drawn at random, so that no regular sharing of rows can pair a chain with itself throughout."""
     random = torch.Generator().manual_seed(run_seed(subject, f"rows of a batch of {size}"))
     rows: list[int] = torch.randint(CHAINS, (size,), generator=random).tolist()
     return rows

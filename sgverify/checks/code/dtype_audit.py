@@ -24,14 +24,16 @@ from sgverify.samplers.intercepted.real_calls import copies, kept_noise
 from sgverify.schemes.torch_step import written
 
 SHRINK = (1.0, 1e-2, 1e-4)
-"""The step sizes at which the effect of a narrow constant is measured, as shares of the configured one: such an effect
-grows, next to what a step does, as h falls."""
+"""The step sizes, as shares of the configured one, at which the effect of a narrow constant is measured.
+
+Relative to the change of the state in one step, this effect grows as h falls.
+"""
 
 STEPS, CHAINS = 4, 2
-"""A run of the sampler that is watched: the definition, its recording, and the recording played."""
+"""The length and the chains of the watched run: its steps run the definition, record it, and play the recording."""
 
 SHOWN = 3
-"""Faults that the reason names; the certificate has them all."""
+"""The number of faults that the reason names; the certificate names all."""
 
 
 def check_dtype(question: Question) -> Evidence:
@@ -52,13 +54,16 @@ def check_dtype(question: Question) -> Evidence:
     faults = [f"{seen} meets float64" for seen in audit.met.values()]
     if averages.values.dtype != float:
         faults.append(f"the averages are {averages.values.dtype}")
-    # Not how many: what a process has computed and kept is not computed again.
+    # The sentence gives no count of operations: a process does not repeat the ones whose results it has cached.
     what = f"the operations of a run of {STEPS} steps and its averages"
     return _evidence(question, faults, what, list(audit.met.values()), ())
 
 
 def check_torch_code(question: Question) -> Evidence:
-    """The same of a step that is torch code: watched, and run with its constants in float64 and in float32."""
+    """No narrower floating tensor flows through a step of torch code.
+
+    Every operation of the step is watched, and the step is run with its constants in float64 and in float32.
+    """
     try:
         return _of_torch_code(question)
     except BlackBoxError as error:
@@ -116,7 +121,7 @@ def _of_torch_code(question: Question) -> Evidence:
 
 
 def _keeps(subject: Subject) -> bool:
-    """Whether the same state, draws and minibatch give other numbers when they come again."""
+    """Does a repeated call with the same state, draws and minibatch return other numbers, so that the step keeps something?"""
     take, count = taker(subject)
     asked = questions_of(subject, 2, count(states_of(subject, 1)[0]))
     runs = [list(take(copies(call.state), call.draws, call.h)) for call in (*asked, *reversed(asked), *asked)]

@@ -1,4 +1,7 @@
-"""Autograd's gradient of a user's own torch code against differences of its values: the one other derivative there is."""
+"""Does autograd's gradient of a user's own potential agree with differences of its values?
+
+Differences are the only second derivative available for torch code: nothing else differentiates it.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,25 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.targets import Target
 
 STEPS = (2.0**-8, 2.0**-9, 2.0**-10)
-"""Of a standard deviation: of central differences, whose error falls fourfold from one to the next."""
+"""The steps of the central differences, in standard deviations; the error falls fourfold from one to the next."""
 
 SHARE = 1e-3
-"""A disagreement below this share of the magnitudes of all terms of the gradient is not called wrong: a kink close by moves a
-difference by as much, and only mistakes are sought."""
+"""The tolerated disagreement, as a share of the magnitudes of all terms of the gradient.
+
+A kink near the state changes a difference by as much, and mistakes in a gradient are larger.
+"""
 
 COORDINATES = 3
-"""Directions: so many coordinates, and all coordinates together."""
+"""The number of single coordinates among the directions; one more direction combines all coordinates."""
 
 _MARGIN = 10.0
 
 
 def gradient_defect(subject: Subject) -> str | None:
-    """Where autograd and differences disagree at every state, along one direction; None where they do not.
+    """A sentence about a direction along which autograd and differences disagree at every state; None if there is none.
 
-    A central difference of step s is off by about s^2 U'''/6, which the last two steps show, and by the rounding of U over s.
-    Kinks make a difference wrong at one state, a lost or invented term of the gradient at all of them.
+    A central difference with step s has the error s^2 U'''/6, estimated from the last two steps, plus the rounding of U
+    divided by s. A kink of U spoils the difference at one state; a lost or invented term of the gradient shows at all states.
     """
     target = visited(subject)
     plain = subject.configuration.gradient.model_copy(update={"scale": 1.0, "clip": None})
@@ -67,7 +72,7 @@ def _directions(spread: np.ndarray) -> list[np.ndarray]:
 def _difference(
     energy: Callable[[np.ndarray], np.ndarray], theta: np.ndarray, direction: np.ndarray
 ) -> tuple[float, float]:
-    """The derivative of U along a direction, and how far it may be off. Shapes (d,), (d,)."""
+    """The derivative of U at theta, shape (d,), along a direction, shape (d,), and a bound of its error."""
     shifts = np.array([sign * step for step in STEPS for sign in (1.0, -1.0)])
     values = energy(theta + shifts[:, None] * direction).reshape(-1, 2)
     found = (values[:, 0] - values[:, 1]) / (2 * np.array(STEPS))

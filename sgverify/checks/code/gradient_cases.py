@@ -1,4 +1,7 @@
-"""The problems on which a running gradient estimator is enumerated: the configured one, or its first few data."""
+"""On which small problems is the running gradient estimator enumerated over all its minibatches?
+
+A problem is the configured target, or the same target with its first few data.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +30,27 @@ from sgverify.targets import Target
 from sgverify.targets.own.function import OwnPotential
 
 FEW = 4
-"""Data of an enumerated problem at most."""
+"""The largest number of data in an enumerated problem."""
 
 MOST_SEQUENCES = 65_000
-"""Sequences of random numbers, times the dimension, that are enumerated at most."""
+"""The largest number of enumerated sequences of random numbers, times the dimension."""
 
 LARGEST = 5000
-"""Data that are visited one by one at most; of more, the first ones."""
+"""The largest number of data that are visited one by one; of a larger data set, the first ones are."""
 
 _STATES = (0.7, -1.3)
-"""Where gradients are compared: so many standard deviations of the posterior off its mean, the odd coordinates by half of it."""
+"""The states at which gradients are compared: these multiples of the posterior's standard deviations from its mean.
+
+Odd coordinates are shifted by half as much.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatorProblem:
-    """A target with an estimator: `numbers` minibatches are asked for, the words at `scripted` are enumerated.
+    """A target with an estimator, from which `numbers` minibatches are drawn.
 
-    `decided` are the minibatches that these words decide; the others are not to depend on them.
+    The random machine words at the positions `scripted` take all their values, and the other words are fixed. `decided`
+    are the minibatches that the scripted words determine; every other minibatch must not depend on these words.
     """
 
     target: Target
@@ -60,7 +67,7 @@ class EstimatorProblem:
 
     @property
     def blocks(self) -> int:
-        """Minibatches of one sweep."""
+        """The number of minibatches in one sweep over the data."""
         return self.size // int(self.gradient.batch)
 
     def __str__(self) -> str:
@@ -69,10 +76,10 @@ class EstimatorProblem:
 
 
 def problems(subject: Subject) -> list[EstimatorProblem]:
-    """Few data, so that every sequence of random numbers is met; for blocks also two successive permutations of two data.
+    """Problems with so few data that every sequence of random words can be enumerated.
 
-    A fresh minibatch is decided by words of its own. The last of the N choices of a permutation has a single outcome, and
-    its word is left at 0.
+    For block-wise estimators a second problem has two successive permutations of two data. A fresh minibatch depends on its
+    own words only. The last of the N choices of a permutation has a single outcome; its word stays at 0.
     """
     gradient, target = subject.configuration.gradient, subject.target
     assert target.size is not None
@@ -114,7 +121,7 @@ def problems(subject: Subject) -> list[EstimatorProblem]:
 
 
 def ensemble_of(subject: Subject, problem: EstimatorProblem, *, hoist: bool) -> Ensemble:
-    """The running estimator of a problem on every sequence of words at its scripted positions."""
+    """The sampler's ensemble for a problem, one chain for each sequence of random words at the scripted positions."""
     table = every_sequence(resolution_of(problem.size), problem.scripted, max(problem.scripted) + 1)
     settings = _settings(subject, problem.gradient, table.shape[1])
     script = Scripted.of_table(table)
@@ -131,7 +138,7 @@ def ensemble_of(subject: Subject, problem: EstimatorProblem, *, hoist: bool) -> 
 def plain_ensemble(
     subject: Subject, target: Target, gradient: Any, chains: int, *, hoist: bool, seed: int = 0
 ) -> Ensemble:
-    """The running estimator as it runs, on random numbers."""
+    """The sampler's ensemble with its own random numbers, without any scripted words."""
     settings = replace(_settings(subject, gradient, chains), seed=seed)
     return Ensemble(subject.scheme, target, fixed([1.0], [1]), settings, hoist=hoist)
 
@@ -143,7 +150,7 @@ def visited(subject: Subject) -> Target:
 
 
 def states(subject: Subject) -> list[np.ndarray]:
-    """The points at which gradients are compared. Each of shape (d,)."""
+    """The states theta, each of shape (d,), at which gradients are compared."""
     temperature = subject.configuration.temperature
     centre = subject.target.location_float64(temperature)
     spread = subject.target.spread_float64(temperature)
@@ -152,7 +159,10 @@ def states(subject: Subject) -> list[np.ndarray]:
 
 
 def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:
-    """Where the chains are at the start of a step: at one point, but where something is kept of the way."""
+    """The state of the chains at the start of each step.
+
+    The state is `theta` at every step for an estimator without memory. An estimator with memory sees moving states.
+    """
     if gradient.estimator.plain or not gradient.estimator.memory:
         return lambda step: theta
     spread = subject.target.spread_float64(subject.configuration.temperature)
@@ -166,13 +176,13 @@ def parts_at(target: Target, theta: np.ndarray, gradient: Any) -> GradientParts:
 
 
 def own_code(target: Target) -> bool:
-    """Whether the potential is a user's torch code, which nothing but autograd differentiates."""
+    """Is the potential a user's torch code, which only autograd differentiates?"""
     return isinstance(target.prior, OwnPotential)
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """A run up to `step`: where its steps began, and the data that the steps before have `seen`, a list for each."""
+    """A run up to `step`: the state at the start of each step (`where`), and the data that each earlier step has `seen`."""
 
     target: Target
     gradient: Any
@@ -187,9 +197,9 @@ class History:
 
 @singledispatch
 def followed(estimator: GradientEstimator, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
-    """Settings of an enumerated problem, and the steps that it is followed for; 0 where two minibatches show all there is.
+    """The settings of an enumerated problem, and its number of steps; 0 if two minibatches show the whole estimator.
 
-    `sweep`: the steps that see as many data as there are.
+    `sweep` is the number of steps whose minibatches together are as large as the data.
     """
     return {}, 0
 
@@ -202,15 +212,16 @@ def _(estimator: SnapshotGradient, gradient: Any, sweep: int) -> tuple[dict[str,
 
 @followed.register
 def _(estimator: TableGradient, gradient: Any, sweep: int) -> tuple[dict[str, Any], int]:
-    # Past the step at which the sum of the table is taken anew.
+    # Beyond the step at which the sum over the table is recomputed.
     return {}, sweep + 2
 
 
 @singledispatch
 def elsewhere(estimator: GradientEstimator, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
-    """The gradients elsewhere that an estimate uses, and what it subtracts of each datum's, shape (N, d); None for nothing.
+    """The gradients at other states that an estimate uses, and the control variates `kept`, shape (N, d), or None.
 
-    An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i).
+    An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i), with g_i the gradient of datum i at the
+    current state.
     """
     raise OutOfReachError(f"{type(estimator).__name__} registers nothing that its estimates are held against")
 
@@ -236,7 +247,7 @@ def _(estimator: CentredGradient, run: History) -> tuple[list[GradientParts], np
 
 @elsewhere.register
 def _(estimator: TableGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
-    """Where each datum was last drawn; the table starts with all data at the first state."""
+    """The table of each datum's gradient at the state where it was last drawn; initially the first state, for all data."""
     there = [run.parts(run.where(k)) for k in range(max(1, run.step))]
     table = there[0].data.copy()
     for own, data in zip(there, run.seen, strict=False):

@@ -1,4 +1,4 @@
-"""Check: the gradient estimator that runs, on every minibatch there is, has the mean and the moments of its definition."""
+"""Check: does the running gradient estimator, over all its minibatches, have the mean and moments of its definition?"""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from sgverify.samplers.gradients.enumeration import estimates, minibatches_of
 STAGE = "gradient-mean"
 
 STEPS_OF_TABLES = 3
-"""Steps that a table of gradients is followed on random minibatches."""
+"""The number of steps for which a table of gradients is compared on random minibatches."""
 
 COORDINATES = 3
 """Coordinates whose second and third moments are compared."""
 
 ROUNDINGS = 4.0
-"""Roundings of every operation, and of the state and the data, that a gradient may be off by; a sum of N data has N."""
+"""The tolerated error of a gradient, in roundings of each operation, the state and the data; a sum of N data has N."""
 
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
 
@@ -134,14 +134,14 @@ def _deterministic_defect(subject: Subject, certificate: dict[str, Any]) -> str 
 
 
 def _hoists(subject: Subject) -> tuple[bool, ...]:
-    """Gradients that are not affine are never put into one product."""
+    """The values of `hoist` to test: only affine gradients can be combined into one matrix product."""
     return (
         (True, False) if subject.target.quadratic and subject.configuration.gradient.clip is None else (True,)
     )
 
 
 def _full_defects(subject: Subject) -> Iterator[str]:
-    """Autograd of the potential against forward differentiation in long double."""
+    """Sentences about states where autograd and forward differentiation in long double give different full gradients."""
     target = visited(subject)
     gradient = subject.configuration.gradient.model_copy(update={"kind": FULL.name})
     for hoist in _hoists(subject):
@@ -158,7 +158,7 @@ def _full_defects(subject: Subject) -> Iterator[str]:
 
 
 def _tolerance(subject: Subject, parts: list[GradientParts], size: int, batch: int) -> np.ndarray:
-    """How far rounding may move an estimate, by coordinate: one datum counts N/n times, and n of them may be the same."""
+    """A bound, shape (d,), of the rounding of an estimate. One datum has the weight N/n and may be drawn n times."""
     unit = EPSILON[subject.configuration.dtype]
     reach = sum(item.size + item.conditioning for item in parts)
     return np.asarray(ROUNDINGS * unit * (16 + size + batch) * max(1, size) * reach, dtype=np.float64)
@@ -174,14 +174,14 @@ def _enumerated_defect(
     deviations = []
     for number in range(problem.numbers):
         if number not in problem.decided:
-            # What a table keeps of a minibatch, later steps may see.
+            # Later steps may depend on the gradients that a table keeps of a minibatch.
             later = number // per_step > problem.decided[0] // per_step
             may = later and estimator.remembers_minibatches
             if not may and np.ptp(values[number], axis=0).any():
                 return f"minibatch {number + 1} of a run depends on the random numbers of minibatch {problem.decided[0] + 1}"
             continue
         step = number // per_step
-        # The words before those of this minibatch are 0: so are the data that they stand for.
+        # The words before those of this minibatch are 0, so that the earlier minibatches hold datum 0.
         seen = [[0] * per_step * batch] * step
         run = History(problem.target, problem.gradient, where, step, seen)
         here, (there, kept) = run.parts(where(step)), elsewhere(estimator, run)
@@ -208,7 +208,7 @@ def _enumerated_defect(
 
 
 def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchNoise) -> str | None:
-    """Second and third central moments, which are the cumulants of these orders."""
+    """A sentence about a wrong second or third central moment; these moments are the cumulants of the same orders."""
     reach = np.abs(deviation).max(0) + allowed
     for index in multi_indices(deviation.shape[1], 2, 3):
         places = [i for i, power in enumerate(index) for _ in range(power)]
@@ -228,7 +228,10 @@ def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchN
 
 
 def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any]) -> str | None:
-    """Covariances of two minibatches: V of one draw, -V n/(N - n) of two blocks of one permutation, else 0."""
+    """A sentence about a wrong covariance of two estimates.
+
+    The covariance is V for one minibatch, -V n/(N - n) for two blocks of one permutation, and 0 otherwise.
+    """
     gradient, asked = problem.gradient, (problem.size, problem.gradient, per_step)
     estimator, period = gradient.estimator, gradient.estimator.period(*asked)
     for later in range(len(deviations)):
@@ -258,7 +261,7 @@ def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any
 
 
 def _configured_defect(subject: Subject) -> str | None:
-    """Random minibatches of the configured size: every estimate is that of the indices that its source draws."""
+    """A sentence about a random minibatch of the configured size whose estimate is not that of its drawn indices."""
     target = visited(subject)
     gradient, size = subject.configuration.gradient, target.size
     assert size is not None

@@ -1,4 +1,7 @@
-"""The first draws of all chains that a run has, and how many of them two chains share only by a negligible chance."""
+"""Check: are the random numbers of all chains of a run independent?
+
+The first draws of all chains are compared. How many draws must agree follows from the negligible chance of a coincidence.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +36,20 @@ from sgverify.samplers.run.transcript import transcribe
 from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
 
 WORK = 1_000_000
-"""Numbers that the steps of the widest batches visit at most; the data count where gradients visit all of them."""
+"""The largest number of values that the steps of the widest batches visit; data count if gradients visit all of them."""
 
 MOST_SHUFFLED = 2048
-"""Data that are shuffled for every chain, at most; of more of them the minibatches of all chains are not looked at."""
+"""The largest data set that is shuffled for every chain; on a larger one the minibatches of all chains are not compared."""
 
 _STREAMS = 8
-"""Numbers of one step whose streams are searched, or more."""
+"""An upper bound of the streams per step, for the bound of the chance of a coincidence."""
 
 
 def every_chain(subject: Subject, runs: Runs, share: float) -> Iterator[Runs]:
-    """Runs over so few steps that chance alone repeats none: the configured chains, then two batches as wide as any.
+    """Short runs of all chains: the configured chains, then two batches of the largest width, WIDEST.
 
-    A run has one tensor for WIDEST chains, so that what goes wrong with their numbers does so within two of them.
+    The runs are just long enough that a coincidence between two chains is negligible. The sampler holds up to WIDEST chains
+    in one tensor, so that two such batches show an error in the numbering of chains.
     """
     c, size = subject.configuration, subject.target.size
     schedule = runs.batches[0].rows[0].schedule
@@ -89,16 +93,16 @@ def every_chain(subject: Subject, runs: Runs, share: float) -> Iterator[Runs]:
 
 
 def draw_bits(law: NoiseLaw, unit: float) -> Callable[[int], float]:
-    """The bits that so many draws of a law have at least: -log2 of the chance that others are the same."""
+    """A function of n: a lower bound of -log2 of the chance that n independent draws of a law repeat n given ones."""
     single = coincidence(law, unit)
     return lambda count: 0.0 if single >= 1 else -count * math.log2(single)
 
 
 def minibatch_bits(subject: Subject, count: int) -> float:
-    """The bits that the first minibatches of a chain have at least, the order within each left aside.
+    """A lower bound of the bits in a chain's first `count` minibatches, without the order within a minibatch.
 
-    One of n data out of N has log2 N or more with replacement, log2 C(N, n) without. The first r blocks of a permutation
-    have log2 N!/((N - rn)! n!^r), and blocks that a sweep visits again on its way back have none.
+    A minibatch of n out of N data has at least log2 N bits with replacement, and log2 C(N, n) without. The first r blocks of
+    a permutation have log2 N!/((N - rn)! n!^r). Blocks that a backward sweep repeats have none.
     """
     c, size = subject.configuration.gradient, subject.target.size
     assert size is not None
@@ -117,12 +121,12 @@ def minibatch_bits(subject: Subject, count: int) -> float:
 
 
 def wanted_bits(places: int, level: float) -> float:
-    """Bits with which none of the pairs of places, or one and another's negative, are the same but with chance `level`."""
+    """The bits per stretch with which any two of `places` stretches, up to sign, coincide with chance at most `level`."""
     return math.log2(places * places / level)
 
 
 def fewest(bits: Callable[[int], float], most: int, wanted: float) -> int | None:
-    """The fewest numbers, `most` at most, that have the bits that are wanted; None where there are none."""
+    """The smallest count n <= `most` with bits(n) >= `wanted`; None if there is none."""
     return next((count for count in range(1, most + 1) if bits(count) >= wanted), None)
 
 
@@ -131,10 +135,10 @@ def _log2_factorial(number: int) -> float:
 
 
 COMPARED_CHAINS = 4
-"""Numbers of one step whose streams are searched for stretches of one another."""
+"""The most numbers of one step whose streams are searched for shared stretches."""
 
 _TESTS = 8
-"""Tests of a row, at most."""
+"""The largest number of tests of one row."""
 
 
 def check_independent_chains(question: Question) -> Evidence:
@@ -184,9 +188,9 @@ def check_independent_chains(question: Question) -> Evidence:
 
 
 def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float, anywhere: bool = True) -> str:
-    """A stretch of random numbers that two chains share, in words; "" where there is none.
+    """A sentence about a stretch of random numbers that two chains share; "" if there is none.
 
-    `anywhere`: from any steps on, else only from the first step to the last.
+    With `anywhere` a stretch may start at any step of either chain; otherwise it spans the first step to the last.
     """
     chains = columns[0].values.shape[-1]
     for law in sorted(set(columns[0].laws), key=str):
@@ -210,9 +214,10 @@ def _copied(subject: Subject, runs: Runs, columns: list[Columns], share: float, 
 def _shared(
     values: np.ndarray, bits: Callable[[int], float], share: float, anywhere: bool = True
 ) -> tuple[int, int, int, int] | None:
-    """Two streams of different chains or rows with a common stretch. Shape (S, w, C, L).
+    """Two streams of different chains or rows that share a stretch; `values` has shape (S, w, C, L).
 
-    `bits`: what a stretch from the first of so many numbers has. `anywhere`: at any steps, else only from first to last.
+    `bits(n)` are the bits in a stretch of n numbers. With `anywhere` a stretch may start at any step; otherwise it spans
+    the first step to the last.
     """
     length, chains = values.shape[-1], values.shape[-2]
     streams = values.reshape(-1, length)
@@ -221,7 +226,7 @@ def _shared(
     if needed is None:
         return None
     for a, i, b, j in repeated(streams, needed if anywhere else length):
-        # What a chain repeats by itself is for another check to say.
+        # The check `white-noise` reports repetitions within one chain.
         other_row = a // (values.shape[1] * chains) != b // (values.shape[1] * chains)
         if a % chains != b % chains or other_row:
             return a, i, b, j
@@ -275,7 +280,7 @@ def _of_chains(
 
 
 def _sweep(subject: Subject) -> int:
-    """Minibatches from one permutation of the data to the next."""
+    """The number of minibatches from one permutation of the data to the next."""
     assert subject.target.size is not None
     gradient = subject.configuration.gradient
     return gradient.estimator.period(subject.target.size, gradient, max(1, subject.scheme.minibatches))

@@ -1,4 +1,4 @@
-"""The noise of `additive` gradients, read as a linear function of the normal numbers that it is made of."""
+"""Are the data indices of running minibatches drawn as defined, and is the noise of `additive` gradients A z?"""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from sgverify.samplers.gradients.enumeration import additive_responses, minibatc
 
 STEPS = 2
 _LARGEST = 60
-"""Normal numbers whose shares are solved for, at most."""
+"""The largest number of normal numbers whose coefficients are solved for."""
 
 
 def additive_defect(subject: Subject, unit: float) -> str | None:
-    """What is wrong with the noise; None where it is A z with A^T A the configured covariance, fresh at each evaluation.
+    """A sentence about wrong additive noise; None if the noise is z A, A^T A the configured covariance, new at each evaluation.
 
-    With more chains than normal numbers, the shares of each number in each estimate are solved for, and what is left over
-    would be no linear function of them. So the mean is exactly the full gradient, and the covariance exactly A^T A.
+    With more chains than normal numbers, a linear system gives the coefficient of each normal number in each estimate. A
+    nonzero residual means that the estimate is no linear function of the numbers. So the mean is shown to be the full
+    gradient, and the covariance A^T A, up to rounding.
     """
     target = visited(subject)
     gradient = subject.configuration.gradient
@@ -63,22 +64,22 @@ def additive_defect(subject: Subject, unit: float) -> str | None:
 
 
 EXPECTED = 40
-"""Draws of each datum that are wanted at least: one that is never drawn is then missed by chance with probability e^-40."""
+"""The expected draws of each datum, at least: a datum is then never drawn by chance with probability e^-40."""
 
 MOST_DRAWS = 200_000
 MOST_SHUFFLED = 5000
-"""Data that are shuffled here at most."""
+"""The largest number of data that are shuffled by this check."""
 
 CHAINS, SHUFFLED_CHAINS = 64, 256
 
 
 def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None, dict[str, Any]]:
-    """What is wrong with the indices, or None; and what was looked at. `certain` where no chance is in the answer.
+    """A sentence about wrong data indices, or None; and a summary of the tests, with `certain` if no test is statistical.
 
-    Certain: indices in range, different ones in a minibatch without replacement, every datum once in an epoch, the sweep
-    back. By counts: with D draws in all, those of a set of m data exceed a with probability exp(-D KL(a/D, m/N)) at most,
-    with or without replacement (Hoeffding 1963, theorems 1 and 4); Bonferroni over sets and sides. `level`: the chance of a
-    false alarm of the counts.
+    Certain tests: indices in range, distinct indices in a minibatch without replacement, every datum once in an epoch, the
+    backward sweep. Statistical test: of D draws in all, the number of draws from a set of m out of N data exceeds a with
+    probability at most exp(-D KL(a/D, m/N)), with or without replacement (Hoeffding 1963, theorems 1 and 4). Bonferroni's
+    inequality covers all sets and both sides; `level` bounds the chance of a false alarm.
     """
     gradient, size = subject.configuration.gradient, subject.target.size
     assert size is not None
@@ -128,7 +129,7 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
 
 
 def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
-    """Independent minibatches, shape (count, n, C): of blocks the first half of an epoch."""
+    """Independent minibatches of indices, shape (count, n, C); for block-wise estimators, first halves of epochs."""
     gradient = subject.configuration.gradient
     batch = gradient.batch
     wanted = -(-min(MOST_DRAWS, expected * size) // batch)
@@ -143,7 +144,11 @@ def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
 
 
 def _block_defect(subject: Subject, seed: int, size: int) -> str | None:
-    """Two epochs of a few chains: each datum once in each, there and back, and another permutation in the second."""
+    """A sentence about a wrong epoch; two epochs of a few chains are tested.
+
+    Every datum must occur once in an epoch, a backward sweep must reverse the forward one, and the second epoch must use
+    another permutation.
+    """
     gradient = subject.configuration.gradient
     sweeps, blocks = gradient.estimator.sweeps, size // gradient.batch
     ensemble = plain_ensemble(subject, subject.target, gradient, 2, hoist=True, seed=seed)

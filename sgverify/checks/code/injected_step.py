@@ -1,4 +1,4 @@
-"""One step of a subject with everything put in: its state, its draws, its minibatches."""
+"""How is one step of a subject run on a chosen state, chosen draws and chosen minibatches?"""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.torch_step import TorchStep
 
 MOST_MINIBATCHES = 16
-"""Minibatches that are chosen beforehand; a step that asks for more gets the first ones again."""
+"""The number of minibatches that are drawn in advance; a step that uses more gets the first ones again."""
 
 OTHERS = 7
-"""The seed that every run of a step starts other than normal draws from."""
+"""The seed of all draws that are not normal; every run of a step starts from it."""
 
 
 def chosen_gradient(
     subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None
 ) -> ChosenGradient:
-    """The gradient estimate of the configuration, on minibatches that depend on `seed` alone; on all data without."""
+    """The configured gradient estimate, on minibatches that depend on `seed` alone; without a seed, on all data."""
     choice = subject.configuration.gradient
     batches: list[list[int]] = []
     if seed is not None and choice.estimator.draws_data and subject.target.size is not None:
@@ -60,7 +60,10 @@ def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: in
 def taker(
     subject: Subject, *, dtype: torch.dtype = torch.float64
 ) -> tuple[Callable[..., Sequence[Tensor]], Callable[[Sequence[Tensor]], int]]:
-    """`take(state, draws, h)`, and how many numbers a step draws from a state; minibatches by the configuration's seed."""
+    """Two functions: `take(state, draws, h)`, one step, and `count(state)`, the number of draws in a step from a state.
+
+    The minibatches follow from the configuration's seed.
+    """
     seed = run_seed(subject, "minibatches")
     if not subject.black_box:
         plain = plain_step(subject, dtype=dtype, seed=seed)
@@ -68,7 +71,7 @@ def taker(
     box = black_box(subject, dtype=dtype, seed=seed)
 
     def take(state: Sequence[Tensor], draws: Tensor, h: float, **more: Any) -> Sequence[Tensor]:
-        # Other draws start anew at each run, so that they are the same again.
+        # Draws that are not normal restart from one seed at each run, so that every run gets equal ones.
         return box.run(state, draws, h, others=torch.Generator().manual_seed(OTHERS), **more)[0]
 
     return take, lambda state: box.census(state, subject.step)
@@ -77,7 +80,10 @@ def taker(
 def states_of(
     subject: Subject, count: int, *, dtype: torch.dtype = torch.float64
 ) -> list[tuple[Tensor, ...]]:
-    """States about the target's location, a spread off it: theta, p ~ N(0, T), xi about D, memory as theta is."""
+    """Random states of the chain, `count` of them.
+
+    theta lies about one spread from the target's location, p ~ N(0, T), xi lies about D, and memory is drawn as theta.
+    """
     c, scheme = subject.configuration, subject.scheme
     random = torch.Generator().manual_seed(run_seed(subject, "states"))
     centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
@@ -103,7 +109,7 @@ def states_of(
 def questions_of(
     subject: Subject, count: int, numbers: int, *, dtype: torch.dtype = torch.float64
 ) -> list[StepInput]:
-    """As many states, each with draws of its own; every other one at half the step size."""
+    """`count` inputs of one step, each a state with its own draws; every second one has half the step size."""
     random = torch.Generator().manual_seed(run_seed(subject, "draws"))
     return [
         StepInput(
@@ -116,5 +122,5 @@ def questions_of(
 
 
 def _parameters(subject: Subject) -> dict[str, float]:
-    """Those of T and D that the step asks for."""
+    """The values of T and D, as far as the step takes them as parameters."""
     return {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}

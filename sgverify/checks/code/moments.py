@@ -1,11 +1,14 @@
-"""Check: momenta and thermostats have the moments that they should have, from the start on.
+"""Check: do momenta and thermostats have their exact moments, from the start on?
 
-Three point nulls, each where it applies. The momentum starts from N(0, T I), at two temperatures, of which one at least is
-not 1. After L steps its law is the exact one of the affine chain: mean and covariance at this h and this L, with no
-burn-in. And a scalar of the dynamics, such as the friction of a thermostat, moves by what its drift says: pathwise, so
-that the average of p.p/dim - T along a path is (xi_L - xi_0)/(h L). That E p_i^2 tends to T as h does to 0 is what the
-claims about rates say of the test function p[0]**2. A move that is no step (a swap of momenta between chains) is to be
-held here to the exact joint law, from which it starts, once there is one.
+Three point nulls are tested, each if it applies:
+
+1. The momentum starts from N(0, T I). Two temperatures are tested, so that at least one is not 1.
+2. After L steps the momentum has the mean and covariance of the exact affine chain at this h and L, without burn-in.
+3. A scalar of the dynamics, such as the friction xi of a thermostat, changes along every path by h times its drift: the
+   path's average of p.p/dim - T is (xi_L - xi_0)/(h L).
+
+The limit E p_i^2 -> T as h -> 0 is not tested here: claims about rates cover it with the test function p[0]**2. There is
+no exact joint law yet for a move other than a step, such as a swap of momenta between chains.
 """
 
 from __future__ import annotations
@@ -53,35 +56,35 @@ WARMER = 3.0
 """The second temperature of the start, over the configured one: one of the two is a factor of sqrt(3) or more from 1."""
 
 STARTS = 512
-"""Numbers of the start that are looked at, at least: a ratio of 1.4 between variances is then beyond chance."""
+"""The fewest momentum values at the start: with as many, a ratio of variances of 1.4 is beyond chance."""
 
 LARGEST = 24
 """The largest number of coordinates of a state whose exact law is computed."""
 
 CHAINS = 320
-"""Chains of the first look at the law after L steps."""
+"""The number of chains in the first look at the law after L steps."""
 
 LENGTH = 40
-"""L, the steps after which the momentum's law is looked at."""
+"""L, the number of steps after which the momentum's law is tested."""
 
 MARGINS = {"mean": 0.5, "variance": math.log(2), "correlation": 0.5}
-"""What may not be overlooked: half a standard deviation, a variance of twice or half what it should be, a correlation of
-one half. Momenta drawn at another temperature, or not refreshed, are farther off."""
+"""The deviations that the test must resolve: a mean off by half a standard deviation, a variance off by a factor of 2,
+and a correlation of 1/2. Momenta drawn at another temperature, or never refreshed, deviate by more."""
 
 WIDEST = 4
-"""Coordinates of the momentum that are looked at."""
+"""The number of coordinates of the momentum that are tested."""
 
 RESOLVED = 1e4
-"""A standard deviation of so many roundings of the largest state is seen as what it is."""
+"""The smallest standard deviation, in roundings of the largest state, that rounding does not distort."""
 
 POINTS = 8
-"""Random steps on which an identity of the definition is shown."""
+"""The number of random steps on which an identity of the definition is verified."""
 
 SIZE = 0.125
-"""Their step size: a power of two, with which products are exact."""
+"""The step size of these random steps: a power of two, so that products with it are exact."""
 
 ROUNDING_RESOLVED = 2.0**-8
-"""What rounding may explain, over what the drifts before and after differ by: beyond it nothing is shown."""
+"""The largest ratio of rounding to the difference of the drifts before and after; beyond it no identity is verified."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class Identity:
 def check_moments(question: Question) -> Evidence:
     """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
 
-    See the module for what each part says; parts that do not apply are left out, and named in the certificate.
+    The module's docstring states the three parts. The certificate names the parts that do not apply.
     """
     subject = question.subject
     scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
@@ -126,7 +129,7 @@ def check_moments(question: Question) -> Evidence:
 
 
 def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
-    """Where a scalar does not move by its drift, in words; "" where it does."""
+    """A sentence about a scalar whose change along a path is not h times its drift; "" if there is none."""
     c = subject.configuration
     for identity in _identities(subject):
         unit = float(np.finfo(subject.configuration.dtype).eps)
@@ -163,11 +166,11 @@ def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown:
 
 
 def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], shown: list[str]) -> str:
-    """What is wrong with the momentum at l = 0, in words; "" where nothing is."""
+    """A sentence about momenta at l = 0 that are not N(0, T I); "" if they are."""
     row = fixed([runs.batches[0].rows[0].schedule.at(1)], [1])
     # The start takes half of the level, the law after L steps the other half.
     share = share_of(subject).point_null / 2 / 2 / 3
-    # No gradient enters the start, and full ones cost least.
+    # The start uses no gradient; full gradients are the cheapest to set up.
     quick = replace(runs.settings, chains=-(-STARTS // subject.target.dim), gradient=GradientChoice())
     for factor in (1.0, WARMER):
         temperature = factor * runs.settings.temperature
@@ -196,7 +199,7 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
 
 
 def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision | None:
-    """The point nulls of the momentum after L steps, made white by the exact law; None where none is known."""
+    """The decision on the momentum after L steps, whitened by its exact law; None if no exact law is known."""
     law = _exact_momentum(subject)
     if isinstance(law, str):
         certificate["law_after_steps"] = f"not looked at: {law}"
@@ -238,9 +241,10 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
 
 
 def _correlation(label: str, one: np.ndarray, other: np.ndarray, normal: bool) -> Nulls:
-    """The null of a correlation; of values that do not vary nothing is asked, since their variance is refuted.
+    """The null "correlation 0" of two whitened values; no null for constant values, since their variance is refuted.
 
-    Without correlation (one +- other) / sqrt 2 have variance 1 exactly, which bounds the chance where they are not normal.
+    Without correlation, (one +- other) / sqrt 2 have variance exactly 1, which bounds the error rate of values that are
+    not normal.
     """
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         return Nulls.of(label, 0.0, math.inf, 1.0)
@@ -254,7 +258,7 @@ def _correlation(label: str, one: np.ndarray, other: np.ndarray, normal: bool) -
 
 
 def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
-    """Mean of p_L and a root of its covariance, exactly but for rounding in float64; or why it is not known."""
+    """The exact mean of p_L and a root of its covariance, up to rounding in float64; or the reason why they are unknown."""
     if not subject.affine:
         return str(subject.why_not_affine)
     if subject.model.size > LARGEST:
@@ -285,9 +289,10 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
 
 
 def _identities(subject: Subject) -> Iterator[Identity]:
-    """The scalars whose change in one step of the definition is h times a mean of the drifts before and after.
+    """The scalars whose change in one step of the definition is h times a weighted mean of the drifts before and after.
 
-    Shown on random states, draws and steps, up to rounding: the share of the later drift is found on them, and then holds.
+    The weight `share` of the later drift is fitted on random states, draws and step sizes; the identity must then hold on
+    all of them up to rounding.
     """
     scheme = subject.scheme
     generator = np.random.default_rng(run_seed(subject, "scalar-drift"))
@@ -297,7 +302,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             continue
         widths = [1 if other == "scalar" else subject.target.dim for other in scheme.dynamics.shapes.values()]
         before = [generator.standard_normal((*shape, width)) for width in widths]
-        # An identity holds for all T and D or for none but a few. Where all is of one size, roundings cover nothing.
+        # An identity holds for all T and D, or for isolated values only. With T and D of order 1, rounding hides no term.
         friction, temperature = (float(number) for number in generator.uniform(0.5, 2.0, 2))
         dim = subject.target.dim
         values = bind(scheme, TENSORS, {"D": friction, "T": temperature}, dim=dim).step(
@@ -326,7 +331,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
 
 
 class _Gradient(FullGradientIngredient):
-    """Some gradient: a scalar's drift asks for none, and the identity is to hold whatever moves the rest."""
+    """An arbitrary gradient: a scalar's drift uses none, and the identity must hold whatever moves the other variables."""
 
     def __call__(self, theta: Any) -> Any:
         return theta * 0.75
@@ -335,7 +340,7 @@ class _Gradient(FullGradientIngredient):
 def _drift(
     subject: Subject, place: int, states: tuple[np.ndarray, ...], friction: float, temperature: float
 ) -> np.ndarray:
-    """The drift of the scalar at `place` along states of shape (..., width). Shape (...)."""
+    """The drift, shape (...), of the scalar at `place` at states of shape (..., width)."""
     drift, _ = subject.scheme.dynamics.coefficients(
         tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
         grad=_Gradient(),
@@ -355,10 +360,10 @@ def _residual(
     friction: float,
     temperature: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """X' - X - h (mean of the drifts), and what rounding may make of it. Shapes (L + 1, ...) of states -> (L, ...).
+    """X' - X - h (weighted mean of the drifts), and a bound of its rounding; states (L + 1, ...) give shape (L, ...).
 
-    A drift sums dim products and a few terms of size T or less than its own; the scalar is rounded where it is added to, once
-    or twice a step. 2 dim + 16 roundings of the sum of all sizes are more than enough for both.
+    A drift sums dim products and a few terms no larger than T or the drift itself; the scalar is rounded once or twice a
+    step. 2 dim + 16 roundings of the sum of all magnitudes bound both.
     """
     drift = _drift(subject, identity.place, states, friction, temperature)
     path = states[identity.place][..., 0]

@@ -1,4 +1,4 @@
-"""Check: one step is a function of its state, its draws and its minibatches, and of nothing else."""
+"""Check: is one step a function of its state, its draws and its minibatches alone?"""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sgverify.samplers.intercepted.returned_state import loop_faults
 from sgverify.samplers.run.run import Ensemble
 
 QUESTIONS = 3
-"""States that are asked from; two chains that meet, and one more at the first one's step size."""
+"""The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""
 
 STEPS, AT_ONCE, CHAINS = 6, 2, 2
-"""Two runs of the sampler that take turns: so many steps, in blocks of so many, of so many chains."""
+"""The steps, steps per block and chains of the two runs of the sampler that take turns."""
 
 PAUSE = 3
-"""The step after which a run is paused, where no block of it ends by itself."""
+"""The step after which a run is paused; no block ends there otherwise."""
 
 
 def check_pure_step(question: Question) -> Evidence:
@@ -47,10 +47,10 @@ def check_pure_step(question: Question) -> Evidence:
 
 
 def check_torch_code(question: Question) -> Evidence:
-    """The same of a step that is torch code, asked call by call."""
+    """A step of torch code, called repeatedly, depends on its state, draws and minibatch alone and changes nothing else."""
     subject = question.subject
     try:
-        # Before anything else: a step's first call is part of it.
+        # These tests run first, since a step's first call is part of what they examine.
         noise = noise_faults(subject)
         loop = _loop(subject)
         batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
@@ -68,7 +68,7 @@ def check_torch_code(question: Question) -> Evidence:
     else:
         unread = batches.unread or clock[1]
     faults = [*noise, *purity.faults, *filter(None, [clock[0]])]
-    # What changes from call to call shows in a loop and in a first call too.
+    # State kept between calls also shows in the loop test and in the first call: it is reported once.
     faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
     if unread and not faults:
         return question.unanswered(unread)
@@ -76,7 +76,7 @@ def check_torch_code(question: Question) -> Evidence:
 
 
 def noise_faults(subject: Subject) -> list[str]:
-    """What speaks against noise that is new at each step of torch code."""
+    """Sentences about torch code whose noise is not new at each step; empty if it is new."""
     box = black_box(subject, seed=run_seed(subject, "minibatches"))
     state = states_of(subject, 1)[0]
     box.make_debut(state, subject.step)
@@ -104,7 +104,7 @@ def _clock(subject: Subject) -> tuple[str, str]:
         question = questions_of(subject, 1, count(states_of(subject, 1)[0]))[0]
         return clock_fault(lambda: tuple(take(copies(question.state), question.draws, question.h)))
     except BlackBoxError:
-        # Whoever asks the step twice says so.
+        # The test that calls the step twice reports this error.
         return "", ""
 
 
@@ -127,7 +127,7 @@ def _evidence(
 
 
 def functions_of(subject: Subject) -> list[Any]:
-    """The user's code that a step runs: the function, or the letters of a word."""
+    """The user's functions that a step runs: the function of the definition, or the letters of a splitting."""
     scheme = subject.scheme
     if subject.black_box:
         return [scheme.function]
@@ -138,7 +138,7 @@ def functions_of(subject: Subject) -> list[Any]:
 
 
 def runs_apart(subject: Subject) -> list[str]:
-    """What two runs of the sampler do to one another when they take turns; empty where they do nothing."""
+    """A sentence about two alternating runs of the sampler of which one changes the other; empty if neither does."""
     alone = [list(_blocks(subject, number)) for number in range(2)]
     pair = [_blocks(subject, number) for number in range(2)]
     together: list[list[dict[str, Tensor]]] = [[], []]
@@ -159,7 +159,7 @@ def runs_apart(subject: Subject) -> list[str]:
 
 
 def pauses(subject: Subject) -> list[str]:
-    """What becomes of a run that is drawn in short blocks, or paused and taken up; empty where it is the same run."""
+    """A sentence about a run that changes if it is drawn in short blocks, or paused and resumed; empty if it does not."""
     rows = fixed([subject.step], [STEPS])
     settings = Settings.of(subject.configuration, chains=CHAINS)
     found = {}
@@ -188,7 +188,7 @@ def pauses(subject: Subject) -> list[str]:
 
 def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
     c = subject.configuration
-    # Nothing of the two is the same: what one hands to the other is seen.
+    # The two runs differ in seed and start, so that any value passed from one to the other changes its states.
     settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start_of() + number / 2)
     rows = fixed([subject.step / (1 + number)], [STEPS])
     run = Ensemble(subject.scheme, subject.target, rows, settings, block=AT_ONCE)

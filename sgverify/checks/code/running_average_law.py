@@ -1,4 +1,4 @@
-"""The exact law of the average over L steps: of an affine chain in closed form, of others by transfer operators on grids."""
+"""What is the exact law of the average over L steps? Affine chains have a closed form, others transfer operators on grids."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from sgverify.targets import Target
 from sgverify.targets.scaled import with_scaled_likelihood
 
 LONGEST = 2000
-"""Steps of an affine chain that are asked for at most. Nothing looks at the running code beyond them: a defect that sets in
-later, such as a run that loses its way between later blocks, is not seen by any check."""
+"""The largest number of steps of an affine chain. No check runs the code for longer: a defect that appears later, such as
+an error between two later blocks, is not found."""
 
 LONGEST_ON_LINE, LONGEST_IN_PLANE = 1000, 200
-"""The same on grids, which are carried back step by step."""
+"""The largest number of steps on grids, where functions are propagated backward step by step."""
 
 LOST = 0.1
-"""The relative error beyond which an exact variance says nothing about chains."""
+"""The relative error beyond which an exact variance is too imprecise for a comparison with chains."""
 
 LARGEST = 10
 """The largest number of coordinates for which the exact variance of the average is computed."""
 
 MOST_ESTIMATES = 64
-"""Different minibatches at most that a transfer operator is averaged over."""
+"""The largest number of different minibatches over which a transfer operator is averaged."""
 
 ESCAPING = 1e-6
-"""A chain that leaves every grid within L steps with a larger probability has no law here: it escapes."""
+"""The largest probability of leaving every grid within L steps; beyond it the chain counts as escaping and has no law here."""
 
 VAGUE = 1e-3
-"""Of the average's standard deviation: where the grids do not settle to this, they settle nothing."""
+"""The largest error of the grids' answers, in standard deviations of the average; beyond it they are not used."""
 
 
 @dataclass(frozen=True)
 class AverageLaw:
-    """(1/L) sum phi(X_l): `mean` is E of it less `origin`, known to within `error_bound`.
+    """The law of the average A = (1/L) sum phi(X_l): `mean` is E A - `origin`, known to within `error_bound`.
 
-    `variance` is a value with a bound of its error, None where it is not computed; `kurtosis` the excess and
-    `largest_kurtosis` a bound of it, where they are known; `polynomial` the degree of the average in independent normal
-    numbers, where it is one. `escaping`: the probability that a chain escapes within L steps.
+    `variance` is the variance of A with a bound of its error, or None. `kurtosis` is the excess kurtosis and
+    `largest_kurtosis` a bound of it, each None if unknown. `polynomial` is the degree of A as a polynomial in independent
+    normal numbers, if it is one. `escaping` is the probability that a chain escapes within L steps.
     """
 
     step: float
@@ -71,10 +71,10 @@ class AverageLaw:
 
 
 def law_of_average(subject: Subject) -> AverageLaw:
-    """The law of the average at the subject's step size, over its steps or as many as are affordable.
+    """The law of the average at the subject's step size, over its configured steps, or fewer if these cost too much.
 
     Raises `OutOfReachError` with a sentence for the reader, `InstabilityError` for a step that does not contract, and
-    `MomentsDivergeError` where the average has no variance.
+    `MomentsDivergeError` if the average has no variance.
     """
     if subject.affine:
         return _affine(subject)
@@ -185,7 +185,7 @@ def _over_cycles(
 
 
 def is_normal(subject: Subject) -> bool:
-    """Is the state of this affine chain normal: no minibatches, and every draw normal?"""
+    """Is the state of this affine chain normal, that is, are there no minibatches, and is every draw normal?"""
     if subject.configuration.gradient.estimator.draws_data:
         return False
     with flint.ctx.workprec(64):
@@ -203,7 +203,10 @@ def largest_kurtosis(degree: int) -> float:
 
 
 def _variance(bias: Certified, square: Certified) -> tuple[float, float]:
-    """E (phi_hat - phi_bar)^2 - b^2 with a bound of its error, in balls: where the chain hardly moves all of it cancels."""
+    """The variance E (phi_hat - phi_bar)^2 - b^2 with a bound of its error.
+
+    Computed in ball arithmetic: if the chain hardly moves, the two terms cancel almost completely.
+    """
     with flint.ctx.workprec(max(bias.bits, square.bits)):
         difference = square.ball - bias.ball**2
     value, radius = float(difference.mid()), float(difference.rad())
@@ -216,7 +219,7 @@ def _length(subject: Subject) -> int:
 
 
 def _transient(subject: Subject) -> Transient:
-    """The mean and the variance from the start that the sampler takes."""
+    """The answers about mean and variance of a chain from the sampler's own start."""
     c, target = subject.configuration, subject.target
     state = subject.scheme.state
     if state not in (("theta",), ("theta", "p")):
@@ -269,7 +272,7 @@ def _count(replaced: bool, target: Target, batch: int) -> int:
 
 
 def estimates_of(subject: Subject) -> list[tuple[Fraction, Target]]:
-    """The targets whose full gradients are the estimates of a step, with their probabilities; none for full gradients."""
+    """For each minibatch its probability and the target whose full gradient is the estimate; empty for full gradients."""
     gradient, target = subject.configuration.gradient, subject.effective_target
     if not gradient.estimator.noisy:
         return []

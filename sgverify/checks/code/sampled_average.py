@@ -1,4 +1,4 @@
-"""Check: the running code samples the law that the proof is about."""
+"""Check: does the running code's average have the exact mean and variance that the proofs refer to?"""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from sgverify.samplers import Settings, sample
 STAGE = "agreement"
 
 LONGEST = 10_000
-"""Steps that are sampled at most; the exact law is asked for the same number."""
+"""The largest number of sampled steps; the exact law is computed for the same number."""
 
 WORK = 1e8
-"""Steps of all chains together beyond which no further look is planned."""
+"""The largest total number of steps over all chains; no further look is planned beyond it."""
 
 FEWEST = 128
-"""Chains of the first look at least, even where fewer are configured: with 64, the margin of the variance is resolved where its
-kurtosis is known to be a normal law's, and one time in ten not where that is estimated."""
+"""The fewest chains in the first look, even if fewer are configured. 64 chains resolve the margin of the variance if the
+kurtosis is known to be a normal law's; with an estimated kurtosis they fail to one time in ten."""
 
 MOST_FIRST = 4096
-"""Chains of the first look at most, unless more are configured."""
+"""The most chains in the first look, unless more are configured."""
 
 MEAN, VARIANCE = "mean in sd", "log variance"
 
 SPREAD = 1024
-"""Roundings of a state that the spread of an average must hold: a step makes some ten, which are then below the 1/64 of a
-standard deviation to which the largest look, of 4,096 chains, knows a mean."""
+"""The smallest standard deviation of an average, in roundings of a state. A step makes about ten roundings, which are then
+below the 1/64 of a standard deviation to which the largest look, of 4,096 chains, determines a mean."""
 
 MARGINS = {MEAN: 1.0, VARIANCE: math.log(4)}
-"""What has to be found for an agreement to conform: a mean that is off by a standard deviation of the single average, and a
-variance by a factor of 4, noise of half or twice the amplitude. Both in the units of their deviations."""
+"""The deviations that a conforming answer must be able to detect: a mean that is off by one standard deviation of a single
+average, and a variance that is off by a factor of 4 (noise of half or twice the amplitude)."""
 
 
 def check_agreement(question: Question) -> Evidence:
@@ -94,7 +94,7 @@ def check_agreement(question: Question) -> Evidence:
             what=f"averages of {law.length} steps that the running code returns",
         )
     except ChainsDiverged as how:
-        # Of all the chains that a decision may draw, none escapes by chance but with this probability.
+        # The expected number of escaping chains over all looks bounds the probability that any chain escapes by chance.
         if law.escaping * first * GROWTH**LOOKS > share_of(subject).point_null:
             return question.unanswered(f"escape: the sampled chains diverged, as chains may here: {how}")
         judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
@@ -120,16 +120,17 @@ def check_agreement(question: Question) -> Evidence:
 
 
 def _rounding(subject: Subject, law: AverageLaw) -> float:
-    """By what the rounding of a state alone moves an average."""
+    """The change of an average that the rounding of a state alone causes."""
     return (
         2.0**-53 * abs(law.origin) if subject.configuration.dtype == "float64" else 2.0**-24 * abs(law.origin)
     )
 
 
 def _needed(law: AverageLaw) -> int:
-    """Chains that resolve a sample variance as `FEWEST` do where the law is normal: in proportion to kurtosis + 2.
+    """The number of chains that estimate the variance as precisely as `FEWEST` chains of a normal law.
 
-    Asked for on landscapes of many modes, where the few chains that change theirs make the tails.
+    The number is proportional to (excess kurtosis + 2). It matters on targets with many modes, where the few chains that
+    change their mode make the tails.
     """
     if law.kurtosis is None or not math.isfinite(law.kurtosis):
         return 0
@@ -137,11 +138,14 @@ def _needed(law: AverageLaw) -> int:
 
 
 class ChainsDiverged(Exception):
-    """Chains left the numbers that float64 holds; the message says how."""
+    """Raised if chains overflowed float64; the message says how."""
 
 
 def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
-    """Errors of the single averages of fresh chains: numbered from their own count on, they are in no other look."""
+    """The averages of new chains less the law's `origin`, shape (chains,).
+
+    The first chain's number is `chains`, so that no two looks share a chain.
+    """
     averages = sample(
         subject.scheme,
         subject.target,
@@ -159,10 +163,10 @@ def _averages(subject: Subject, law: AverageLaw, chains: int) -> Floats:
 
 
 def _nulls(values: Floats, law: AverageLaw) -> Nulls:
-    """Mean and variance with bounds that hold for the law of the average.
+    """The nulls of mean and variance, with bounds that hold for the law of the average.
 
-    Where its variance is not known nothing bounds the chance of a mean: rare events may hold it. A mean that looks wrong is
-    then inconclusive.
+    If the variance is unknown, nothing bounds the chance of a deviating mean, since rare events may carry it. A mean that
+    looks wrong is then inconclusive.
     """
     if law.variance is None:
         unit = float(np.std(values, ddof=1)) or 1.0

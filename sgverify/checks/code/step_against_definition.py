@@ -1,4 +1,4 @@
-"""Check: from any state the running code takes the step that the definition takes, and so has its expectations."""
+"""Check: does the running code take, from any state, the step that its definition takes?"""
 
 from __future__ import annotations
 
@@ -32,37 +32,39 @@ from sgverify.schemes.definition.binding import parameters_of
 STAGE = "one-step-law"
 
 LENGTH = 4
-"""Steps: the sampler runs the definition, records it, holds the recording against it, and plays it."""
+"""The number of steps: in them the sampler runs the definition, records it, compares the recording, and plays it."""
 
 DEGREE = 5
 """The nodes of the first step's draws are exact for polynomials of this degree."""
 
 MOST_NODES = 64
-"""More draws than these nodes serve are put at as many random places instead, and no expectation is formed."""
+"""The largest number of nodes. If a cubature needs more, as many random draws are used, and no expectation is formed."""
 
 FEW = 8
-"""Chains of the later steps that are looked at."""
+"""The number of chains that are compared after the first step."""
 
 MARGIN = 64
-"""Roundings grow with the unit roundoff u: the definition in `BITS` bits shows what they do, but for the chance by which
-they add up: this many times what a few nodes show is not reached by it."""
+"""The safety factor of the rounding bound. The effect of rounding is proportional to the unit roundoff u, so that the
+definition in `BITS` bits shows its size, up to the chance by which single roundings add up or cancel; that chance does not
+reach this factor over the effect seen at a few nodes."""
 
 SHIFTS = (0.0, 1e-6, -1e-6, 2e-6, -2e-6)
-"""Relative shifts of h at which constants in float64 are compared with those in long double: where one of them happens to
-be rounded well, its neighbours are not."""
+"""The relative shifts of h at which constants in float64 and in long double are compared: a constant that happens to be
+rounded well at one h is not at its neighbours."""
 
 RATIO, UNIT = 2.0 ** (BITS - 53), 2.0**-53
 
 GROWN = 1e6
-"""A state that grows so many times in a few steps diverges: any bound of its roundings would be as large as it."""
+"""The growth factor of a state within these steps beyond which it counts as divergent: its rounding bound would be as large
+as the state."""
 
 MOST_WORK = 4_000_000
-"""Data times states at most that are visited in long double."""
+"""The largest number of data times states that are evaluated in long double."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """One step's size, states and draws: the nodes' weights where they stand for normal draws."""
+    """The step size, states, draws and minibatches of a run; `weights` are those of the nodes, None for random draws."""
 
     h: float
     state: list[np.ndarray]
@@ -74,8 +76,9 @@ class _Plan:
 def check_one_step_law(question: Question) -> Evidence:
     """Each step of the sampler on chosen draws and minibatches is the definition's in long double, up to rounding.
 
-    The draws of the first step stand at the nodes of a cubature, so that E f(X_1) is compared too, for f = theta, theta^2 and
-    their like. Gradients in long double come from Taylor polynomials of the potential, on any target.
+    The draws of the first step are the nodes of a cubature, so that the expectations E f(X_1) are compared too, for the first
+    coordinate f of each variable and its square. Gradients in long double come from Taylor polynomials of the potential,
+    on any target.
     """
     subject = question.subject
     c = subject.configuration
@@ -170,7 +173,7 @@ def _definition(
     h: float | None = None,
     carrier: type[LongDouble] = LongDouble,
 ) -> list[np.ndarray]:
-    """X_l from the run's own X_(l-1), by the definition; X_1 from the states that were chosen."""
+    """X_l by the definition from the run's own X_(l-1); X_1 from the chosen states."""
     c = subject.configuration
     few = slice(0, most) if number == 1 else slice(0, FEW)
     before = plan.state if number == 1 else run[number - 1]
@@ -200,17 +203,20 @@ def _rounding(
     run: Sequence[Sequence[np.ndarray]],
     expected: Sequence[Sequence[np.ndarray]],
 ) -> dict[str, float]:
-    """What rounding explains in each variable, in float64: what fewer bits do to the definition, scaled, and three things more.
+    """A bound, for each variable, of the effect of rounding in float64 on one step.
 
-    No part of it is taken from the running code, whose flaws would make room for themselves. Constants are computed in
-    float64: the definition with such constants shows what that does. A sum over the data rounds once for each of them. And
-    no number is known better than to its own roundoff.
+    The bound has four parts, none of which uses the running code: a flawed code must not enlarge its own tolerance.
+
+    1. The effect of evaluating the definition with fewer bits, scaled to float64.
+    2. The effect of constants in float64, from the definition evaluated with such constants.
+    3. One rounding per datum in a sum over the data.
+    4. The unit roundoff of each number itself.
     """
     gradient = LongDoubleGradient(subject.target, scale=subject.configuration.gradient.scale)
-    # A control variate sums at two places more.
+    # A control variate adds two more sums over the data.
     sums = 3 if subject.configuration.gradient.estimator.centred else 1
     summed = sums * plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])
-    # Draws of the second step: the nodes of the first are 0 in most places.
+    # The draws of the second step, since most coordinates of the first step's nodes are 0.
     later = replace(plan, draws=plan.draws[1:])
     rough = [np.zeros(len(plan.state))]
     for shift in SHIFTS:
@@ -282,7 +288,7 @@ def _evidence(
 def _expectations(
     subject: Subject, weights: np.ndarray, found: Sequence[np.ndarray], due: Sequence[np.ndarray]
 ) -> dict[str, list[float]]:
-    """E f(X_1) by the running code and by the definition, f each variable's first coordinate and its square."""
+    """E f(X_1) by the running code and by the definition; f is each variable's first coordinate, and its square."""
     table = {}
     for name, a, b in zip(subject.scheme.state, found, due, strict=True):
         for power, label in ((1, name), (2, f"{name}^2")):

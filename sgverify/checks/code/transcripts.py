@@ -1,4 +1,4 @@
-"""Short runs of the sampler that are written down, and the independent draws in them."""
+"""Which states, draws and minibatches does the sampler use in short runs? The transcripts that several checks share."""
 
 from __future__ import annotations
 
@@ -17,32 +17,35 @@ from sgverify.samplers.run.transcript import Transcript, transcribe
 from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
 
 LENGTH = 64
-"""Steps that are written down."""
+"""The number of steps in a transcript."""
 
 CHAINS = 48
-"""Chains of each of the two batches: 96 chains of 64 steps show a correlation of a tenth at the level 1e-6."""
+"""The chains of each of the two batches: 96 chains of 64 steps show a correlation of 0.1 at the level 1e-6."""
 
 NUMBERS = 768
-"""Numbers of one draw of a batch, at most: where the dimension is large fewer chains show as much, but eight at least."""
+"""The most numbers in one draw of a batch: in a large dimension fewer chains suffice, at least eight."""
 
 WIDEST = 24
-"""Numbers of one step whose correlations are looked at; of a longer draw its first coordinates."""
+"""The most numbers of one step whose correlations are tested; of a longer draw, its first coordinates."""
 
 ALPHA = Fraction(1, 3)
 """The exponent of the decreasing steps that are run beside the fixed ones."""
 
 SECOND = 64
-"""The number of the second batch's first chain: where the words of a stream are made anew."""
+"""The number of the second batch's first chain, at which the generator computes the next block of random words."""
 
 SHRUNK = (1, 16, 256)
-"""By what the step is divided where chains diverge: the draws do not depend on it."""
+"""The divisors of the step size, tried in turn while chains diverge; the draws do not depend on the step size."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Batches of chains under one seed, on the same rows: steps h, h/2 and h l^(-1/3), unless they are coupled."""
+    """Transcripts of two batches of chains under one seed, each with rows of steps h, h/2 and h l^(-1/3).
+
+    Coupled runs have the rows h and h/2 on one Brownian path.
+    """
 
     settings: Settings
     batches: tuple[Transcript, ...]
@@ -54,16 +57,13 @@ class Runs:
 
     @property
     def diverged(self) -> str:
-        """How chains diverged, "" where none did."""
+        """A sentence about chains that diverged; "" if none did."""
         return next((str(batch.diverged) for batch in self.batches if batch.diverged), "")
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What a row draws: `values`, shape (L, w, C), with the law and a name of each of the w numbers of a step.
-
-    `bounded`: whether all have exponential moments that are at most the normal law's.
-    """
+    """The draws of one row: `values`, shape (L, w, C), with the law and the name of each of the w numbers of a step."""
 
     values: np.ndarray
     laws: tuple[NoiseLaw, ...]
@@ -71,23 +71,23 @@ class Columns:
 
     @property
     def bounded(self) -> bool:
-        """See the class."""
+        """Are the exponential moments of all laws at most those of the standard normal law?"""
         return all(bounded_by_normal(law) for law in set(self.laws))
 
     def of(self, law: NoiseLaw) -> np.ndarray:
-        """The numbers of one law. Shape (L, w', C)."""
+        """The draws of one law, shape (L, w', C) with the w' <= w numbers of a step that have this law."""
         return self.values[:, [k for k, own in enumerate(self.laws) if own == law]]
 
 
 def rows_of(step: float, length: int = LENGTH) -> tuple[Row, ...]:
-    """A fixed step, half of it, and decreasing ones."""
+    """The rows of a transcript: fixed steps h and h/2, and the decreasing steps h l^(-1/3)."""
     schedules = (Fixed(step), Fixed(step / 2), Power(step, float(ALPHA)))
     return tuple(Row(schedule, (length,)) for schedule in schedules)
 
 
 @cached_per_subject
 def runs_of(subject: Subject) -> Runs:
-    """The runs of a subject, made once. A momentum starts at random, so that its draws are seen too."""
+    """The runs of a subject, computed once. The momentum starts at random, so that the draws of the start are recorded too."""
     settings = Settings.of(
         subject.configuration,
         seed=run_seed(subject, "transcripts"),
@@ -109,7 +109,7 @@ def runs_of(subject: Subject) -> Runs:
 
 
 def columns_of(subject: Subject, runs: Runs, row: int) -> Columns:
-    """The draws of a row, and its additive gradient noise made white where its covariance has an inverse."""
+    """The draws of a row; additive gradient noise is included, whitened, if its covariance has an inverse."""
     values, laws, names = [], [], []
     drawn = np.concatenate([batch.draws[:, :, row] for batch in runs.batches], axis=-2)
     for k, law in enumerate(subject.scheme.laws):
@@ -133,7 +133,7 @@ def columns_of(subject: Subject, runs: Runs, row: int) -> Columns:
 
 
 def minibatches_of(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
-    """The data of each minibatch, shape (Q, n, C); None where none is drawn or every one holds all data."""
+    """The data indices of each minibatch, shape (Q, n, C); None if none is drawn, or if each holds all data."""
     parts = [batch.minibatches for batch in runs.batches]
     if parts[0] is None or subject.target.size == 1:
         return None
@@ -144,26 +144,26 @@ def minibatches_of(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
 
 
 def fresh_minibatches(subject: Subject) -> bool:
-    """Whether every minibatch is drawn anew, and none is what others of an epoch have left."""
+    """Are minibatches drawn independently of one another, and not as blocks of a permutation?"""
     return not subject.configuration.gradient.estimator.exchangeable
 
 
 def sides(subject: Subject, minibatches: np.ndarray) -> np.ndarray:
-    """On which side of the middle a minibatch lies: the sign of sum_i (x_i - (N-1)/2). Shape (Q, n, C) -> (Q, C).
+    """The side of the middle index on which a minibatch lies: the sign of sum_i (x_i - (N-1)/2). Shape (Q, n, C) -> (Q, C).
 
-    Symmetric for every kind of minibatch, so -1, 0 or 1 with exponential moments at most the normal law's.
+    The sign is symmetric for every kind of minibatch. Its values -1, 0, 1 have exponential moments of at most the normal law's.
     """
     assert subject.target.size is not None
     return np.sign((2 * minibatches - (subject.target.size - 1)).sum(1)).astype(np.float64)
 
 
 def unit_of(subject: Subject) -> float:
-    """The relative precision of the dtype that draws are held in."""
+    """The unit roundoff of the dtype in which draws are stored."""
     return float(np.finfo(subject.configuration.dtype).eps)
 
 
 def numbered(minibatches: np.ndarray) -> np.ndarray:
-    """One number for each minibatch, the same for the same data in the same order. Shape (Q, n, C) -> (Q, C)."""
+    """A hash of each minibatch: equal data in equal order give equal numbers. Shape (Q, n, C) -> (Q, C)."""
     mixed = np.zeros((minibatches.shape[0], minibatches.shape[2]), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for place in range(minibatches.shape[1]):
@@ -171,12 +171,12 @@ def numbered(minibatches: np.ndarray) -> np.ndarray:
             mixed = (mixed + minibatches[:, place].astype(np.uint64) + np.uint64(1)) * _ODD
             mixed ^= mixed >> np.uint64(29)
             mixed *= _ODD
-    # As floats, of which every whole number up to 2^53 is one.
+    # As floats: float64 represents every integer up to 2^53.
     return (mixed >> np.uint64(12)).astype(np.float64) + 1.0
 
 
 def _whitened(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
-    """Additive noise as standard normal draws. Shape (L, g, C, d)."""
+    """The additive gradient noise, whitened to standard normal draws, shape (L, g, C, d)."""
     parts = [batch.additive for batch in runs.batches]
     if parts[0] is None:
         return None
@@ -189,6 +189,6 @@ def _whitened(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
     inverse = np.linalg.inv(np.linalg.cholesky(matrix))
     made = np.concatenate([part[:, row] for part in parts if part is not None], axis=-2)
     per_step = max(1, subject.scheme.gradients)
-    # Summed coordinate by coordinate: the same noise has the same bits in every chain.
+    # Summed coordinate by coordinate, so that equal noise has equal bits in every chain.
     white = sum(made[..., j : j + 1] * inverse[:, j] for j in range(dim))
     return np.asarray(white).reshape(-1, per_step, *made.shape[1:])

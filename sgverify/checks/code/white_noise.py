@@ -1,4 +1,4 @@
-"""Check: the noise that the running code puts into its steps is white: fresh, of its law, and correlated with nothing."""
+"""Check: is the noise of the running code white, that is, new at every step, of its stated law, and uncorrelated?"""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ from sgverify.samplers.run.transcript import first_mismatch, transcribe
 from sgverify.schemes.definition.noise import NORMAL
 
 LAGS = 8
-"""Steps apart to which correlations are looked for."""
+"""The largest distance in steps at which correlations are tested."""
 
 _TESTS = 2 * (LAGS + 1) + 8
-"""Tests of a row: correlations of the values and of their sizes at each lag, and no more than eight others."""
+"""The most tests of a row: correlations of values and of absolute values at each lag, and at most eight others."""
 
 STEPS = 28
-"""Steps that are run: a few blocks of the shorter step size, and as many of the longer."""
+"""The number of steps of the coupled run: a few blocks at the shorter step size, and as many at the longer."""
 
 ROUNDINGS = 4
-"""Of a draw over two fine steps: of each fine one to the dtype, of their sum, and of its quotient by sqrt(2)."""
+"""The roundings in a draw over two fine steps: of each fine draw to the dtype, of their sum, and of the quotient by sqrt(2)."""
 
 
 def check_white_noise(question: Question) -> Evidence:
     """Every step is the definition's on its draws, bit for bit; the draws repeat nowhere, have their law, are uncorrelated.
 
-    Correlations between the draws of a step, its coordinates, and steps up to eight apart; of values and of sizes; with
-    the minibatches of the same step; of independent step sizes, and of those that share a Brownian path.
+    Correlations of the values and of their absolute values are tested: between the draws of a step, its coordinates, steps
+    up to eight apart, the minibatches of the same step, and rows of different step sizes, independent or on one Brownian path.
     """
     subject = question.subject
     if not subject.scheme.draws:
@@ -105,20 +105,20 @@ def check_white_noise(question: Question) -> Evidence:
 
 
 def coupled_runs(subject: Subject, runs: Runs) -> Runs | None:
-    """The runs again, steps h and h/2 on one path; None where a step draws what no path has increments of, or diverges."""
+    """The runs repeated with steps h and h/2 on one Brownian path; None if chains diverge or a draw is no Brownian increment."""
     try:
         check_path(subject.scheme)
     except ConfigurationError:
         return None
     step = runs.batches[0].rows[0].schedule.at(1)
-    # The noise is drawn the same way whatever the gradients; full ones cost least.
+    # The noise does not depend on the kind of gradient; full gradients are the cheapest to set up.
     settings = replace(runs.settings, coupled="brownian", chains=len(runs.chains), gradient=GradientChoice())
     found = transcribe(subject.scheme, subject.target, fixed([step, step / 2], [STEPS]), settings)
     return None if found.diverged else Runs(settings, (found,))
 
 
 def off_the_path(runs: Runs, unit: float) -> str:
-    """Where a draw at h is not (z_(2l-1) + z_(2l))/sqrt(2) of those at h/2, in words; "" where every one is."""
+    """A sentence about a draw at h that is not (z_(2l-1) + z_(2l))/sqrt(2), z the draws at h/2; "" if there is none."""
     for batch in runs.batches:
         # (L, K, C, d) of each row.
         coarse, fine = batch.draws[:, :, 0], batch.draws[:, :, 1]
@@ -138,7 +138,7 @@ def off_the_path(runs: Runs, unit: float) -> str:
 
 
 def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate: dict[str, Any]) -> str:
-    """What is wrong with the draws of a row, in words; "" where nothing is."""
+    """A sentence about the first fault in the draws of a row; "" if there is none."""
     columns = _of_distinct_chains(columns_of(subject, runs, row))
     certificate["chains"] = columns.values.shape[-1]
     where = f"with {runs.batches[0].rows[row].schedule}"
@@ -163,11 +163,11 @@ def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate
 def _statistics(
     subject: Subject, runs: Runs, row: int, columns: Columns, share: float
 ) -> Iterator[tuple[str, Extreme, str]]:
-    """Each test of a row: its name, what was found, and a sentence for the reader. At most `_TESTS` of them."""
+    """The tests of a row, at most `_TESTS`: for each its name, its extreme value, and a sentence for the reader."""
     laws = sorted(set(columns.laws), key=str)
     for law in laws:
         values = columns.of(law)
-        # Two laws at most stand beside the normal one; they share what one test may err.
+        # A scheme uses at most two laws beside the normal one; the laws share the level of one test.
         part = share / len(laws)
         yield f"mean of {law}", mean_size(values, part), f"the mean of its {law} draws is not 0"
         if law.normal:
@@ -198,11 +198,11 @@ def _statistics(
 
 
 def _strange(columns: Columns, runs: Runs) -> str:
-    """A draw that its law does not have, in the dtype of the run; "" where there is none."""
+    """A sentence about a draw outside the support of its law, in the run's dtype; "" if there is none."""
     for law in sorted(set(columns.laws), key=str):
         if law.edge is not None:
             farthest = float(np.abs(columns.of(law)).max(initial=0.0))
-            # The edge as the dtype of the run rounds it.
+            # The end of the support, rounded to the dtype of the run.
             if farthest > float(np.array(law.largest, dtype=np.float64).astype(runs.settings.dtype)):
                 return f"a draw is {farthest} in size, beyond the edge {law.largest:.6g} of {law}"
             continue
@@ -228,7 +228,7 @@ def _correlations(
 
 
 def _reused(subject: Subject, columns: Columns, share: float) -> str:
-    """Draws of all chains that occur twice, as they are or negated; "" where none does."""
+    """A sentence about draws of all chains that occur twice, possibly negated; "" if there are none."""
     length, _, chains = columns.values.shape
     for law in sorted(set(columns.laws), key=str):
         values = columns.of(law)
@@ -262,7 +262,7 @@ def _reused_minibatches(subject: Subject, runs: Runs, row: int, share: float) ->
 
 
 def _start_momentum(subject: Subject, runs: Runs, row: int) -> np.ndarray | None:
-    """The momentum that each chain starts with, in units of sqrt(T). Shape (d', C)."""
+    """The initial momentum of each chain, in units of sqrt(T), shape (d', C)."""
     if "p" not in subject.scheme.dynamics.state:
         return None
     made = np.concatenate([batch.states["p"][0, row] for batch in runs.batches])
@@ -270,14 +270,14 @@ def _start_momentum(subject: Subject, runs: Runs, row: int) -> np.ndarray | None
 
 
 def _of_distinct_chains(columns: Columns) -> Columns:
-    """Without copies of chains: that chains share their noise is for another check to say."""
+    """The columns without copies of chains; the check `independent-chains` reports chains that share their noise."""
     length, width, chains = columns.values.shape
     kept = _distinct(columns.values.reshape(length * width, chains))
     return Columns(columns.values[..., kept], columns.laws, columns.names)
 
 
 def _distinct(values: np.ndarray) -> list[int]:
-    """The first column of each kind."""
+    """The index of the first of all equal columns, for each group of equal columns."""
     seen: dict[bytes, int] = {}
     for place, column in enumerate(np.ascontiguousarray(values.T)):
         seen.setdefault(column.tobytes(), place)

@@ -1,4 +1,4 @@
-"""The exact rung of a subject: its answers where it has any, else the reason why it has none."""
+"""Which exact engine answers for a subject, and if none does, for which reason?"""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ def why_no_expansion(error: NotExpandableError) -> str:
 def judge_far_below(
     subject: Subject, at: Callable[[float], Certified], step: float, what: str, why: str
 ) -> tuple[Judgement, dict[str, float]]:
-    """A step without an expansion: exact values far below the sweep show whether a quantity goes to 0, and these values."""
+    """For a step without an expansion at h = 0: does the quantity go to 0 with h?
+
+    The quantity is evaluated by `at` at step sizes far below the sweep. Returns the judgement and these values by step
+    size. `what` names the quantity; `why` says why there is no expansion.
+    """
     tiny = [step * 2.0**-k for k in FAR_BELOW]
     subject.check_stable(tiny, "schedule.step")
     values = [at(h) for h in tiny]
@@ -86,7 +90,7 @@ ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
 
 @cached_per_subject
 def transfer_answers(subject: Subject) -> GridAnswers:
-    """The grids' answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
+    """The answers of transfer operators on grids about `subject`; raises `OutOfReachError` with a sentence for the reader."""
     why = _why_not(subject)
     if why:
         raise OutOfReachError(f"no transfer operator on a grid: {why}")
@@ -114,7 +118,7 @@ def _why_not(subject: Subject) -> str | None:
 
 
 def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
-    """The exact answers, else for a bias those of closed moments; raises `OutOfReachError` with the reasons of both."""
+    """The exact answers or, for a bias, those of closed moments; raises `OutOfReachError` with the reasons of both."""
     try:
         return exact_answers(subject)
     except OutOfReachError as reason:
@@ -128,7 +132,7 @@ def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
 
 @cached_per_subject
 def closure_answers(subject: Subject) -> ClosureAnswers:
-    """The answers from closed moments; raises `OutOfReachError` where they do not close."""
+    """The answers from closed moments; raises `OutOfReachError` if the moments do not close."""
     gradient = subject.configuration.gradient
     if gradient.estimator.noisy or gradient.clip is not None:
         raise OutOfReachError("the moments are followed for full gradients that are not clipped")
@@ -138,7 +142,7 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
 
 
 def closure_certificate(answers: ExactAnswers) -> dict[str, Any]:
-    """The moments that close."""
+    """The certificate's entry with the monomials whose moments close; empty for answers from other engines."""
     return {"closed_moments": answers.closed.texts()} if isinstance(answers, ClosureAnswers) else {}
 
 

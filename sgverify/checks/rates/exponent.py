@@ -1,4 +1,4 @@
-"""The exponent that exact points show, beside the one that their expansion has in the limit."""
+"""Which exponent do exact errors show at falling step sizes, and does it agree with that of their expansion at h = 0?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sgverify.rates import regress_exact
 
 
 def with_regression(evidence: Evidence) -> Evidence:
-    """The evidence with the regression on its points in the certificate; what was sampled has its own already."""
+    """The evidence with the regression on its points in the certificate; sampled evidence already holds its own fit."""
     name = "length" if CHECKS[evidence.check].along_schedule else "step"
     points = sorted(
         (p for p in evidence.points if p.kind == "exact" and getattr(p, name) is not None and not p.diverged),
@@ -28,7 +28,7 @@ def with_regression(evidence: Evidence) -> Evidence:
 
 
 def _values(points: list[Point]) -> tuple[np.ndarray, np.ndarray]:
-    """The values and what each of them is known to; of a point without a value nothing is known."""
+    """The values of the points and the error bound of each; the bound of a point without a value is infinite."""
     values = np.array([0.0 if point.value is None else point.value for point in points])
     bounds = np.array([np.inf if p.value is None or p.error_bound is None else p.error_bound for p in points])
     return values, bounds
@@ -39,10 +39,10 @@ JUMP = 8.0
 where g has a pole of order m: 8 is m = 7."""
 
 SEEN = 1e-4
-"""Errors below this share of (h rate)^q say nothing of an order: a solver's tolerance may stand behind them."""
+"""Errors below this share of (h rate)^q show no order: they may come from a solver's tolerance."""
 
 STEADY = 0.25
-"""Two slopes in a row that differ by no more are those of one power."""
+"""Two neighbouring slopes that differ by at most this belong to one power of h."""
 
 SHORT = 0.3
 """A slope below q by more is that of q - 1/2 or less: errors c h^q (1 + O(h rate)) have one nearer to q at the smallest steps."""
@@ -59,15 +59,15 @@ LEAP, WITHIN = 3.0, 0.2
 least, or of WITHIN^q where h rate is more: code may take other substeps from some size on, and have another constant there."""
 
 FEWEST = 3
-"""Step sizes at which the bound lies below (h rate)^q: two slopes."""
+"""The fewest step sizes whose bound lies below (h rate)^q; three give two slopes."""
 
 
 @dataclass(frozen=True)
 class ErrorTrend:
     """Verdict `fine`, `slow` (a lower power than q), `jump` (an error that smaller steps do not announce) or `open`.
 
-    `rung` and `entry` are where it shows most, `slope` the power that is seen there, `turn` by how much it differs from that at
-    larger steps.
+    `rung` (index of the step size) and `entry` are where the trend is clearest, `slope` is the power of h seen there, and
+    `turn` the difference between that power and the one at larger steps.
     """
 
     verdict: str
@@ -80,9 +80,11 @@ class ErrorTrend:
 def judge_errors(
     times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float, *, large: int = 0
 ) -> ErrorTrend:
-    """Hold |error| <= C h^q against errors, shape (rungs, entries), at h rate = `times`, which fall; bounds of shape (rungs,).
+    """Do errors at falling step sizes satisfy |error| <= C h^q?
 
-    The first `large` ones are too large for powers of h to show: they are held against what smaller ones announce.
+    `times` holds h rate for each step size, decreasing, shape (steps,); `errors` has shape (steps, entries) and `bounds`,
+    the error bounds of the errors, shape (steps,). The first `large` steps are too large to show a power of h: their
+    errors are only compared with the extrapolation from smaller steps.
     """
     scale = times**q
     size = np.abs(errors)
@@ -104,7 +106,7 @@ def judge_errors(
 
 
 def undecided_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: float) -> bool:
-    """Whether smaller steps would tell more: some error at the smallest one is large, or does not fall as h^q."""
+    """Would smaller steps tell more? True if an error at the smallest step is large, or does not fall as h^q there."""
     size = np.abs(errors)
     clear = (size[-2:] > CLEAR * bounds[-2:, None]).all(axis=0) & (size[-1] > SEEN * times[-1] ** q)
     large = size[-1] > JUMP * times[-1] ** q
@@ -117,13 +119,13 @@ def undecided_end(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: 
 
 
 def _leaps(times: np.ndarray, size: np.ndarray, bounds: np.ndarray, q: float, k: int) -> int | None:
-    """The entry whose error at rung k is largest, where those below do not announce it."""
+    """The entry whose error at step k is largest, if extrapolation from the smaller steps does not predict that error."""
     share = (size + bounds[:, None]) / times[:, None] ** q
     here = np.where(size[k] > CLEAR * bounds[k], size[k], 0.0)
     entry = int(np.argmax(here))
     if not here[entry] > max(min(times[k], WITHIN) ** q, JUMP * float(share[k + 1 :].max()) * times[k] ** q):
         return None
-    # What is hidden by its bound may fall faster, not slower.
+    # An error below its bound is replaced by the bound: the true error may fall faster, but not slower.
     seen = np.maximum(size[k : k + 3, entry], bounds[k : k + 3])
     slopes = np.diff(np.log(np.maximum(seen, 1e-300))) / np.diff(np.log(times[k : k + 3]))
     return entry if len(slopes) < 2 or slopes[0] > slopes[1] + LEAP else None
@@ -132,7 +134,7 @@ def _leaps(times: np.ndarray, size: np.ndarray, bounds: np.ndarray, q: float, k:
 def _slow(
     times: np.ndarray, size: np.ndarray, share: np.ndarray, clear: np.ndarray, q: float
 ) -> ErrorTrend | None:
-    """The entry that falls slowest and steadily at the smallest steps where it is seen."""
+    """The entry whose error falls slowest, with a steady slope, at the smallest steps where it exceeds its bound."""
     worst: ErrorTrend | None = None
     largest = 0.0
     for entry in range(size.shape[1]):
@@ -152,8 +154,11 @@ def _slow(
 
 
 def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
-    """A lower power of h below a larger share of h^q: seen alike by the polynomials through all but the last and all but the first
-    rung. A power that is no whole one comes out of the two by the ratio of their steps to that power, so that they disagree.
+    """A term in a lower power of h, hidden below a larger term in h^q.
+
+    Two polynomials in h are fitted: one through all steps but the last, one through all but the first. Both must agree on
+    the coefficient of the lower power. A fractional power p gives coefficients that differ by the factor (h_1/h_2)^p of
+    the two fits' step sizes, so that the fits disagree and nothing is reported.
     """
     if len(times) < 2 * FEWEST or not (bounds > 0).all():
         return None

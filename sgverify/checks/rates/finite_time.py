@@ -1,4 +1,4 @@
-"""Checks: how bias and mean square error of the ergodic average fall with its length."""
+"""Checks: at which rate do bias and mean square error of the ergodic average fall with its length L?"""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def check_consistency(question: Question) -> Evidence:
 def power_points(
     subject: Subject, answers: ExactAnswers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
 ) -> Sequence[Point]:
-    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; none where no engine reaches it.
+    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; empty if no engine computes it.
 
-    They illustrate; the verdict comes from the series, since a logarithm cannot be told from a slope.
-    Claims that ask the same question share the values.
+    The points illustrate. The verdict comes from the series, since a slope over finitely many lengths cannot resolve a
+    logarithm. Claims about the same quantity and schedule share the cached values.
     """
     if answers.why_not("weighted average"):
         return []
@@ -97,14 +97,14 @@ def _check(question: Question) -> Evidence:
     if found.at_most and points and not any(point.value for point in points):
         found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
-        # Zero to the orders that were expanded is no proof of zero, and the points show that it is none.
+        # A series that vanishes to the computed orders proves no zero, and the points show a nonzero value.
         why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
         return question.unanswered(why)
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
     if schedule != "fixed":
-        # The rate is read off the expansion; of the schedule's steps the largest is the furthest from it.
+        # The rate comes from the expansion at h = 0, and the schedule's largest step is the farthest from h = 0.
         used = [point.step for point in points if point.step] or [subject.scale]
         judgement = explained(subject, judgement, [max(used)])
     if not unbiased(subject):
@@ -123,7 +123,7 @@ def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> st
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Where moments do not close: the rate that follows from transfer operators on grids, else samples."""
+    """Evidence if the moments do not close: the rate from transfer operators on grids, else from samples."""
     try:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)

@@ -1,4 +1,8 @@
-"""A scheme with memory as h goes to 0: the memory follows theta, and what is left may be another equation and another law."""
+"""Does a scheme keep the target as h -> 0 if it has a memory, and if its gradient is biased?
+
+As h -> 0 a fast memory follows theta. The remaining equation for theta alone may then be another diffusion, with another
+invariant law than the target. A biased gradient has a limit of its own: `check_gradient_bias` computes that limit.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ DIFFERS = 1e-4
 
 
 def bias_of_memory(question: Question) -> Evidence | None:
-    """A violation where the limit as h goes to 0 is not exp(-U/T); None where it is, or where it is not computed."""
+    """A violation if the invariant law for h -> 0 is not exp(-U/T); None if it is, or if the limit is not computed."""
     subject = question.subject
     scheme, configuration = subject.scheme, subject.configuration
     if not _asked(subject):
@@ -70,7 +74,10 @@ def bias_of_memory(question: Question) -> Evidence | None:
 
 
 def order_of_memory(question: Question) -> Evidence | None:
-    """A violation where a step with its memory settled is not the dynamics' at h^1; None where it is, or is not computed."""
+    """A violation if the step with an equilibrated memory differs from the dynamics at order h.
+
+    None if the step agrees with the dynamics, or if the equilibrated step is not computed.
+    """
     subject = question.subject
     if not _asked(subject):
         return None
@@ -182,7 +189,7 @@ def _judge(
 
 
 def _without_limit(question: Question) -> Evidence:
-    """Evidence where the limit is not computed: E dV at three states, and why there is no more."""
+    """Evidence if the limit of the bias is not computed: E dV at three states, and the reason."""
     subject = question.subject
     try:
         exact_answers(subject)

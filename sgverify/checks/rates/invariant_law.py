@@ -1,4 +1,4 @@
-"""Checks: how the covariance of the invariant law, and its Wasserstein-2 distance from the posterior, approach the posterior's."""
+"""Checks: at which order in h do the invariant law's covariance and Wasserstein-2 distance approach the posterior?"""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ BOUND_NAME = "the Gelbrich bound of the Wasserstein-2 distance (that of Gaussian
 
 @dataclass(frozen=True)
 class MomentComparison:
-    """How two laws are compared by their moments: the distance, and its name in a sentence.
+    """A distance between two laws that is computed from their means and covariances, with its name in a sentence.
 
-    `name_of_moments` is the name where the invariant law is not Gaussian, so that its moments are not all of it.
+    `name_of_moments` is the name to use if the invariant law is not Gaussian: mean and covariance then do not determine
+    the law.
     """
 
     name: str
@@ -107,7 +108,7 @@ def _point(law: InvariantLaw, comparison: MomentComparison, step: float) -> Poin
 
 
 def _by_position(law: InvariantLaw, comparison: MomentComparison, steps: int) -> dict[str, Any]:
-    """The leading error of the whole law at positions of the period."""
+    """The leading error of the whole law, over all variables, at some positions of the period."""
     found = {}
     for position in shown_positions(steps):
         item = law.at_position(position).leading(comparison.distance, law.whole)

@@ -1,4 +1,4 @@
-"""Orbits of a subject's step: which starts it carries off to infinity, where such a chain would be transient."""
+"""Does a subject's step carry starts far from the target off to infinity, so that its chain would be transient?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ AFFINE = "one step is an affine map, and its spectral radius tells whether chain
 
 
 def orbits_of(subject: Subject) -> Orbits | str:
-    """What comes of starts far out in each state variable; or why none was followed. Raises what the step itself raises."""
+    """The orbits of starts far out in each state variable, or the reason why none was followed.
+
+    An exception of the step itself is raised.
+    """
     if subject.scheme.dynamics.positive:
         return "no start was followed: the chain lives on theta > 0 alone"
     if subject.black_box:
@@ -33,14 +36,17 @@ def orbits_of(subject: Subject) -> Orbits | str:
 
 
 def told_of_orbits(orbits: Orbits | str) -> str:
-    """What a claim about ergodic chains says of that hypothesis where it conforms; nothing where a spectral radius tells."""
+    """The clause about unproved ergodicity in the reason of a conforming claim; "" for affine steps.
+
+    The spectral radius of an affine step proves whether its chain is ergodic.
+    """
     if orbits == AFFINE:
         return ""
     return f"; that the chain is ergodic is not proved: {orbits}"
 
 
 def _origin(subject: Subject) -> Origin:
-    """Where chains are at home: theta about the target, p and the like about 0, a thermostat's friction about D."""
+    """The centre and spread of a chain's state: theta about the target, vectors such as p about 0, a thermostat's xi about D."""
     c, target, scheme = subject.configuration, subject.effective_target, subject.scheme
     names, temperature = tuple(scheme.dynamics.state), float(c.temperature)
     theta = np.asarray(target.location_float64(temperature), dtype=float)

@@ -1,9 +1,9 @@
-"""What evidence says of minibatches that depend on one another: the bias at each position of the period, the crossover.
+"""Check: how large is the bias of the invariant law (Theorem 4), also with minibatches that depend on one another?
 
-A period is the epoch of `reshuffle`, the sweep forward and backward of `symmetric`, the steps between two snapshots of
-`svrg`. To the bias of full gradients such
-minibatches add a share that begins with h^q, q >= 2 (its constant grows with the steps of a period), where fresh ones add
-a term in h: below the step size at which the two are equal the first counts, above it the second.
+Dependent minibatches have a period: the epoch of `reshuffle`, the sweep forward and backward of `symmetric`, or the steps
+between two snapshots of `svrg`. The evidence then shows the bias at each position of the period. Dependent minibatches
+add to the bias of full gradients a term in h^q, q >= 2, whose constant grows with the length of the period; fresh
+minibatches add a term in h. The two terms are equal at the crossover step size, which the evidence also shows.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _value(answers: ExactAnswers, step: float, position: int) -> dict[str, float
 
 
 def _crossover(subject: Subject, answers: ExactAnswers) -> dict[str, Any] | None:
-    """Where the share of the noise passes from h to h^q; None where fresh minibatches have no share in h."""
+    """The step size at which the noise's part of the bias passes from h to h^q; None if fresh minibatches add no term in h."""
     quiet = answers_for(replace(subject.model, noise=GradientNoise("full")))
     fresh = _first_order_of_fresh(subject, answers)
     if fresh is None:
@@ -106,7 +106,10 @@ def _crossover(subject: Subject, answers: ExactAnswers) -> dict[str, Any] | None
 
 
 def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | None:
-    """b_1 of the bias with fresh minibatches, None where it is not reached; with a snapshot, where that is old."""
+    """b_1, the coefficient of h in the bias with fresh minibatches; None if no engine computes it.
+
+    For a gradient with a snapshot, b_1 is computed at an old snapshot.
+    """
     if subject.noise.refresh is not None:
         assert isinstance(answers, MomentAnswers)
         return answers.first_order_of_old_snapshots
@@ -116,7 +119,7 @@ def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | No
 
 
 def _exponents(answers: ExactAnswers, quiet: ExactAnswers, steps: Sequence[float]) -> dict[str, float]:
-    """The slopes of the noise's share between neighbouring steps, as far as these are stable."""
+    """The slopes of the noise's part of the bias between neighbouring stable step sizes."""
     shares: list[tuple[float, float]] = []
     for step in steps:
         try:
@@ -201,7 +204,7 @@ def _answered(question: Question) -> Evidence:
 
 
 def _beside(point: Point, found: Rate) -> str:
-    """A value beside the leading term of the expansion."""
+    """The clause that compares a computed value with the leading term of the expansion."""
     if found.exponent is None or found.coefficient is None or point.step is None:
         return f"it is {point.value:.6g}"
     leading = found.coefficient * point.step ** float(found.exponent)
@@ -209,7 +212,7 @@ def _beside(point: Point, found: Rate) -> str:
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Where moments do not close: the limit of a memory, transfer operators on grids, else samples."""
+    """Evidence if the moments do not close: from the limit of a memory, transfer operators on grids, or else samples."""
     found = bias_of_memory(question)
     if found is not None:
         return found
@@ -236,7 +239,7 @@ def _point(answers: ExactAnswers, step: float) -> Point:
 def _from_vanishing_steps(
     question: Question, answers: ExactAnswers, points: list[Point], why: str
 ) -> Evidence:
-    """A step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
+    """Evidence for a step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
     step = points[-1].step
     assert step is not None
     judgement, values = judge_far_below(

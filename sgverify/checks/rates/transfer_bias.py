@@ -1,4 +1,4 @@
-"""The stationary bias beyond Gaussians: predicted at h = 0 by a Poisson equation, computed at each step on grids."""
+"""What is the stationary bias beyond Gaussians? A Poisson equation predicts it at h = 0, grids compute it at each h."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
             reason = f"{judgement.reason}; predicted only, as no grid confirms it: {why}"
             judgement = replace(judgement, reason=reason)
     if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
-        # The steps that are asked about have no law that could be told: what holds as h -> 0 is no answer for them.
+        # No grid finds an invariant law at the requested steps, and the limit h -> 0 does not answer for those steps.
         why = next((bias.note for bias in biases if bias.note), "no grid has a value")
         reason = f"{judgement.reason}; of the configured steps nothing is known: {why}"
         judgement = Judgement("inconclusive", False, reason)
@@ -82,12 +82,12 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     )
     if found is None or not leading.untold:
         return evidence
-    # What is passed over is 0 within its error, and not proved to be: the exponent is no smaller than what is proved.
+    # Lower coefficients are 0 within their errors, which is no proof: the exponent is bounded below by `proved_order`.
     return replace(evidence, found=replace(evidence.found, low=leading.proved_order))
 
 
 def _refuse_chosen_escapes(subject: Subject, biases: list[GridBias]) -> None:
-    """Raise `InstabilityError` where chains escape at a step that was chosen before a law has settled."""
+    """Raise `InstabilityError` if chains escape, before a law has settled, at a step size that the user chose."""
     configuration = subject.configuration
     key = "sweep.steps" if configuration.sweep.steps else "schedule.step"
     if not configuration.sweep.steps and configuration.schedule.step is None:
@@ -111,7 +111,10 @@ def _escape_text(bias: GridBias) -> str:
 
 
 def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judgement, Rate | None]:
-    """A verdict from the terms; one that is neither proved to be 0 nor told from it, below the prediction, settles nothing."""
+    """The verdict and the rate from the terms of the bias at h = 0.
+
+    The verdict is inconclusive if a term below the predicted power is neither proved to be 0 nor shown to be nonzero.
+    """
     term = leading.leading
     untold = [item for item in leading.untold if item.order < predicted]
     if untold and (term is None or term.order >= predicted):
@@ -154,7 +157,7 @@ def _point(bias: GridBias) -> Point:
 
 
 def _agreement(answers: GridAnswers, leading: LeadingBias, biases: list[GridBias]) -> dict[str, Any]:
-    """The grids' bias/h^q, extrapolated to h = 0 by the polynomial through the points, against the constant.
+    """The bias/h^q of the grids, extrapolated to h = 0 by the polynomial through the points, beside the predicted constant.
 
     Steps are halved further while the extrapolation still moves by more than the rounding of the grids.
     """
@@ -226,7 +229,7 @@ def _certificate(
             "method": average.method,
         }
     except ConfigurationError:
-        # The grids bring their own; what nothing else knows is left out.
+        # The grids have an average under the target of their own; without another one the entry is left out.
         pass
     certificate.update(noise_certificate(subject))
     return certificate

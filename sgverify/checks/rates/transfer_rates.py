@@ -1,9 +1,9 @@
-"""Rates in L beyond Gaussians: from the power of h in the stationary bias, which transfer operators give, and 1/(L h).
+"""Which rates in L follow beyond Gaussians from the stationary bias, which transfer operators give, and 1/(L h)?
 
 With pi_h(phi) - pi(phi) = b_q h^q + ... and transients that sum to O(1/h), the average over L steps has the bias
 O(h^q + 1/(L h)) and the mean square error O(h^(2q) + 1/(L h)); along a schedule the slower of the two is the rate. The
-second term is what Theorem 2 assumes of the Poisson equation, for a chain that forgets its start in a time of the diffusion:
-the grids find one stationary law at every step, and no more is shown of it.
+term 1/(L h) is assumed and not computed: Theorem 2 derives it from bounded solutions of the Poisson equation, that is,
+for a chain that forgets its start within a time of the diffusion. The grids only show one stationary law at every step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ ASSUMED = (
 
 
 def transferred_rate(question: Question, what: str) -> Evidence:
-    """Bias, mean square error or the slower of both along a schedule. Raises `OutOfReachError` where no grid settles the bias."""
+    """The rate of bias, mean square error or the slower of both along a schedule.
+
+    Raises `OutOfReachError` if no grid settles the stationary bias.
+    """
     subject = question.subject
     schedule, alpha = question.schedule.kind, question.alpha
     stationary = _stationary(subject)
@@ -62,7 +65,7 @@ def _transferred(subject: Subject) -> Evidence:
 
 
 def _stationary(subject: Subject) -> Evidence:
-    """The evidence about the stationary bias, where grids and prediction settle it together."""
+    """The evidence about the stationary bias, from the grids and the prediction at h = 0."""
     try:
         found = _transferred(subject)
     except (OutOfReachError, InstabilityError) as error:
@@ -93,7 +96,10 @@ def _rate(bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, 
 
 
 def _horizon_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
-    """The slower of h^q and 1/(L h) at h = C L^-alpha; a bound where the second is as slow, whose constant is not known."""
+    """The slower of h^q and 1/(L h) at h = C L^-alpha.
+
+    The rate is only a bound if 1/(L h) is at least as slow, since the constant of that term is unknown.
+    """
     power = len(bias) - 1
     transient = -(1 - alpha)
     if bias and -alpha * power > transient:
