@@ -1,4 +1,4 @@
-"""Make the committed reports again, all or the parts that are named; `--list` says what there is and how long each takes."""
+"""Make the committed reports again: all parts, or those that are named. `--list` shows the parts with their costs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "part", nargs="*", metavar="PART", help="see --list; by default all, in the order of the list"
     )
+    parser.add_argument("--list", action="store_true", help="show each part with its source, cost and files")
     parser.add_argument(
-        "--list", action="store_true", help="say what each part makes, from what, in how long"
-    )
-    parser.add_argument(
-        "--stored", action="store_true", help="compute nothing: pages and pictures from the stored JSON"
+        "--stored", action="store_true", help="compute nothing: write pages and pictures from the stored JSON"
     )
     parser.add_argument(
         "--again",

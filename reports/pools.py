@@ -1,4 +1,4 @@
-"""What `verify` says of the pools of right and wrong steps. Writes power/pools.json and power/pools.md.
+"""The verdicts of `verify` on the pools of right and wrong steps. Writes power/pools.json and power/pools.md.
 
 `python -m reports pools` judges every entry of `sgverify.selftest.pools` that is not in the table yet, `python -m reports.pools
 right` those of one pool, `--again` those that are as well, `--only TEXT` those with TEXT in their names. Every right step is

@@ -1,4 +1,4 @@
-"""What `sample` says of a step size on six real posteriors, held against runs. Writes posteriors/posteriors.json and .md.
+"""The step sizes that `sample` warns of on six real posteriors, held against runs. Writes posteriors/posteriors.json and .md.
 
 `python -m reports posteriors --data FOLDER` reads data and reference answers of posteriordb from FOLDER (wells.json, kidiq.json,
 sblri.json, arK.json, low_dim_gauss_mix.json, eight_schools.json); they are no part of this repository. Each posterior is
