@@ -199,7 +199,7 @@ def _file(folder: Path, name: str) -> Path:
 
 def _by_id(document: Mapping[str, Any]) -> dict[str, Any]:
     """Pieces of evidence, errata or rows of a kill matrix, under a key that holds on both sides."""
-    rows = next((document[key] for key in ("evidence", "errata", "mutants") if key in document), [])
+    rows: Any = next((document[key] for key in ("evidence", "errata", "mutants") if key in document), [])
     if isinstance(rows, str):  # refused, with one message
         rows = [{"id": "message", "text": rows}]
     rows = [*rows, {"id": "command", "exit": document.get("exit")}]

@@ -238,8 +238,11 @@ def write_piece(
 ) -> None:
     """Judge the cases from `first` to `end`, on from where an earlier run ended unless `again`, and write piece and page."""
     path = folder / f"false_alarms_{kind}_{first}.json"
-    known = {"cases": 0, "seconds": 0.0} if again or not path.exists() else json.loads(path.read_text())
-    counts, of = Counter(known.get("counts", {})), Counter(known.get("of", {}))
+    known: dict[str, Any] = {"cases": 0, "seconds": 0.0}
+    if path.exists() and not again:
+        known = json.loads(path.read_text())
+    counts: Counter[str] = Counter(known.get("counts", {}))
+    of: Counter[str] = Counter(known.get("of", {}))
     alarms = list(known.get("alarms", []))
     number, began = first + known["cases"], time.process_time()
 

@@ -57,16 +57,10 @@ def curve(axis: Axes, item: Evidence) -> None:
     label = f"{item.scheme}: found {power(item.found.exponent)}, predicted {power(item.predicted.exponent)}"
     axis.plot(*zip(*exact, strict=True), "o-", ms=3.5, color=colour, label=label)
     for point in item.points:
-        if point.kind == "sampled" and point.value and abs(point.value) > 3 * (point.standard_error or 0):
+        error = 3 * (point.standard_error or 0.0)
+        if point.kind == "sampled" and point.step and abs(point.value or 0.0) > error:
             axis.errorbar(
-                point.step,
-                abs(point.value),
-                3 * point.standard_error,
-                fmt="D",
-                ms=5,
-                mfc="none",
-                capsize=3,
-                color=colour,
+                point.step, abs(point.value or 0.0), error, fmt="D", ms=5, mfc="none", capsize=3, color=colour
             )
 
 
