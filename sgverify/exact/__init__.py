@@ -1,4 +1,4 @@
-"""The readings of a scheme that need no sampling.
+"""Exact interpreters of schemes, and exact answers about their chains, without sampling.
 
 Mathematics without schemes: `numbers` (balls, cumulants, matrices, jets, quadrature), `rings` (polynomial rings and
 truncated power series), `splittings` (free Lie algebras and Baker-Campbell-Hausdorff). Readings of a definition:

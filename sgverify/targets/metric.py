@@ -198,7 +198,7 @@ class CoordinateMetric:
         return self.derivative(theta)
 
     def diffusion(self, theta: Any) -> Any:
-        """Raises `DefinitionError`: only a dynamics has a diffusion, a step is made of vectors."""
+        """Raises `ConfigurationError`: only a dynamics has a diffusion, a step is made of vectors."""
         raise ConfigurationError("metric.diffusion(theta) in a step; use metric.root(theta, noise())")
 
     def largest(self, location: np.ndarray, spread: np.ndarray) -> float:

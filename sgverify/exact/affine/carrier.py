@@ -24,7 +24,7 @@ from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import literal
 
 Base = tuple[str, Any]
-"""What a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
+"""The base that a block multiplies: ('state', name), ('noise', k), ('gradient', k), ('mean', 0) or ('ones', 0)."""
 
 Polynomial = tuple[Any, ...]
 """Coefficients (c_0, c_1, ...) of c_0 + c_1 P + c_2 P^2 + ..."""
@@ -93,7 +93,7 @@ class AffineValue:
 
 
 def _exact(value: Any) -> Any:
-    """A literal as the exact number that it is: 1/3 in int arithmetic, or 0.1 times a fraction, would be a float."""
+    """A literal as an exact number, so that no product or quotient falls back to floats."""
     return literal(value) if isinstance(value, int | float) else value
 
 
@@ -171,7 +171,7 @@ class AffineGradient(GradientIngredient):
         return centred.times_precision() + AffineValue({("gradient", minibatch): (1,)})
 
     def hessian(self, place: AffineValue, vector: Any) -> AffineValue:
-        """P v: the same everywhere, and noise that is added has no part in it."""
+        """P v: the Hessian of a quadratic potential, to which added noise does not contribute."""
         minibatch = 0 if self.each_evaluation else self.minibatch()
         return self.bend(vector if isinstance(vector, AffineValue) else 0 * place + vector, minibatch)
 
@@ -180,7 +180,7 @@ class AffineGradient(GradientIngredient):
         return vector.times_precision()
 
     def prior(self, place: AffineValue) -> AffineValue:
-        """Refused: what it is the target says (`sgverify.schemes.definition.gradient`)."""
+        """Raises `NotAffineError`: the prior's gradient depends on the target (`sgverify.schemes.definition.gradient`)."""
         raise NotAffineError(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
         )
@@ -205,7 +205,7 @@ def read_affine(
     """Read one step of `scheme` as an affine map; `ingredients` holds h and the parameters as scalars.
 
     `each_evaluation` gives every gradient evaluation noise of its own (the `additive` estimator) instead of
-    one noise per minibatch; `gradient` is what `grad` is. Raises `NotAffineError` where the step is not affine.
+    one noise per minibatch; `gradient` is passed as `grad`. Raises `NotAffineError` where the step is not affine.
     """
     if any(shape != "vector" for shape in scheme.shapes.values()):
         raise NotAffineError(
@@ -256,9 +256,9 @@ def _followed(
     grad: AffineGradient,
     laws: list[NoiseLaw],
 ) -> State:
-    """What the definition returns. It is well-formed: a function that is foreign here is one of what this reading leaves out.
+    """Run a definition and return its new state; raises `NotAffineError` for a function that is not affine.
 
-    Constants that are equal in all coordinates are a number here, which has no scalar product: that is the dimension.
+    A constant vector with equal coordinates is a number here; its scalar product needs the dimension, and is refused.
     """
 
     def draw(law: NoiseLaw) -> AffineValue:
@@ -274,13 +274,13 @@ def _followed(
 
 
 def start_ingredients(scheme: Scheme) -> frozenset[str]:
-    """What the starts of the memory ask for."""
+    """The ingredients of the functions that start the memory."""
     starts = scheme.memory.items()
     return frozenset(i for name, start in starts for i in read_signature(start, f"memory {name}").ingredients)
 
 
 def _check_ingredients(scheme: Scheme) -> None:
-    """Refuse what the reading does not supply: `dim` anywhere."""
+    """Raise `NotAffineError` where the step or the start of its memory asks for `dim`, or the dynamics for a metric."""
     if "dim" in scheme.declaration.ingredients:
         raise NotAffineError(
             f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions"

@@ -1,4 +1,4 @@
-"""What a biased gradient leaves when the step size is gone: the limit of the bias as a series in the bias.
+"""The limit of the stationary bias as h -> 0 under a biased gradient, as a power series in the gradient's bias delta.
 
 The gradient P (v - mu) + g becomes P(delta) (v - mu(delta)) + g with P(delta) = P + delta P', r(delta) = P mu +
 delta r' and mu(delta) = P(delta)^-1 r(delta). To first order in h one step is then M_1(delta), c_1(delta),
@@ -47,7 +47,7 @@ class DriftChange:
 
     @property
     def vanishes(self) -> bool:
-        """Whether nothing changes."""
+        """Whether the gradient does not change."""
         return not any(entry != 0 for part in (self.precision, self.pull) for entry in part.entries())
 
     def at(self, theta: Sequence[Fraction]) -> tuple[Fraction, ...]:

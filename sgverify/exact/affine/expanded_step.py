@@ -1,7 +1,7 @@
-"""Whether a step at a given h is its power series at h = 0: coefficients in balls against their series, term by term.
+"""Whether a step at a given h equals its power series at h = 0: coefficients in balls against their series, term by term.
 
-A proof, and every rate that is read off an expansion, speaks of h -> 0. exp(-1/h) is no part of any series, min(h, a) is h
-in its series and a beyond a: at a configured step such a definition is another one than the one that was expanded.
+Proofs, and rates from expansions, concern h -> 0. exp(-1/h) has a zero series, and min(h, a) is h in its series and a beyond
+h = a: at a configured step size such a definition computes something else than its expansion.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import Scheme, exact
 
 TERMS = 52
-"""Powers of s = sqrt(h) that are kept: h^25, at which exp(-x) of x = 4 has 1e-10 left."""
+"""The number of powers of s = sqrt(h) that are kept: up to h^25, beyond which the series of exp(-4) has a rest of 1e-10."""
 
 WINDOW = 8
 """Powers of s over which the fall of the terms is measured: h^4, so that series in h^2 alone fall in every window."""
@@ -32,12 +32,12 @@ WINDOW = 8
 BITS = 256
 
 ROUNDING = 2.0**-53
-"""What float64 keeps of a coefficient: a smaller difference is seen by no run."""
+"""The relative precision of float64 in a coefficient: no run sees a smaller difference."""
 
 
 @dataclass(frozen=True)
 class SeriesDifference:
-    """At step size `step` the coefficient of `what` is `value`, and its series says `series`."""
+    """A coefficient `what` whose `value` at step size `step` differs from the sum `series` of its power series."""
 
     step: float
     what: str
@@ -51,7 +51,7 @@ class SeriesDifference:
 class ExpandedStep:
     """One step of a scheme on quadratic potentials, its coefficients expanded. `parameters` are T, D, ... as numbers.
 
-    Raises `NotAffineError` or `NotExpandableError` where there is nothing to compare.
+    Raises `NotAffineError` or `NotExpandableError` where the step has no coefficients or no series.
     """
 
     def __init__(self, scheme: Scheme, parameters: Mapping[str, Fraction]) -> None:
@@ -69,7 +69,7 @@ class ExpandedStep:
             ]
 
     def contracts(self, step: float) -> bool:
-        """Whether the step that the series is contracts where the curvature is 1; True where a series is not summed."""
+        """Whether the step by its series contracts at curvature 1; True where a series cannot be summed."""
         names = list(self._scheme.state)
         matrix = np.zeros((len(names), len(names)))
         with flint.ctx.workprec(BITS):
@@ -114,7 +114,7 @@ class ExpandedStep:
         return found
 
     def _coefficients(self, series: Any) -> tuple[list[arb], bool]:
-        """The coefficients of s^0, s^1, ... as far as they are known, and whether they are all that there are."""
+        """The known coefficients of s^0, s^1, ..., and whether the series ends with them."""
         if not isinstance(series, TruncatedSeries):
             return [BALLS.number(exact(series))], True
         whole = series.order >= EXACT
@@ -134,7 +134,7 @@ def _summed(coefficients: Sequence[arb], whole: bool, s: arb) -> tuple[arb, arb]
     total = sum(terms, arb(0))
     if whole:
         return total, arb(0)
-    # What may be 0, by the intervals of floats, falls no further than their rounding.
+    # A coefficient that may be 0, by the intervals of floats, falls no further than their rounding.
     sizes = [0.0 if term.contains(0) else float(abs(term).mid()) for term in terms]
     if len(sizes) < 3 * WINDOW:
         return None

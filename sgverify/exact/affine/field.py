@@ -50,7 +50,7 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
 
 
 def rational(value: Any) -> fmpq | arb:
-    """A number as flint's rational, or as a ball where it has roots."""
+    """A number as flint's rational, or as a ball where it contains roots."""
     if isinstance(value, Algebraic | Rounded):
         return enclosed(value)
     if isinstance(value, Surd):
@@ -78,7 +78,7 @@ def _of_slot(ring: Ring, position: int) -> arb:
 
 @dataclass(frozen=True)
 class ScalarKind:
-    """How a kind of number is made from an exact one, and its elementary functions."""
+    """A kind of number (balls or float64 arrays): its conversion from exact numbers, and its elementary functions."""
 
     number: Callable[[Fraction | Irrational], Any]
     exp: Callable[[Any], Any]

@@ -30,7 +30,7 @@ def scaled(matrix: fmpq_mat, factor: Any) -> Any:
 
 
 def added(left: Any | None, right: Any) -> Any:
-    """left + right of either kind; None is nothing yet."""
+    """left + right of either kind; None stands for zero."""
     if left is None:
         return right
     if type(left) is not type(right):
@@ -73,7 +73,7 @@ def longest(step: AffineStep) -> int:
 
 
 def as_ball(value: Any) -> Any:
-    """A coefficient of a reading as a ball, of an exact number too; 0 stays."""
+    """A coefficient of an affine step as a ball; the exact 0 stays as it is."""
     if isinstance(value, arb):
         return value
     return 0 if value == 0 else BALLS.number(exact(value))

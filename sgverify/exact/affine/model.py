@@ -50,7 +50,7 @@ class StepParts:
 
     @property
     def drawn_covariance(self) -> arb_mat:
-        """The covariance of what the draws add."""
+        """The covariance of sum_k B_k z_k."""
         total = arb_mat(self.map.nrows(), self.map.nrows())
         for _, b in self.draws:
             total = total + b * b.transpose()
@@ -61,9 +61,9 @@ class StepParts:
 class Model:
     """A scheme, a Gaussian target, an observable and the numbers of a configuration, all exact.
 
-    `target` is the one whose gradient the steps follow on average; `judged`, where it is another one (a biased
-    gradient), the posterior whose average is asked for and around which the chain starts. Coordinates are ordered
-    state variable by state variable: (theta_0.., p_0.., memory..).
+    `target` is the effective target, whose gradient the steps follow on average. `judged` is the posterior whose average is
+    examined and from which the chain starts, where it differs (a biased gradient). Coordinates are ordered state variable by
+    state variable: (theta_0.., p_0.., memory..).
     """
 
     scheme: Scheme
@@ -94,7 +94,7 @@ class Model:
     def chain(self, step: arb) -> AffineChain:
         """M, c, the noise's cumulants and the start, as balls at the working precision.
 
-        Raises `NotAffineError` where the minibatches have Hessians of their own: M is then another one at each step.
+        Raises `NotAffineError` where the minibatches have Hessians of their own, so that M is random.
         """
         if self.noise.multiplicative:
             raise NotAffineError(
@@ -173,7 +173,7 @@ class Model:
         return mean, spread
 
     def _start_memory(self, mean: arb_mat, spread: arb_mat, step: arb | None) -> tuple[arb_mat, arb_mat]:
-        """The start of a scheme with memory, started from full gradients as the sampler starts it."""
+        """The start of a scheme with memory, by full gradients as in the sampler."""
         given = {name: Scalar(BALLS, ball.number(value)) for name, value in self.parameters.items()}
         if step is not None:
             given["h"] = Scalar(BALLS, step)
@@ -317,14 +317,14 @@ def _rows(matrix: Any) -> list[list[float]]:
 def as_run(evaluate: Callable[[StepSize], Certified], step: float, size: StepSize | None = None) -> Certified:
     """The value at `size`, by default the decimal that `step` prints as, with a bound that holds at the double `step` too.
 
-    The two are up to half an ulp of h apart, which moves the value by more than the error of either. The value at the double is
-    computed as well, and the bound reaches to it: |v - v'| + its own. No derivative is bounded, and none has to be.
+    The two step sizes differ by up to half an ulp of h, which may move the value by more than the error bound of either. The
+    value v' at the double is computed as well, and the bound is |v - v'| plus its own error bound; no derivative is needed.
     """
     found = evaluate(fixed_step(step) if size is None else size)
     if size is None and Fraction(step) == exact(step):
         return found
     run = evaluate(fixed_step(Fraction(step)))
-    # The difference of floats so near each other is exact; the sum is rounded, and so taken one up.
+    # The difference of floats so near each other is exact; the sum is rounded, and so moved up by one float.
     apart = abs(run.value - found.value)
     reach = math.nextafter(apart + run.error_bound, math.inf) if apart else run.error_bound
     return replace(found, error_bound=max(found.error_bound, reach))

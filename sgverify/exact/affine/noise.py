@@ -1,4 +1,4 @@
-"""What drawn noise that is not normal adds to the law of a step: its cumulants of orders 3 and up.
+"""The cumulants of orders 3 and up that non-normal draws add to the law of a step, and the laws of gradient noise.
 
 A draw z has independent coordinates, so kappa_r(B z) is B applied to each slot of the diagonal tensor kappa_r(z_1).
 A normal draw has none beyond the second; neither has the three-point one to order 5, the two-point one to order 3.
@@ -58,8 +58,8 @@ def joint_cumulants(
 ) -> dict[MultiIndex, arb]:
     """Joint cumulants of orders 2 to `highest` of sum_k B_k z_k for independent z_k, by multi-index; no zeros.
 
-    A source is B_k (n x d), and a function that says the cumulant of each order of every coordinate of z_k, which are
-    independent: those of B_k z_k are the sums over the columns of B_k.
+    A source is B_k (n x d) with a function that gives the cumulant of each order of a coordinate of z_k. The coordinates are
+    independent, so that the cumulants of B_k z_k are sums over the columns of B_k.
     """
     found: dict[MultiIndex, arb] = {}
     for cumulant_of, block in sources:
@@ -69,7 +69,7 @@ def joint_cumulants(
                 for column in range(block.ncols()):
                     term = ball.number(cumulant)
                     for i, times in enumerate(powers):
-                        # A power of a ball around 0 has no bounds in flint; products of it do.
+                        # flint gives no bounds for a power of a ball around 0, but for its products.
                         for _ in range(times):
                             term *= block[i, column]
                     found[powers] = found.get(powers, arb(0)) + term
@@ -90,7 +90,7 @@ LARGEST_TENSOR = 5
 """The largest dimension for which third and fourth cumulants are kept: only the MSE asks for them."""
 
 HIGHEST_CUMULANT = 8
-"""In one dimension: twice the highest degree of a test function."""
+"""The highest order of cumulants in one dimension: twice the highest degree of a test function."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def gradient_noise(table: GradientTable, target: Target) -> GradientNoise:
 
 @singledispatch
 def noise_of(estimator: GradientEstimator, table: GradientTable, target: Target) -> GradientNoise:
-    """The noise of an estimator; of a family that registers no reading it is not known."""
+    """The noise of an estimator; unknown (`known` is False) for a class that has registered none."""
     return GradientNoise(estimator.name, known=False)
 
 
@@ -228,7 +228,7 @@ def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Ta
 
 @noise_of.register
 def _from_centre(estimator: CentredGradient, table: GradientTable, target: Target) -> GradientNoise:
-    """Nothing where all data have one Hessian; else the minibatches of data whose gradients agree at the centre."""
+    """No noise where all data have one Hessian; else the law of minibatches of data whose gradients agree at the centre."""
     if not target.quadratic:
         return GradientNoise(estimator.name, known=False)
     if target.common_curvature:
@@ -238,7 +238,7 @@ def _from_centre(estimator: CentredGradient, table: GradientTable, target: Targe
 
 
 def check_minibatch(table: GradientTable, target: Target) -> None:
-    """Refuse minibatches that the target's data cannot supply."""
+    """Raise `ConfigurationError` for minibatches that the target's data cannot supply."""
     if target.size is None:
         raise ConfigurationError(
             f"gradient.kind={table.kind!r}: target {target.name!r} has no data to draw minibatches from; use "

@@ -1,7 +1,7 @@
 """The stability limit: the largest step size below which one step contracts on the target.
 
-float64 rounds a spectral radius near 1 away, so there the decision is made in balls, where it is a proof for
-the eigenvalues of the precision that are given.
+Near a spectral radius of 1 float64 cannot decide. There the decision is made in balls, and is a proof for the given
+eigenvalues of the precision.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ RATIO = 1.04
 """Neighbouring step sizes of the grid."""
 
 DECADES = 27
-"""How far below the grid a first contracting step is looked for."""
+"""The decades below the grid in which a first contracting step is sought."""
 
 NEAR = 1e-7
-"""Within this of 1, a spectral radius in float64 decides nothing (a double root is good to half the digits)."""
+"""A spectral radius in float64 this close to 1 is not decisive: a double root is accurate to half the digits."""
 
 BITS = (256, 1024)
 BISECTIONS = 60
@@ -36,7 +36,7 @@ ZOOMS = 5
 
 
 class Stability(Enum):
-    """What is known of the spectral radius of one step: below 1, above 1, or 1 as far as `BITS` can tell."""
+    """The position of the spectral radius of one step: below 1, above 1, or not distinguished from 1 by `BITS`."""
 
     CONTRACTS = "contracts"
     EXPANDS = "expands"
@@ -93,7 +93,7 @@ def stability_limit(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues
 def drawn_sizes(
     scheme: Scheme, parameters: dict[str, Fraction], eigenvalues: Sequence[float], steps: Any
 ) -> Any:
-    """The size of what draws add to the state in one step, the least over the eigenvalues: float64, shape (steps,)."""
+    """The size of the noise that draws add to the state in one step, the least over the eigenvalues: float64, shape (steps,)."""
     h = np.asarray(steps, dtype=np.float64)
     read, distinct = _on_floats(scheme, parameters, eigenvalues, h)
     squares = np.zeros((distinct.size, h.size))
@@ -141,14 +141,14 @@ class _Reader:
         return None
 
     def first_unstable(self, steps: Any, radii: Any) -> int:
-        """The index of the first step that does not contract, or how many there are."""
+        """The index of the first step that does not contract; the number of steps where all contract."""
         for k in np.flatnonzero(~(radii < 1 - NEAR).all(axis=0)):
             if self.decide(float(steps[k]), radii[:, k]) is not Stability.CONTRACTS:
                 return int(k)
         return len(steps)
 
     def zoom(self, low: float, high: float, margin: int) -> float | None:
-        """A step between that does not contract, at the bottom of this margin's dip; None where there is none."""
+        """A step size between `low` and `high` that does not contract, at the minimum of this margin; None where none is found."""
         for _ in range(ZOOMS):
             steps = np.linspace(low, high, SECTIONS + 1)
             matrices = _matrices(self._scheme, self._parameters, self._eigenvalues, steps)
@@ -267,7 +267,7 @@ def _dips(margins: Any) -> list[tuple[int, int]]:
     with np.errstate(all="ignore"):
         left, here, right = margins[:, :-2], margins[:, 1:-1], margins[:, 2:]
         depth = np.maximum(left, right) - here
-        # Below 1e-13 it is rounding.
+        # A change below 1e-13 is rounding.
         found = (here <= left) & (here <= right) & (depth > np.maximum(here, 1e-13))
     return [(int(k) + 1, int(margin)) for k, margin in np.argwhere(found.T)]
 

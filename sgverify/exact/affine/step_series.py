@@ -159,7 +159,7 @@ class StepSeries:
         """Joint cumulants of the noise of orders 3 to `degree`: coefficients of h^1, h^2, ...
 
         By multi-index over the coordinates; zeros are left out. Orders 2 and below are in `affine`. The coordinates of a
-        draw are independent, so that what B z adds is summed over the columns of B; minibatches are of one dimension.
+        draw are independent, so that the cumulants of B z are sums over the columns of B; minibatches are of one dimension.
         """
         found: dict[MultiIndex, list[Any]] = {}
         zero = constant(self._ring, 0)
@@ -227,7 +227,7 @@ def two_scale_series(step: StepSeries) -> TwoScaleSeries:
     """M, c, Q and the start law in powers of h, memory k in units of s^(-w_k), s = sqrt(h), w_k 0 or 1.
 
     A memory that holds a draw, which a step multiplies with s, has w = 1. Raises `NotExpandableError` where no such
-    units leave whole powers of h alone.
+    units leave only whole powers of h.
     """
     parts = [_of_step(step, power) for power in range(2 * step.orders + 2)]
     begun = _start(step, 2 * step.orders + 2)
@@ -289,7 +289,7 @@ def _start(step: StepSeries, orders: int) -> list[tuple[Any, Any]]:
 def _in_units(
     parts: list[tuple[Any, Any, Any]], begun: list[tuple[Any, Any]], units: list[int], orders: int
 ) -> tuple[list[Any], ...] | None:
-    """M, c, Q, mean and covariance of the start in these units; None where half powers or negative ones are left."""
+    """M, c, Q, mean and covariance of the start in these units; None where half or negative powers of h remain."""
     n = len(units)
 
     def scaled(matrices: list[Any], left: list[int], right: list[int]) -> list[Any] | None:

@@ -1,4 +1,4 @@
-"""What the exact engines answer about a model: one protocol, and the engine that reaches a model.
+"""The exact answers about a model: one protocol for all engines, and the choice of the engine for a model.
 
 `questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `moments` by the recursion of
 moments, `epochs` under reshuffled minibatches, `invariant` has the first two moments of the invariant law.
@@ -36,7 +36,7 @@ def unreached(model: Model) -> str | None:
 
 
 def answers_for(model: Model) -> ExactAnswers:
-    """The engine for this model; ask `unreached` first."""
+    """The engine for this model; defined where `unreached` is None."""
     randomness = _randomness(model)
     if randomness is not None:
         return MomentAnswers(randomness)
@@ -44,7 +44,7 @@ def answers_for(model: Model) -> ExactAnswers:
 
 
 def _randomness(model: Model) -> Expandable | None:
-    """The kind of randomness where moments are followed one by one; None where mean and covariance are a matrix each."""
+    """The kind of randomness for the recursion of moments; None where mean and covariance alone suffice."""
     if model.noise.multiplicative:
         kind = (
             Snapshots

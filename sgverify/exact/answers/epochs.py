@@ -26,7 +26,7 @@ from sgverify.exact.recursion.blocks import PermutationBlocks
 
 @dataclass(frozen=True)
 class EpochAnswers(QuadraticAnswers):
-    """Bias and stationary law in any dimension; the mean square error, which sees their joint law to order 4, in one."""
+    """Bias and stationary law in any dimension; the mean square error, which needs joint moments to order 4, in one."""
 
     @cached_property
     def steps(self) -> int:

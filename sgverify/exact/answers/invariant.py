@@ -1,7 +1,7 @@
-"""The first two moments of a chain's invariant law on a Gaussian target, and those that it should have.
+"""The first two moments of a chain's invariant law on a Gaussian target, and those of the target.
 
 The law is that of the dynamics' state, (theta) or (theta, p); memory of a scheme is left out. Under reshuffling
-it is the average of the laws at the positions of the epoch, which is what an ergodic average sees.
+it is the average of the laws at the positions of the epoch, to which an ergodic average converges.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JOINT = "joint"
 class LeadingError:
     """A distance as h -> 0: coefficient * h^order + ...; order None where every coefficient computed is zero.
 
-    `exact`: the zeros are proved in fractions, where they are not balls that hold 0.
+    `exact`: zero coefficients are proved in fractions; otherwise they are balls that contain 0.
     """
 
     order: int | None
@@ -60,13 +60,13 @@ class InvariantLaw:
     def at_position(self, position: int) -> InvariantLaw:
         """The law so many steps into the period."""
         other = replace(self, position=position)
-        # The engine, and the series that it keeps, are those of every position.
+        # The engine and its cached series serve every position.
         vars(other)["_answers"] = self._answers
         return other
 
     @property
     def gaussian(self) -> bool:
-        """Whether the law is Gaussian; with minibatches or bounded draws it is not, and these are its moments."""
+        """Whether the law is Gaussian; with minibatches or bounded draws it is not, and the moments describe it in part."""
         noise = self.model.noise
         drawn = all(law.normal for law in self.model.scheme.laws)
         own = (noise.covariance is None or noise.each_evaluation) and not noise.multiplicative
@@ -87,7 +87,7 @@ class InvariantLaw:
     @cached_property
     def truth(self) -> Moments:
         """The moments of exp(-(U + p.p/2)/T), in fractions: N(mean, T P^-1) for theta, N(0, T I) for p."""
-        # A biased gradient has another target than the posterior that the law is judged by.
+        # Under a biased gradient the effective target differs from the posterior with which the law is compared.
         target, names = self.model.judged or self.model.target, self.model.scheme.dynamics.state
         T, size = to_fmpq(self.model.temperature), target.dim * len(names)
         mean, covariance = fmpq_mat(size, 1), fmpq_mat(size, size)
@@ -132,7 +132,7 @@ class InvariantLaw:
                 if order:
                     found = distance.leading(error, truth if exact else truth.in_balls)
                 else:
-                    # The limit itself is wrong, and not by little: nothing is linear in it.
+                    # The limit at h = 0 itself is wrong by a finite amount, in which the distance is not linear.
                     found = distance.between(
                         (truth + error).in_balls if exact else truth.in_balls + error, truth.in_balls
                     )
@@ -141,7 +141,7 @@ class InvariantLaw:
 
     @cached_property
     def _model(self) -> Model:
-        # The law knows nothing of the test function, which may be out of an engine's reach.
+        # The law does not depend on the test function, which may be out of an engine's reach.
         nothing = Observable(self.model.target.dim, self.model.scheme.dynamics.state, {})
         return replace(self.model, observable=nothing, truth=Fraction(0))
 

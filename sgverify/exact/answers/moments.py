@@ -1,4 +1,4 @@
-"""The answers from the mean operators of a step on the moments of the state, whatever the randomness of the step."""
+"""Exact answers from the mean operators of a step on moments of the state, for every kind of randomness."""
 
 from __future__ import annotations
 
@@ -141,14 +141,14 @@ class MomentAnswers(ExactAnswers):
 
     @cached_property
     def variance(self) -> float | None:
-        """See `Answers`: minibatches enter the step at h^2, and it at h. Beyond degree 2 a positive one is not computed."""
+        """See `Answers`; at leading order minibatches do not enter. A positive value beyond degree 2 is not computed."""
         if self.degree <= 2:
             return QuadraticAnswers(self.model).variance
         return 0.0 if telescopes(self.model, self.degree, self._phi.entries()[1:]) else None
 
     @cached_property
     def first_order_of_old_snapshots(self) -> float:
-        """b_1 of the bias with snapshots that are taken ever more seldom."""
+        """b_1 of the bias in the limit of ever rarer snapshots."""
         assert isinstance(self.randomness, Snapshots)
         with flint.ctx.workprec(EXPANSION_BITS):
             first = self.randomness.stationary_under(self._laws[0], self.degree)
@@ -182,7 +182,7 @@ class MomentAnswers(ExactAnswers):
         return stationary_series(self._series.after(self._series.steps))
 
     def _seen(self, period: Period, laws: list[Any], position: int | None) -> list[Any]:
-        """Those at a position, or averaged over the period, from those at its start."""
+        """The laws at a position, or averaged over the period, from those at its start."""
         if period.steps == 1:
             return laws
         kind = type(laws[0])

@@ -49,7 +49,7 @@ LARGEST_MEAN_SQUARE = 10
 
 @dataclass(frozen=True)
 class QuadraticAnswers(ExactAnswers):
-    """Test functions of degree <= 2 and gradient noise that is added, independent from step to step: X -> M X M^T + Q."""
+    """Answers for test functions of degree <= 2 and additive gradient noise, independent from step to step: X -> M X M^T + Q."""
 
     model: Model
 
@@ -121,7 +121,7 @@ class QuadraticAnswers(ExactAnswers):
 
     @cached_property
     def series(self) -> AffineSeries | TwoScaleSeries:
-        """M(h), c(h), Q(h) expanded at h = 0; with a memory, which moves at once, on two scales."""
+        """M(h), c(h), Q(h) expanded at h = 0; on two scales with a memory, which moves by O(1) in a step."""
         with flint.ctx.workprec(EXPANSION_BITS):
             return (
                 two_scale_series(self._step_series) if self.model.scheme.memory else self._step_series.affine
@@ -143,7 +143,7 @@ class QuadraticAnswers(ExactAnswers):
     def transient(self) -> Coefficients:
         """See `Answers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            # A memory may start from h: the series on two scales knows its start itself.
+            # The start of a memory may depend on h: the series on two scales contains its start.
             alone = isinstance(self.series, TwoScaleSeries)
             mean, spread = (None, None) if alone else self.model.start_law()
             return Coefficients.of(

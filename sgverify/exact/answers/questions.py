@@ -57,7 +57,7 @@ def _text(value: Any) -> str:
 
 
 Question = Literal["truth", "bias", "mean square error", "weighted average", "moments", "transient"]
-"""What some engines do not answer; stationary bias and expansion are answered by all."""
+"""The questions that some engines do not answer; all answer stationary bias and expansion."""
 
 Step = TypeVar("Step", contravariant=True)
 Number = TypeVar("Number", covariant=True)
@@ -67,23 +67,23 @@ Series = TypeVar("Series", covariant=True)
 class Answers(ABC, Generic[Step, Number, Series]):
     """The answers of one engine. phi_h is the average of phi in the invariant law at the step size h.
 
-    The types say how sure an answer is: `ExactAnswers` enclose every number in a ball, at a step of any precision; `GridAnswers`
+    Subclasses differ in certainty: `ExactAnswers` enclose every number in a ball, at a step size of any precision; `GridAnswers`
     estimate numbers and their errors, at a double. Where the law depends on the place in a period of `steps` steps, a
-    `position` is that many steps into it, 1 to `steps`; None is the average over the period, which an ergodic average sees.
+    `position` is a number of steps into it, 1 to `steps`; None is the average over the period, the limit of ergodic averages.
     """
 
     @property
     def steps(self) -> int | None:
-        """Steps in a period; None where every step is like every other."""
+        """Steps in a period; None where all steps have one law."""
         return None
 
     @property
     def truth(self) -> Fraction | float:
-        """phi_bar, the average that phi should have."""
+        """phi_bar, the average of phi under the posterior."""
         self._refuse("truth")
 
     def why_not(self, question: Question) -> str | None:
-        """Why this is not computed, for the middle of a sentence; None where it is."""
+        """The reason why `question` is not answered, for the middle of a sentence; None where it is answered."""
         return None
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Answers(ABC, Generic[Step, Number, Series]):
         self._refuse("moments")
 
     def moment_series(self, position: int | None = None) -> list[Moments]:
-        """Coefficients of h^0, h^1, ... of these; fractions where they are."""
+        """Coefficients of h^0, h^1, ... of mean and covariance; fractions where they are rational."""
         self._refuse("moments")
 
     @property
@@ -120,7 +120,7 @@ class Answers(ABC, Generic[Step, Number, Series]):
         """b_0, b_1, ...: the stationary bias in powers of h, the steps of a period held fixed."""
 
     def expansion_at(self, position: int | None) -> Series:
-        """The same at a position."""
+        """The expansion at a position of the period."""
         return self.expansion
 
     @property
@@ -141,7 +141,7 @@ ExactAnswers = Answers[StepSize, Certified, Coefficients]
 
 
 def checked_position(position: int | None, steps: int | None) -> int | None:
-    """The position, or `ConfigurationError` where a period of so many steps has none of this number."""
+    """The position; raises `ConfigurationError` where a period of `steps` steps has none of this number."""
     last = steps or 1
     whole = isinstance(position, int) and not isinstance(position, bool)
     if position is not None and not (whole and 1 <= position <= last):

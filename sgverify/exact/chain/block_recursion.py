@@ -21,11 +21,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Path:
-    """A recursion at every step, and the values that each block was started from.
+    """The values of a recursion at every step, and the values from which each block was started.
 
     vector: (n, s, B), matrix: (n, n, s, B); `from_vector`, `from_matrix`: (n, B), (n, n, B), the values
-    before the first step of each block in the direction of the recursion; `seam_vector`, `seam_matrix`: what
-    these differ by, by rounding alone, from the last step of the block before.
+    before the first step of each block in the direction of the recursion; `seam_vector`, `seam_matrix`: their
+    differences, by rounding alone, from the values at the last step of the block before.
     """
 
     vector: Array
@@ -86,7 +86,7 @@ class BlockMaps:
         )
 
     def backward(self, vectors: Array, matrices: Array) -> tuple[Path, Array, Array]:
-        """y, Y with nothing behind the last step; and before the first one, M_1^T y_1 and M_1^T Y_1 M_1."""
+        """y, Y from zero behind the last step, and the values before the first one, M_1^T y_1 and M_1^T Y_1 M_1."""
         n, steps, blocks = self._shape
         x, y = np.zeros((n, blocks)), np.zeros((n, n, blocks))
         for j in reversed(range(steps)):
@@ -127,13 +127,13 @@ class BlockMaps:
 
 
 def block_shape(length: int) -> tuple[int, int]:
-    """Steps a block and blocks (s, B), s B >= length: few Python steps over arrays that stay in the cache."""
+    """(s, B), the steps of a block and the number of blocks, s B >= length: few Python steps on arrays that fit the cache."""
     steps = max(1, math.isqrt(length // 4))
     return steps, -(-length // steps)
 
 
 def blocked(values: Array, steps: int, blocks: int, padding: float | Array) -> Array:
-    """(..., L) to (..., s, B), with `padding` behind the last step."""
+    """Reshape (..., L) to (..., s, B), with `padding` behind the last step."""
     room = steps * blocks
     full = np.empty((*values.shape[:-1], room))
     full[..., : values.shape[-1]] = values
@@ -142,14 +142,14 @@ def blocked(values: Array, steps: int, blocks: int, padding: float | Array) -> A
 
 
 def contracted(subscripts: str, *operands: Array) -> Array:
-    """einsum of three arrays and more by pairs, in the order that is best for their shapes."""
+    """einsum of three or more arrays, contracted by pairs in the best order for their shapes."""
     path = _pairs(subscripts, *(operand.shape for operand in operands))
     return np.asarray(np.einsum(subscripts, *operands, optimize=path))
 
 
 @cache
 def _pairs(subscripts: str, *shapes: tuple[int, ...]) -> list[Any]:
-    # numpy looks for it at every call, which takes longer than the products of a few small matrices.
+    # numpy searches for that order at every call, which takes longer than the products of a few small matrices.
     return np.einsum_path(subscripts, *(np.empty(shape) for shape in shapes), optimize=True)[0]
 
 
@@ -166,7 +166,7 @@ class Skew:
     fourth: Array
 
     def sizes(self) -> Skew:
-        """Absolute values throughout."""
+        """The same noise with the absolute values of injection and cumulants, for bounds."""
         return Skew(np.abs(self.injection), np.abs(self.third), np.abs(self.fourth))
 
     def at(self, j: int, gradient: Array, form: Array) -> tuple[Array, Array, Array]:
@@ -178,11 +178,11 @@ class Skew:
         return value, 2 * np.einsum("ipb,pb->ib", b, over), by_form
 
     def value_at(self, j: int, gradient: Array, form: Array) -> Array:
-        """v alone."""
+        """v at step j of every block, without its derivatives."""
         return self._terms(self.injection[:, :, j], gradient, form)[0]
 
     def _terms(self, b: Array, gradient: Array, form: Array) -> tuple[Array, Array, Array, Array]:
-        """v, g and what kappa_3 and kappa_4 make of E, all in the coordinates of the noise, whose injection is b."""
+        """v, g, kappa_3(.; E) and kappa_4(., E), in the coordinates of the noise with injection b."""
         a = np.einsum("ipb,ib->pb", b, gradient)
         e = contracted("ipb,ijb,jqb->pqb", b, form, b)
         over = np.einsum("pqr,qrb->pb", self.third, e)
@@ -202,7 +202,7 @@ class StepVariances:
 
     @classmethod
     def of(cls, noise: Array, spread: Array, future: Path, skew: Skew | None) -> StepVariances:
-        """From Q and S, both (n, n, s, B), and from g and E along `future`."""
+        """The sums from Q = `noise` and S = `spread`, both (n, n, s, B), and from g and E along `future`."""
         by_gradient, by_form, by_covariance = (np.empty_like(x) for x in (future.vector, noise, noise))
         values, size = [], 0.0
         sizes = None if skew is None else skew.sizes()

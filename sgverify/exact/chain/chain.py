@@ -72,7 +72,7 @@ def checked_length(length: int) -> int:
 
 
 def split(problem: ChainProblem) -> list[ChainProblem]:
-    """The independent parts of a problem, with test functions and targets that sum to the whole."""
+    """The independent parts of a problem; their test functions and targets sum to those of the problem."""
     return [part for _, part in partition(problem)]
 
 
@@ -121,7 +121,7 @@ def components(size: int, couplings: Iterable[Any]) -> list[list[int]]:
     for coupling in couplings:
         width = coupling.ncols()
         for position, entry in enumerate(coupling.entries()):
-            # A ball around 0 may hide a coupling: only an exact zero is none.
+            # A ball around 0 may hide a coupling: only an exact zero proves that there is none.
             if entry == 0:
                 continue
             first, rest = divmod(position, width)

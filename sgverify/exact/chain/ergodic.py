@@ -60,7 +60,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Centred:
-    """What one problem needs at one precision, whatever the length."""
+    """The quantities of one problem at one precision that do not depend on the length L."""
 
     problem: ChainProblem
 
@@ -99,7 +99,7 @@ class Centred:
         return None if noise is None else self.law.contraction.tensor(noise, 4)
 
     def stationary_bias(self) -> arb:
-        """phi_h - target; an unstable chain is refused even where phi is constant."""
+        """phi_h - target; raises `InstabilityError` for an unstable chain, even where phi is constant."""
         return self.law.average(self.problem.observable) - self.problem.target
 
     def transient(self, power: arb_mat) -> arb:
@@ -127,7 +127,7 @@ def stationary_bias(problem_at: ProblemAt, **options: Any) -> Certified:
 def ergodic_bias(problem_at: ProblemAt, length: int, **options: Any) -> Certified:
     """E[(1/L) sum_{l=1..L} phi(X_l)] - target for a fixed step; options are those of `refine`.
 
-    The cost is that of one matrix power, so any L will do.
+    The cost is that of one matrix power, so that L may be as large as 1e12.
     """
     steps = checked_length(length)
     return refine(lambda bits: _ergodic_bias(problem_at(bits), steps), **options)

@@ -60,7 +60,7 @@ class AffineSeries:
 
     @property
     def rational(self) -> bool:
-        """Whether all of it is in fractions."""
+        """Whether all coefficients are fractions."""
         parts = (self.map, self.shift, self.covariance)
         return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part)
 
@@ -102,7 +102,7 @@ class SteadyExpansion:
 
     @classmethod
     def of(cls, series: Any, observable: QuadraticForm, law: Sequence[Matrix] | None = None) -> Self:
-        """In fractions where everything is rational, in balls otherwise."""
+        """The expansion of a series and a test function: in fractions where both are rational, in balls otherwise."""
         parts = [observable.linear, observable.quadratic, *(law or ())]
         if series.rational and all(isinstance(part, fmpq_mat) for part in parts):
             return cls(series, observable, law)
@@ -114,7 +114,7 @@ class SteadyExpansion:
     def begun(
         self, mean: Matrix | None, covariance: Matrix | None
     ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
-        """Itself, and mean and covariance of the start in powers of h, all of one kind."""
+        """This expansion, and mean and covariance of the start in powers of h, all in fractions or all in balls."""
         steady = self
         if isinstance(mean, arb_mat) or isinstance(covariance, arb_mat):
             phi = self.observable
@@ -189,8 +189,8 @@ def expand_decay(
 ) -> Expansion:
     """tau_0, tau_1, ...: sum_{l>=1} (E phi(X_l) - phi_h) = (1/h) sum_k tau_k h^k.
 
-    The chain starts from N(start_mean, start_covariance), a point where the covariance is None; with a memory, from what
-    the series has.
+    The chain starts from N(start_mean, start_covariance), a point where the covariance is None; with a memory, from the
+    start that the series holds.
     """
     steady, means, spreads = steady.begun(start_mean, start_covariance)
     phi, orders = steady.observable, range(steady.series.orders)
@@ -215,7 +215,7 @@ def expand_decay(
 
 
 def asymptotic_variance(steady: SteadyExpansion) -> Number:
-    """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0; of one order, no more is asked.
+    """sigma_0, the limit of h sum_k Cov(phi(X_0), phi(X_k)) over all integers k as h -> 0; it needs one order of the series.
 
     It is E[grad psi^T Q_1 grad psi] = eps_0^T Q_1 eps_0 + 4 tr(E_0 Q_1 E_0 S_0), with L psi =
     phi_0 - phi.

@@ -59,7 +59,7 @@ class Contraction:
     def forward(self, covariance: arb_mat) -> arb_mat:
         """S = Q + M S M^T = sum_j M^j Q M^jT, the stationary covariance (Smith's doubling).
 
-        What the doubling leaves out is P S P^T with P the last power, at most |P|^2 |sum so far| / (1 -
+        The remainder of the doubling is P S P^T with P the last power, at most |P|^2 |sum so far| / (1 -
         |P|^2).
         """
         total = covariance
@@ -108,7 +108,7 @@ Matrix = Any
 class ContinuousLyapunov:
     """The equation A S + S A^T = R with R symmetric, on each coupled block of its coordinates apart.
 
-    `couplings` are the matrices, R among them, that say which coordinates belong together. Raises
+    `couplings` are the matrices, R among them, whose non-zero entries join coordinates to blocks. Raises
     NotExpandableError where A has an eigenvalue that does not decay: there is then no invariant law to
     expand.
     """
@@ -196,7 +196,7 @@ class _Cayley:
 
     @cached_property
     def _shift(self) -> arb:
-        # The geometric mean of the eigenvalues: any positive number is right, this one contracts fast.
+        # Any positive p is right; the geometric mean of the eigenvalues contracts fast.
         sizes = np.abs(np.linalg.eigvals(floats(self.drift)))
         return arb(float(np.sqrt(sizes.min() * sizes.max())))
 

@@ -1,4 +1,4 @@
-"""The first two moments of a law, and what a distance between two laws is made of."""
+"""The first two moments of a law, and distances between two laws by these moments."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Moments:
         return Moments(self.mean + other.mean, self.covariance + other.covariance)
 
     def of(self, coordinates: Sequence[int]) -> Moments:
-        """The moments of some of the coordinates: the marginal law's."""
+        """The moments of the marginal law of some coordinates."""
         mean = type(self.mean)([[self.mean[i, 0]] for i in coordinates])
         return Moments(mean, restricted(self.covariance, coordinates))
 
     @property
     def entries(self) -> list[Any]:
-        """Every number of the two."""
+        """All entries of mean and covariance."""
         return [*self.mean.entries(), *self.covariance.entries()]
 
     @property
@@ -47,7 +47,7 @@ class Distance:
     """A number that compares the moments found with the true ones, and how it falls where they nearly agree.
 
     `between(found, truth)` is its value, of balls. Where the moments err by E h^q + O(h^(q+1)), q > 0, it is
-    `leading(E, truth)` h^q + O(h^(q+1)), of fractions or of balls; `seen(E)` are the entries of E that it looks at.
+    `leading(E, truth)` h^q + O(h^(q+1)), of fractions or of balls; `seen(E)` are the entries of E that enter it.
     """
 
     between: Callable[[Moments, Moments], arb]

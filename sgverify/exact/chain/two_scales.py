@@ -59,7 +59,7 @@ class TwoScaleSeries:
 
     @property
     def rational(self) -> bool:
-        """Whether the step is one of fractions; the start, a multiple of a spread, is no part of it."""
+        """Whether the coefficients of the step are fractions; those of the start, a multiple of a spread, do not count."""
         parts = (self.map, self.shift, self.covariance)
         return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part.terms)
 
@@ -78,9 +78,9 @@ class TwoScaleSeries:
 
 @dataclass(frozen=True)
 class TwoScaleExpansion(SteadyExpansion):
-    """The same with a memory.
+    """The invariant law and the Poisson equation of phi as power series in h, for a step with memory.
 
-    Raises `NotExpandableError` where the fast block does not forget, or the slow one has no law.
+    Raises `NotExpandableError` where the fast block does not contract, or the slow one has no invariant law.
     """
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class TwoScaleExpansion(SteadyExpansion):
     def begun(
         self, mean: Matrix | None, covariance: Matrix | None
     ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
-        """See `SteadyExpansion`: the series knows the start itself."""
+        """See `SteadyExpansion.begun`; the start is that of the series."""
         phi = self.observable
         form = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
         steady = TwoScaleExpansion.of(self.series, form)

@@ -167,7 +167,7 @@ class StackedRun:
         return StepVariances.of(self.covariances, self.law.matrix, self.future, self.skew)
 
     def _propagated(self, derivatives: Path) -> float:
-        """What the roundings of m_l and S_l do to a quantity with these derivatives by them."""
+        """A bound of the effect that roundings of m_l and S_l have on a quantity with these derivatives by them."""
         law = self.law
         rounded = self._blocks.transported(law, derivatives)
         rounded += _weighted(derivatives.vector, self.shifts) + _weighted(
@@ -175,7 +175,7 @@ class StackedRun:
         )
         seams = _weighted(derivatives.from_vector[:, :-1], law.seam_vector)
         seams += _weighted(derivatives.from_matrix[:, :, :-1], law.seam_matrix)
-        # Twice: the term of the first step also bounds what the errors of the start's own numbers do.
+        # The factor 2: the term of the first step also bounds the effect of errors in the numbers of the start.
         return self._step_error * 2 * rounded + seams
 
 
@@ -226,7 +226,7 @@ def power_steps(scale: float, alpha: float, length: int) -> Array:
 
 
 def varying_error(problem: VaryingProblem, steps: Array, *, square: bool) -> float:
-    """`varying_bias`, or with `square` `varying_mean_square_error`: the number alone, for its bound costs as much again."""
+    """`varying_bias`, or with `square` `varying_mean_square_error`: the value without its bound, which costs as much again."""
     runs = list(independent_runs(problem, steps, None))
     bias = sum((run.bias for run in runs), 0.0)
     return bias * bias + sum((run.variance for run in runs), 0.0) if square else bias
@@ -253,10 +253,10 @@ def varying_mean_square_error(
 
 
 def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | None) -> Iterator[StackedRun]:
-    """The independent parts that phi looks at, with the arrays laid out in blocks."""
+    """The independent parts on which phi depends, with their arrays laid out in blocks."""
     sizes = _checked_steps(steps)
     shape = block_shape(len(sizes))
-    # The steps that fill up the last block come after all others and weigh nothing: their noise does no harm.
+    # The steps that fill up the last block come after all others with weight 0, so that their noise has no effect.
     share = blocked(sizes if weights is None else _checked_weights(weights, len(sizes)), *shape, 0.0)
     arrays = problem.arrays(blocked(sizes, *shape, sizes[-1]).ravel())
     maps, shifts, noise = (

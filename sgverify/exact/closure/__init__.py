@@ -1,4 +1,4 @@
-"""Finite-time laws beyond affine steps: the moments of a chain where finitely many of them close.
+"""Moment closure: finite-time laws beyond affine steps, where finitely many moments of a chain determine one another.
 
 `carrier` runs a step on polynomials, `moments` asks whether they close, `answers` takes matrix powers in balls,
 `generator` is L on polynomials, with the Poisson equation of an affine dynamics.

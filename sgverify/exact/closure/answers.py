@@ -21,7 +21,7 @@ from sgverify.exact.posterior.reference import Reference
 from sgverify.exact.recursion.period import RepeatedPeriod
 
 _TINY = 60
-"""Leading coefficients at h = 0 are read off at h = 2^-60 and 2^-61, where the next term is 1e-18 of them."""
+"""Leading coefficients at h = 0 are computed from h = 2^-60 and 2^-61, where the next term is 1e-18 of them."""
 _TINY_BITS = 1024
 _SQUARINGS = 80
 
@@ -70,7 +70,7 @@ class ClosureAnswers(ExactAnswers):
     def _limits(self, step: arb) -> tuple[arb, arb]:
         """phi_h, and sum_(l >= 1) (E phi(X_l) - phi_h)."""
         whole, start = self.closed.matrix(step).tolist(), self._start().tolist()
-        # The constant stands last: it stays as it is, and is what the others are moved by.
+        # The constant stands last: it does not change, and drives the other moments.
         a, shift = (arb_mat([row[part] for row in whole[:-1]]) for part in (slice(-1), slice(-1, None)))
         _check_contraction(a)
         resolvent = identity(a.nrows()) - a
@@ -96,7 +96,7 @@ class ClosureAnswers(ExactAnswers):
         with flint.ctx.workprec(_TINY_BITS):
             steps = [arb(2) ** -k for k in (_TINY, _TINY + 1)]
             first, second = (function(h) for h in steps)
-            # What the truth's own error bound hides is no zero.
+            # A bias within the error bound of the true average is not proved to be zero.
             if first.contains(0) and second.contains(0) and first.rad() < arb(2) ** (-_TINY_BITS // 2):
                 return Coefficients((0.0,) * ORDERS, ("0",) * ORDERS, False)
             if first.contains(0) or second.contains(0):
@@ -112,7 +112,7 @@ class ClosureAnswers(ExactAnswers):
 
 
 def _check_contraction(a: arb_mat) -> None:
-    """Refuse moments that do not converge: a power of the matrix has to have a norm below 1, certainly."""
+    """Raise `MomentsDivergeError` unless a power of the matrix certainly has a norm below 1, so that moments converge."""
     power = a
     for _ in range(_SQUARINGS):
         sums = [sum((abs(power[i, j]) for j in range(a.ncols())), arb(0)) for i in range(a.nrows())]

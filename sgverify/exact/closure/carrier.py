@@ -1,4 +1,4 @@
-"""The carrier of moments: one step on polynomials in the state, the draws, h and opaque constants such as exp(-D h)."""
+"""The values of moment closure: polynomials in the state, the draws, h and opaque constants such as exp(-D h)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SLOTS = 12
 class MomentRing:
     """Q[h, constants, state, draws]. A constant is a root or an exponential that is no polynomial in h.
 
-    Roots are reduced by their squares; of other relations between constants none is used, so that a coefficient which
-    vanishes by one of them counts as there: that may hide a closure, and never pretends one.
+    Roots are reduced by their squares. Other relations between constants are not used, so that a coefficient which vanishes
+    by one of them counts as non-zero: a closure may be missed for it, and is never claimed wrongly.
     """
 
     def __init__(self, coordinates: Sequence[str], draws: int) -> None:
@@ -145,7 +145,7 @@ class PolynomialValue(LiftedArithmetic):
         self.value = value
 
     def lift(self, value: Any) -> PolynomialValue | None:
-        """A number as an entry."""
+        """A number as an element of the ring."""
         if isinstance(value, PolynomialValue):
             return value
         return (
@@ -197,7 +197,7 @@ def polynomials_of(
 
 
 def in_ring(ring: MomentRing, value: Fraction) -> PolynomialValue:
-    """A parameter."""
+    """A parameter of the dynamics as an element of the ring."""
     return PolynomialValue(ring, ring.constant(value))
 
 

@@ -78,7 +78,7 @@ class Generator:
 
 
 def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, Fraction]) -> Generator:
-    """The generator on this target; raises `OutOfReachError` where drift or noise is no polynomial that is read."""
+    """The generator on this target; raises `OutOfReachError` where drift or diffusion is no polynomial."""
     if dynamics.riemannian:
         raise OutOfReachError("the generator of a dynamics with a metric is not followed")
     dim = target.dim
@@ -115,7 +115,7 @@ def _forms(
 
 MOST_MONOMIALS = 300
 ORDERS = (0, 1, 2, 3)
-"""The derivatives of psi that Assumption 1 speaks of."""
+"""The orders of the derivatives of psi in Assumption 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def lyapunov_of(generator: Generator) -> Lyapunov:
     identity = fmpq_mat(
         a.nrows(), a.nrows(), [int(i == j) for i in range(a.nrows()) for j in range(a.nrows())]
     )
-    # An eigenvalue on the axis may round to its left: that P exists and is positive definite is decided in fractions.
+    # An eigenvalue on the axis may round to its left: existence and positivity of P are decided in fractions.
     try:
         found = ContinuousLyapunov(a.transpose(), (identity,)).solve(identity * -1)
     except ZeroDivisionError:
@@ -224,7 +224,7 @@ def derivatives(form: Form, size: int, order: int) -> list[Form]:
 def law_terms(generator: Generator, phi: Form, order: int) -> list[Form]:
     """E phi(X_t) in powers of t to this order, by the Gaussian law of X_t: from m' = A m + b and S' = A S + S A^T + 2 a.
 
-    The generator's action on polynomials is not used: it is what this is compared with.
+    The computation does not use the generator's action on polynomials, with which it is compared.
     """
     a, b, spread = generator.matrices()
     n = generator.size

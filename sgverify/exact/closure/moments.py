@@ -1,8 +1,8 @@
 """Whether the moments of a chain close: f -> E[f(X_1) | X_0] on polynomials, iterated from the test function.
 
-One step is read on polynomials, so that the image of a monomial is exact for every h. The monomials that occur are
-followed until there are no new ones: then they span an invariant space, and E f(X_L) is a matrix power for any L. Or
-the degree grows with every step, and then no finite set of moments is enough.
+One step is run on polynomials, so that the image of a monomial is exact for every h. The monomials that occur are
+followed until no new one appears: then they span an invariant space, and E f(X_L) is a matrix power for any L. Otherwise
+the degree grows with every step, and no finite set of moments is enough.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sgverify.targets.form import Form, read_form
 MOST_MOMENTS = 120
 MOST_TERMS = 20_000
 HIGHEST_DEGREE = 48
-"""Moments of higher degree are not formed: a step of degree 3 leads from theta**2 to degrees 6, 18, 54, ..."""
+"""The highest degree of moments that are formed: a step of degree 3 leads from theta**2 to degrees 6, 18, 54, ..."""
 
 Monomial = tuple[int, ...]
 
@@ -70,7 +70,7 @@ def close_moments(
 ) -> ClosedMoments:
     """The invariant space of moments that the observable needs, full gradients taken.
 
-    Raises `OutOfReachError` where there is none, with the moments that show it, or where the step is not read.
+    Raises `OutOfReachError` where the moments do not close, with the moments that show it, or where the step is no polynomial.
     """
     if scheme.memory:
         raise OutOfReachError(f"the memory of `{scheme.name}` is not followed by moments")

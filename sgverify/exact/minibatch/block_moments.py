@@ -1,8 +1,8 @@
 """The blocks of a random permutation, by their exact joint moments and as a signed mixture of independent blocks.
 
 Let u_i, i = 1..N, be centred numbers and g_b the mean of those in the b-th block of n of a random permutation.
-Blocks are exchangeable, so a joint moment knows only the powers, m_pi = E g_1^pi_1 ... g_k^pi_k. Expanding
-every g_b^r over the set partitions of its r factors into groups that name one datum leaves distinct data only:
+Blocks are exchangeable, so a joint moment depends only on the powers, m_pi = E g_1^pi_1 ... g_k^pi_k. Expanding
+every g_b^r over the set partitions of its r factors into groups of one datum each leaves distinct data only:
 
     m_pi = n^-|pi| sum  prod_b (n)_{k_b}  A_lambda / (N)_G,        (n)_k = n (n-1) ... (n-k+1),
 
@@ -12,7 +12,7 @@ u_{i_j}^lambda_j.
 A finite exchangeable sequence is a mixture of independent ones, if weights may be negative (Kerns and Szekely
 2006, "De Finetti's theorem for abstract finite exchangeable sequences"). To a finite order that takes
 finitely many: weights w_k and moments mu^(k) with sum_k w_k prod_j mu^(k)_{pi_j} = m_pi for every |pi| <=
-order. They need not be the moments of any law: no more is asked of them than this identity.
+order. They need not be the moments of any law; only this identity is used.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def block_moments(values: Sequence[Any], batch: int, *, order: int = 4) -> dict[
             for groups in _groupings(pattern):
                 sizes = tuple(k for block in groups for k in block)
                 chosen = math.prod(math.perm(batch, len(block)) for block in groups)
-                # More distinct data than there are: the moment has no such term.
+                # A term with more distinct data than exist is absent from the moment.
                 if chosen:
                     total += fmpq(chosen * _distinct(sizes, sums), math.perm(size, len(sizes)))
         found[pattern] = total / fmpq(batch * scale) ** sum(pattern)

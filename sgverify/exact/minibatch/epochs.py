@@ -8,13 +8,13 @@ covariance O that is held over the epoch and of fresh ones, of covariance F (`fr
 
 M^i and G_i are blocks of the power of A = [[M, I], [0, I]]. The invariant law at the end of an epoch solves Y_s = Y_0.
 
-Where a sweep goes forward and then backward over the blocks, an epoch is both: step m + r uses the minibatches of step
-m + 1 - r, in reverse, and r steps into the second half the covariance holds W_r + W_r^T more,
+Where sweeps go forward and then backward over the blocks, an epoch consists of both: step m + r uses the minibatches of step
+m + 1 - r in reverse, and r steps into the second half the covariance has the additional terms W_r + W_r^T,
 
     W_r = sum_{i=1..r} M^(2r-i) D M^(i-1)T,        W_{r+q} = M^(2q) W_r + M^r W_q M^rT,
 
-D what the noises of a step and of its mirror image share beyond two different steps. Matrices are of balls, or power series
-in h with the steps of an epoch held fixed: every sum is one over doubled stretches, of either.
+where D is the covariance of the noises of a step and of its mirror image, less that of two different steps. Matrices are of
+balls, or power series in h with the steps of an epoch held fixed; sums over steps are formed by doubling.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from sgverify.exact.numbers.matrix_series import (
 
 @dataclass(frozen=True)
 class Epoch:
-    """The steps X' = map X + shift + noise of one epoch: M, F, O and how many there are; step 1 is the first of one.
+    """The steps X' = map X + shift + noise of one epoch: M, F, O and their number; step 1 is the first of the epoch.
 
     `mirrored`: D, where the second half of the epoch is the first one backward.
     """
@@ -75,7 +75,7 @@ class Epoch:
         *,
         backward: bool,
     ) -> Epoch:
-        """Of a step that adds noise of covariance `drawn` and sum_a B_a g_a over its consecutive minibatches g_a.
+        """The epoch of a step that adds noise of covariance `drawn` and sum_a B_a g_a over its consecutive minibatches g_a.
 
         `blocks` are the covariances of one block and of two (`block_covariances`), d x d; B_a is n x d.
         """
@@ -90,7 +90,7 @@ class Epoch:
         return cls(map_, free, total * other * total.transpose(), steps, mirrored)
 
     def covariance_at(self, position: int) -> Any:
-        """Y_i, i steps after the start of an epoch, 0 to `steps`, which agree."""
+        """Y_i, i steps after the start of an epoch, i = 0, ..., `steps`; Y_0 = Y_s."""
         if position == 0:
             return self._own + self._start
         walk = power(self._walk, position)
@@ -109,7 +109,7 @@ class Epoch:
         return self.total(self.steps) * fmpq(1, self.steps)
 
     def restricted(self, group: Sequence[int]) -> Epoch:
-        """Those of some of the coordinates, which the others do not move."""
+        """The epoch of some of the coordinates, which must not depend on the others."""
         map_, free, across = (restricted(m, group) for m in (self.map, self.free, self.across))
         mirrored = None if self.mirrored is None else restricted(self.mirrored, group)
         return Epoch(map_, free, across, self.steps, mirrored)
@@ -155,11 +155,11 @@ class Epoch:
 
     @cached_property
     def _carried(self) -> Any:
-        """What the walk carries along: Y_0 - K and O on the diagonal."""
+        """The block matrix that A conjugates: Y_0 - K and O on the diagonal."""
         return termwise(lambda x, o: block_matrix([[x, x * 0], [x * 0, o]]), self._start, self.across)
 
     def _back(self, position: int) -> BackwardSweep | None:
-        """The sums over the steps of the backward half that are done, None where there are none."""
+        """The sums over the completed steps of the backward half; None in the forward half."""
         done = position - self.steps // 2
         if self.mirrored is None or done < 1:
             return None
@@ -179,7 +179,7 @@ class BackwardSweep:
 
     @classmethod
     def of(cls, map_: Any, shared: Any, steps: int) -> BackwardSweep:
-        """Those for r = `steps` >= 1; `shared` is D."""
+        """The sums for r = `steps` >= 1; `shared` is D."""
         one = cls(map_, map_ * map_, map_ * shared, map_ * shared)
         found = one
         for bit in bin(steps)[3:]:
@@ -189,7 +189,7 @@ class BackwardSweep:
         return found
 
     def then(self, other: BackwardSweep) -> BackwardSweep:
-        """r steps and then q."""
+        """The sums for r + q steps, from those for r = this and q = `other`."""
         back, twice = self.power.transpose(), other.power * other.power
         return BackwardSweep(
             self.power * other.power,
@@ -226,7 +226,7 @@ class EpochLaw(Centred):
 
 
 EpochProblemAt = Callable[[int], tuple[ChainProblem, Epoch]]
-"""At a working precision: the chain's own noise and its higher cumulants are not looked at."""
+"""The problem and its epoch at a working precision; the noise and higher cumulants of the problem's chain are not used."""
 
 
 def epoch_stationary_bias(
@@ -262,7 +262,7 @@ def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) 
 
 
 def _parts(problem: ChainProblem, epoch: Epoch) -> list[EpochLaw]:
-    # Means of phi see only the blocks of O that the quadratic form joins, so O need not join any itself.
+    # Means of phi depend only on the blocks of O that the quadratic form joins, so that O joins no coordinates by itself.
     return [EpochLaw(part, epoch.restricted(group)) for group, part in partition(problem)]
 
 

@@ -1,4 +1,4 @@
-"""The reading behind multiplicative noise: one step as words in the Hessians of its minibatches.
+"""Multiplicative gradient noise: one step as products of the Hessians of its minibatches, and their averages.
 
 Where every datum has a Hessian of its own, grad(v) = H_B v + g_B on the minibatch B, and H_B commutes with no
 other. A step is then X_1 = sum c w base, with scalars c, words w = H_B H_B' ... in the minibatches of the step,
@@ -104,7 +104,7 @@ class MinibatchLaw:
 
     @classmethod
     def of(cls, target: Target, batch: int, *, replaced: bool) -> MinibatchLaw:
-        """The law on a quadratic target with data; its prior is what U has beside them."""
+        """The law on a quadratic target with data; its prior is the part of U without the data."""
         dim, data = target.dim, target.data_quadratics()
         pairs = [(i, j) for i in range(dim) for j in range(i, dim)]
         vectors = [
@@ -118,7 +118,7 @@ class MinibatchLaw:
         )
 
     def centred(self, point: Sequence[Fraction]) -> MinibatchLaw:
-        """The law of H_B v + g_B less what B says at a point c, plus what all data say there: H_i (v - c) + mean(H c + g)."""
+        """The law of H_B (v - c) + mean(H c + g): the minibatch's gradient, less its value at c, plus the full gradient at c."""
         at = [
             [
                 sum((row[self.entry(i, j)] * c for j, c in enumerate(point)), Fraction(0))
@@ -206,7 +206,7 @@ class KroneckerAverages:
 
     @classmethod
     def of(cls, law: MinibatchLaw, names: Sequence[str], step: HessianProductStep) -> KroneckerAverages:
-        """Those of a law for steps of one form, made once and then shared."""
+        """The averages of a law for steps of one form; cached."""
         key = (tuple(names), step.laws, step.minibatches)
         known = _KNOWN.setdefault(law, {})
         if key not in known:
@@ -260,7 +260,7 @@ class KroneckerAverages:
         return {key: value for key, value in total.items() if value}
 
     def _product(self, product: Product) -> fmpz_mpoly:
-        """The product itself; all but the last factor are kept, as the next one shares them."""
+        """The product of the factors; the product of all but the last is cached, because neighbours share it."""
         if len(product) == 1:
             return self._component(self._factors[product[0]])
         head = product[:-1]
@@ -306,6 +306,6 @@ class KroneckerAverages:
 
 
 def letters(symbol: Symbol) -> int:
-    """How many entries of minibatches are multiplied in a component."""
+    """The number of entries of minibatches that are multiplied in a component."""
     kind, _, word = symbol
     return len(word) + (kind == "gradient")

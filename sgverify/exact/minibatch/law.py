@@ -109,7 +109,7 @@ def block_covariances(vectors: Vectors, batch: int) -> tuple[fmpq_mat, fmpq_mat]
 
 @dataclass(frozen=True)
 class _Integers:
-    """The vectors as integers: u_i = rows_i * scale. Cumulants of order 2 and above do not see the centre."""
+    """The vectors as integers: u_i = rows_i * scale. Cumulants of order 2 and above do not depend on the centre."""
 
     rows: list[list[int]]
     scale: fmpq
@@ -169,7 +169,7 @@ Moments = dict[int, list[Fraction]]
 
 
 def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
-    """E g^2, E g^3, E g^4 of the estimator in closed form, by cumulants; a sentence that says why where there are none."""
+    """E g^2, E g^3, E g^4 of the estimator in closed form, by cumulants; a sentence with the reason where there are none."""
     estimator = table.estimator
     if not estimator.noisy:
         return {k: [Fraction(0)] for k in range(2, HIGHEST + 1)}

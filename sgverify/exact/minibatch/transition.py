@@ -29,7 +29,7 @@ from sgverify.exact.numbers.matrix_series import MatrixSeries
 from sgverify.exact.rings.ring import Ring
 
 MOST_MOMENTS = 30_000
-"""Joint moments of one minibatch that operators may ask for."""
+"""The largest number of joint moments of one minibatch that operators may need."""
 
 Image = dict[Product, Any]
 """Scalar coefficients by products of components."""

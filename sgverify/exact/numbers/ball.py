@@ -1,7 +1,7 @@
 """Ball arithmetic: exact inputs, a working precision, and answers that carry their own error bound.
 
-A ball `arb` is a midpoint and a radius that together enclose the true number. An evaluation whose balls came
-out too wide is simply run again at twice the precision, from the exact inputs.
+A ball `arb` is a midpoint and a radius that together enclose the true number. An evaluation whose balls are
+too wide is repeated at twice the precision, from the exact inputs.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ def inner(left: arb_mat, right: arb_mat) -> arb:
 
 def frobenius(values: arb_mat) -> arb:
     """An upper bound of the Frobenius norm, which is sub-multiplicative and at least the spectral norm."""
-    # Squares of upper bounds: the square of a ball around 0 reaches below 0, where the root has no bounds.
+    # Upper bounds are squared: the square of a ball around 0 reaches below 0, where the root has no bounds.
     return sum((entry.abs_upper() ** 2 for entry in values.entries()), arb(0)).sqrt().upper()
 
 
 def euclidean(values: Iterable[arb]) -> arb:
-    """The Euclidean norm of the entries as a ball, which reaches down to 0 only where every entry may vanish."""
+    """The Euclidean norm of the entries as a ball; the ball contains 0 only where every entry may vanish."""
     entries = list(values)
     low = sum((entry.abs_lower() ** 2 for entry in entries), arb(0)).sqrt()
     high = sum((entry.abs_upper() ** 2 for entry in entries), arb(0)).sqrt()
@@ -198,7 +198,7 @@ def square_root(matrix: arb_mat) -> arb_mat:
 def _approximate_root(matrix: arb_mat) -> arb_mat:
     """Denman and Beavers' iteration Y' = (Y + Z^-1)/2, Z' = (Z + Y^-1)/2 on midpoints: Y -> A^(1/2)."""
     y, z = matrix, identity(matrix.nrows())
-    # It converges quadratically: a step of half the digits is followed by one of all of them.
+    # It converges quadratically: once a step changes less than half the digits, the next one gives them all.
     enough = arb(2) ** -(flint.ctx.prec // 2)
     for _ in range(_ITERATIONS):
         try:

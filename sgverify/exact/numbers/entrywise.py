@@ -188,13 +188,13 @@ def _(left: EntrywiseVector, right: Any) -> Any:
     total: Any = 0
     for a, b in zip(left.entries, right.entries, strict=True):
         total = total + a * b
-    # A reading that asks how the dimension enters is told which of its values are sums.
+    # An interpreter that tracks how the dimension enters is told which values are sums over coordinates.
     return total.summed() if hasattr(total, "summed") else total
 
 
 @constants_like.register
 def _(like: EntrywiseVector, numbers: tuple[Any, ...]) -> EntrywiseVector:
-    # Exact numbers as they are: they meet the entries of any reading.
+    # Exact numbers are left as they are: they combine with the entries of any interpreter.
     return EntrywiseVector(list(repeated(numbers, len(like.entries))))
 
 

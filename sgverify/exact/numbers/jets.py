@@ -1,4 +1,4 @@
-"""Derivatives of a potential on a grid of the line, from its one definition: Taylor polynomials flow through it."""
+"""Derivatives of a potential on a grid of the line: its definition is evaluated on Taylor polynomials (jets)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PIECE = 256
 
 
 class Jet(Arithmetic):
-    """sum_k c_k e^k, cut after the last coefficient: c has shape (K + 1, *batch), everything else broadcasts."""
+    """A Taylor polynomial sum_k c_k e^k, k <= K; c has shape (K + 1, *batch), and other operands broadcast."""
 
     __slots__ = ("c",)
     __array_ufunc__ = None
@@ -80,7 +80,7 @@ class Jet(Arithmetic):
 def derivatives_of(target: Target, theta: np.ndarray, highest: int) -> np.ndarray:
     """U, U', ..., U^(highest) at points of the line, to rounding. Shape (n,) -> (highest + 1, n).
 
-    Raises `DefinitionError` where the potential is made of what has no Taylor polynomial here.
+    Raises `DefinitionError` where the potential uses a function without a Taylor polynomial here.
     """
     found = taylor_of(target, theta, highest)
     factorials = np.array([math.factorial(k) for k in range(highest + 1)], dtype=object).astype(found.dtype)
@@ -129,7 +129,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     shape = np.broadcast_shapes(a.shape[1:], b.shape[1:])
     total = np.zeros((len(a), *shape), dtype=np.result_type(a, b))
     for j in range(len(a)):
-        # Coordinates and numbers have hardly any coefficients.
+        # Coordinates and numbers have one or two coefficients: products with them are short.
         if a[j].any():
             total[j:] += a[j] * b[: len(b) - j]
     return total

@@ -101,7 +101,7 @@ def _spans(sizes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _coefficient(left: Sequence[Any], right: Sequence[Any], k: int) -> Any:
-    """That of h^k in a product; zero coefficients, which are many, cost nothing."""
+    """The coefficient of h^k in a product; zero coefficients, which are frequent, are skipped."""
     total = None
     for i in range(k + 1):
         if not (_is_zero(left[i]) or _is_zero(right[k - i])):

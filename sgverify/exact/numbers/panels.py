@@ -11,45 +11,45 @@ Section = Callable[[np.ndarray], np.ndarray]
 """Values at points: shape (n,) -> (n, q)."""
 
 END = 10.0
-"""The axis is cut here: E |z|^8 beyond is 4e-15, and what a function adds at the ends is counted as error."""
+"""The axis is cut here: E |z|^8 beyond is 4e-15, and the contribution of a function beyond the ends is counted as error."""
 
 COUNT = 21
-"""Panels at first; an odd number, so that 0, the commonest threshold, is no end of any."""
+"""The initial number of panels; odd, so that 0, the commonest threshold, is no end of a panel."""
 
 ORDER = 16
 """A panel has ORDER + 1 nodes, Chebyshev's with both ends."""
 
 TAIL = 4
-"""So many of the last Chebyshev coefficients vanish where a function is smooth on a panel."""
+"""The number of last Chebyshev coefficients that nearly vanish where a function is smooth on a panel."""
 
 SMOOTH = 1e-10
-"""What they may be, next to the function's size; a jump has a tenth of its own height there, a kink of slope s on a panel of
+"""Their largest size, relative to the function's; a jump has a tenth of its own height there, a kink of slope s on a panel of
 width w about s w / 100."""
 
 PARTS, DEPTH = 4, 23
-"""A panel that is not smooth is cut in PARTS, DEPTH times at most: a width of 1e-14 is left."""
+"""A panel on which a function is not smooth is cut in PARTS, DEPTH times at most, down to a width of 1e-14."""
 
 LIGHT, NOISY = 1e-14, 1e-8
 """A panel is cut no further where its tail adds less than LIGHT to an eighth moment, next to the whole; nor where it adds less
 than NOISY and all its neighbours have one too: that is rounding, such as that of log(1 - u) where u is nearly 1."""
 
 MOVED = 1e-12
-"""Rounding of an argument of size END, a few hundred times."""
+"""A few hundred roundings of an argument of size END."""
 
 FAINT = 1e-12
 """Another function is smooth on the same panels where its tails add less than this to an eighth moment."""
 
 
 class UnresolvedError(Exception):
-    """A function has more places where it is not smooth than are looked for."""
+    """A function is not smooth at more places than the panels can resolve."""
 
 
 @dataclass(frozen=True)
 class Panels:
     """Nodes with weights that stand for the normal law, and the function's values there. Shapes (n,), (n,), (n, q).
 
-    `edges`: the ends of the panels, shape (k, 2); on those that are `left` over the function is still not smooth, and adds
-    too little to matter.
+    `edges`: the ends of the panels, shape (k, 2); on the panels `left` the function is still not smooth, and contributes too
+    little to matter.
     """
 
     nodes: np.ndarray
@@ -71,19 +71,19 @@ class Panels:
 
 
 def whole_axis() -> Panels:
-    """The panels at first, of a function that is smooth."""
+    """The initial panels, which suffice for a smooth function."""
     return _made(_first_edges(), np.zeros((COUNT * (ORDER + 1), 1)), np.zeros(COUNT, dtype=bool))
 
 
 def first_points() -> np.ndarray:
-    """The nodes of the panels at first, shape (COUNT * (ORDER + 1),)."""
+    """The nodes of the initial panels, shape (COUNT * (ORDER + 1),)."""
     return _points(_first_edges()).reshape(-1)
 
 
 def rough_panels(values: np.ndarray, noise: np.ndarray | float) -> np.ndarray:
     """The ends of those panels on which these values at `first_points` are not smooth. Shape (k, 2).
 
-    `noise`: how far rounding may put a value off, shape (q,) or one number.
+    `noise`: a bound of the rounding of a value, shape (q,) or one number.
     """
     edges = _first_edges()
     tail = _tail(values.reshape(COUNT, ORDER + 1, -1))
@@ -120,7 +120,7 @@ def resolve(section: Section, *, noise: np.ndarray | float = 0.0, most: int = 40
 
 
 def smooth_on(panels: Sequence[Panels], section: Section, *, noise: np.ndarray | float = 0.0) -> bool:
-    """Whether another function is smooth wherever all of these are: on what is left when each one's panels cut the others'."""
+    """Whether another function is smooth wherever all of these are: on the intersections of all their panels."""
     ends = np.unique(np.concatenate([part.edges.reshape(-1) for part in panels]))
     # A place may be the very end of a panel, and rounding moves it by a little.
     edges = np.stack([ends[:-1] + MOVED, ends[1:] - MOVED], axis=1)
@@ -162,14 +162,14 @@ def _tail(shaped: np.ndarray) -> np.ndarray:
 
 
 def _heaviness(edges: np.ndarray) -> np.ndarray:
-    """What a panel holds of E 1, or of E |z|^8 if that is more, next to the whole."""
+    """The larger of a panel's shares in E 1 and in E |z|^8."""
     near = np.where(np.prod(edges, axis=1) > 0, np.abs(edges).min(1), 0.0)
     mass = np.exp(-(near**2) / 2) * np.diff(edges, axis=1)[:, 0] / np.sqrt(2 * np.pi)
     return np.asarray(mass * np.maximum(1.0, np.abs(edges).max(1) ** 8 / 105))
 
 
 def _adds(edges: np.ndarray, tail: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """What the tail on a panel may add to an eighth moment, next to the whole. Shape (panels,)."""
+    """A bound of the share that the tail on a panel adds to an eighth moment. Shape (panels,)."""
     share: np.ndarray = (tail / np.maximum(allowed / SMOOTH, 1e-300)).max(1)
     return _heaviness(edges) * share
 

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from scipy.special import ndtri, ndtri_exp
 
 EXTENDED = np.longdouble
-"""The working precision of the grids: 64 bits of mantissa on x86, and float64 where the platform has no more."""
+"""The working precision of grids: long double with 64 bits of mantissa on x86, float64 where the platform has no more."""
 
 
 MOST_GAUSSIAN = 64
@@ -62,7 +62,7 @@ def _orthonormal(z: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 DIGITS = 14
-"""Nodes that agree so far are one node."""
+"""Nodes that agree to this many digits are one node."""
 
 
 def normal_cubature(dim: int, degree: int) -> tuple[np.ndarray, np.ndarray]:
@@ -132,31 +132,30 @@ def _gauss(kind: str, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 NEW = 1e-8
-"""A function is new where polynomials of those before leave so much of it, next to the largest function's size."""
+"""A function is new where its distance from polynomials of the earlier ones exceeds this share of the largest function's size."""
 
 MOST_FUNCTIONS = 2
-"""Functions of which all products are kept, at most."""
+"""The largest number of functions of which all products are kept."""
 
 CANDIDATES = 600
-"""Nodes to choose from at first: those at even distances in the order of the first function, and its ends."""
+"""The number of nodes to choose from at first: evenly spaced in the order of the first function, with its ends."""
 
 DEPENDENT = 1e-10
-"""A product is none of its own where those before leave so little of it."""
+"""A product is linearly dependent where its distance from the span of the earlier ones is below this."""
 
 EXACT = 1e-12
-"""How well the expectations of products, of size 1 each, have to be met."""
+"""The largest error allowed in the expectations of products, of size 1 each."""
 
 
 class IncompressibleError(Exception):
-    """More functions than `MOST_FUNCTIONS` are there, or no few nodes stand for them."""
+    """There are more functions than `MOST_FUNCTIONS`, or no small set of nodes has their expectations."""
 
 
 def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int, noise: float = 0.0) -> np.ndarray:
     """Functions of which all columns are polynomials, on average: shape (n, q) -> (n, r), each of mean 0 and variance 1.
 
-    `noise`: what rounding may put a value off.
-    The first is the largest part of the columns; another one is what polynomials of those before leave. Raises
-    `IncompressibleError` where it goes on.
+    `noise`: a bound of the rounding of a value. The first function is the largest part of the columns; each further one is
+    the largest residual after projection on polynomials of the earlier ones. Raises `IncompressibleError` for too many.
     """
     share = weights / weights.sum()
     centred = values - share @ values
@@ -168,7 +167,7 @@ def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int, nois
         if found.shape[1] == MOST_FUNCTIONS:
             raise IncompressibleError
         _, _, rows = np.linalg.svd(left * np.sqrt(share)[:, None], full_matrices=False)
-        # Less its linear part alone: a polynomial taken off would come back in the products, with a degree too many.
+        # Only the linear part is subtracted: a polynomial would come back in the products, with too high a degree.
         lead = centred @ rows[0]
         lead = lead - found @ (found.T @ (share * lead))
         found = np.column_stack([found, lead / np.sqrt(share @ lead**2)])
@@ -180,8 +179,8 @@ def leading_functions(values: np.ndarray, weights: np.ndarray, degree: int, nois
 def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndarray:
     """All products of at most `degree` of the functions, made orthonormal under the weights. Shape (n, count).
 
-    Each is a function times one before, less its part in those before (Arnoldi): so that values are accurate at nodes of
-    small weight too, which a decomposition of weighted columns would leave to rounding.
+    Each product is a function times an earlier product, orthogonalised against all earlier ones (Arnoldi). Values are then
+    accurate at nodes of small weight too, where a decomposition of weighted columns would lose them to rounding.
     """
     share = weights / weights.sum()
     found = [np.ones(len(share))]
@@ -198,7 +197,7 @@ def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndar
             for _ in range(2):
                 column = column - table @ (table.T @ (share * column))
             left = np.sqrt(share @ column**2)
-            # Products may depend on one another, as z^2 = 1 does of a sign.
+            # Products may be linearly dependent: z^2 = 1 for a sign z.
             if left > DEPENDENT * size:
                 here[chosen] = len(found)
                 found.append(column / left)
@@ -207,10 +206,10 @@ def products(functions: np.ndarray, weights: np.ndarray, degree: int) -> np.ndar
 
 
 def compressed(functions: np.ndarray, weights: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of nodes and their weights, which have the expectations of all products of at most `degree` functions.
+    """Indices of nodes, and weights that give the expectations of all products of at most `degree` functions.
 
-    No more nodes than products are needed (Caratheodory); non-negative least squares find some. Raises
-    `IncompressibleError` where it does not.
+    No more nodes than products are needed (Caratheodory's theorem); non-negative least squares finds a set. Raises
+    `IncompressibleError` where it finds none.
     """
     root = np.sqrt(weights / weights.sum())
     basis = products(functions, weights, degree)

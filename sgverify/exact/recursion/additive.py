@@ -52,7 +52,7 @@ def lifted_series(
     noise = moments_from_cumulants(cumulants, n, degree, one=poly([1]))
     map_ = [[entry(series.map, i, j, int(i == j)) for j in range(n)] for i in range(n)]
     rows = _rows(map_, noise, degree)
-    # Beyond h^orders the coefficients are those of a truncated step: they are left out.
+    # Coefficients beyond h^orders would be those of a truncated step, and are left out.
     return MatrixSeries([matrix([[x[k] for x in row] for row in rows]) for k in range(series.orders + 1)])
 
 
@@ -78,15 +78,15 @@ def _rows(map_: Sequence[Sequence[Any]], noise: Mapping[MultiIndex, Any], degree
 
 
 LARGEST = 2
-"""Coordinates of the chain: theta and p in one dimension, or theta alone in two."""
+"""The largest number of coordinates of a chain: theta and p in one dimension, or theta alone in two."""
 
 HIGHEST_DEGREE = 4
-"""Of a test function; degrees up to 2 need no moments of this kind, and are reached in any dimension."""
+"""The highest degree of a test function; degrees up to 2 need no such moments, and are possible in any dimension."""
 
 
 @dataclass(frozen=True)
 class StateIndependentNoise:
-    """Draws and minibatch noise that know nothing of the state; in two dimensions draws alone."""
+    """Draws and minibatch noise whose laws do not depend on the state; in two dimensions draws alone."""
 
     model: Model
     steps = None

@@ -1,4 +1,4 @@
-"""What a kind of randomness says of itself; everything that is asked of moments follows from it."""
+"""The protocol of a kind of randomness, and averages along the chain, which follow from it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Randomness(Protocol):
         """Steps in a period; None where every step is like every other."""
 
     def period(self, step: StepSize, asked: RunningSum) -> Period:
-        """The mean operators of one period on the moments that are asked for, in balls at the working precision."""
+        """The mean operators of one period on the moments that `asked` names, in balls at the working precision."""
 
     def why_no_square(self, degree: int) -> str | None:
         """Why the mean square error of a test function of this degree is not computed; None where it is."""
 
 
 class Expandable(Randomness, Protocol):
-    """One whose laws are computed by its operators too, at any step size and in powers of h."""
+    """A kind of randomness whose invariant law follows from its operators too, at any step size and in powers of h."""
 
     def period_series(self, degree: int) -> Period:
         """The operators in powers of h, on the moments of the state alone.
@@ -50,14 +50,14 @@ class Expandable(Randomness, Protocol):
 
 
 KEY_BITS = 128
-"""Step sizes that agree to so many bits are one."""
+"""Step sizes that agree to this many bits share one cached value."""
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
 class Average:
-    """phi_hat = sum_{l=1..L} phi(X_l) / L along the chain of a model; what was computed is kept."""
+    """phi_hat = sum_{l=1..L} phi(X_l) / L along the chain of a model; intermediate results are cached."""
 
     randomness: Randomness
     _powers: dict[Any, tuple[Powers, Period]] = field(default_factory=dict, repr=False, compare=False)
@@ -93,7 +93,7 @@ class Average:
         return arb_mat(len(values), 1, values)
 
     def stable(self, evaluate: Callable[[], Found]) -> Found:
-        """A value of one period, whose instability is told as that."""
+        """A value of one period; its `InstabilityError` is raised again with a message that names the period."""
         try:
             return evaluate()
         except InstabilityError as error:
@@ -115,7 +115,7 @@ class Average:
             period = self.randomness.period(step, asked)
             whole = period.after(period.steps)
             self.stable(lambda: asked.require_contraction(whole))
-            # One is kept: its powers fill a hundred megabytes in three dimensions with momentum.
+            # Only one is cached: its powers fill a hundred megabytes in three dimensions with momentum.
             self._powers.clear()
             self._powers[key] = Powers(whole), period
         powers, period = self._powers[key]

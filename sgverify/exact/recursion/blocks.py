@@ -1,10 +1,10 @@
-"""Added noise of the blocks of one permutation, one number each, shared over an epoch or swept there and back.
+"""Additive noise of the blocks of one permutation, one number each, over an epoch or a sweep forward and backward.
 
-Blocks are a signed mixture of independent ones (`block_moments`), and what is asked of an epoch is linear in their joint law:
-with T_k the operator of a step under the k-th component, that after i steps of an epoch is sum_k w_k T_k^i.
+Blocks are a signed mixture of independent ones (`block_moments`), and the operators of an epoch are linear in their joint law:
+with T_k the operator of a step under the k-th component, the operator after i steps of an epoch is sum_k w_k T_k^i.
 
-In a sweep forward and backward the blocks that come back are the last ones that went. Let T_g be the operator of a step
-whose block has the value g, T_g = sum_k T^(k) g^k, and mu_k = E g^k: the last r blocks, there and back, are
+A sweep backward uses the blocks in reverse, the last one first. Let T_g be the operator of a step whose block has the value
+g, T_g = sum_k T^(k) g^k, and mu_k = E g^k. The last r blocks, forward and backward, have the operator
 
     P_r = E[T_g P_{r-1} T_g] = sum_{k, l} mu_{k+l} T^(k) P_{r-1} T^(l),        P_0 = I,
 
@@ -34,7 +34,7 @@ LARGEST = 3
 """Coordinates for which the mean square error is computed: theta, p and one more for a memory."""
 
 MOST_BLOCKS = 400
-"""Blocks of a sweep there and back: each costs a few products of matrices."""
+"""The largest number of blocks of a sweep forward and backward: each costs a few products of matrices."""
 
 
 @dataclass(frozen=True)

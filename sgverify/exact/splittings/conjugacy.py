@@ -1,12 +1,12 @@
 """Conjugate words: W = u v and W' = v u, proved by multiplying out; and the order of a word up to conjugacy.
 
-Equal letters that meet flow on, X(s) X(t) = X(s + t), and this is all that is used: words are elements of the free product of
-one-parameter groups, one for each letter. There two elements are conjugate if and only if their cyclically reduced forms
-are rotations of one another (Magnus, Karrass, Solitar 1966, Combinatorial Group Theory, theorem 4.2): a word bent to a
-circle, its ends joined, and cut open elsewhere. The search is thus complete, and what it finds is multiplied out.
+Neighbouring equal letters join, X(s) X(t) = X(s + t); no other relation is used. Words are thus elements of the free product
+of one-parameter groups, one for each letter. There two elements are conjugate if and only if their cyclically reduced forms
+are rotations of one another (Magnus, Karrass, Solitar 1966, Combinatorial Group Theory, theorem 4.2): the word is closed to
+a circle and cut open elsewhere. The search is therefore complete, and each conjugacy is proved by multiplying out.
 
-What it means, operators read from left to right as in `bch`. From mu W = mu follows (mu u) W' = mu u v u = mu u: the
-invariant law of W' is that of W after u more, at every h. Hence
+The consequence for chains, with operators read from left to right as in `bch`: from mu W = mu follows
+(mu u) W' = mu u v u = mu u, so that the invariant law of W' is that of W moved by u, at every h. Hence
 
     averages of f in the chain of W' are those of u f in the chain of W,
     averages of f in the chain of W are those of v f in the chain of W': it is read after v.
@@ -17,7 +17,7 @@ e = sum_(X<Y) e_XY [X,Y]. Averages of W are those of exp(hY) f in the chain of P
 
     E f = rho(f) + h rho(Y f) + O(h^2):
 
-first order wherever rho(Y f) is not 0, for conjugacy mends the order of the chain and not what is read off it.
+first order wherever rho(Y f) is not 0: conjugacy raises the order of the chain, not that of its averages.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Conjugacy:
 class EffectiveOrder:
     """The order of a word up to conjugacy.
 
-    own: the order of the word itself. best: that of the conjugate words `other` of `cuts`, where cuts elsewhere have a
-    higher one; the first reads off with the fewest letters, u.
+    own: the order of the word itself. best: the order of the conjugate words `other` of `cuts`, where it is higher; the first
+    of these has the fewest letters in u.
     shifts: y_X by letter, such that E f = rho(f) + h rho(sum_X y_X X f) + O(h^2); None where no such generator takes the
     error at h^2 away, and then no conjugation by flows of these letters raises the order above 1.
     """
@@ -143,9 +143,9 @@ def conjugacy(word: Splitting, other: Splitting, *, whole: str = "") -> Conjugac
 def conjugacy_with_minibatches(word: Splitting, other: Splitting, asking: str) -> Conjugacy | None:
     """Return u and v where the words stay conjugate with a fresh minibatch for each step, else None.
 
-    The letters `asking` ask for the gradient, all of one step that of its minibatch. Letter by letter the chain reads u_1 v_1
-    u_2 v_2 ...; that of v u has the same minibatch on both sides of a cut, and it is the same chain where u or v
-    asks for no gradient: what lies from the first such letter to the last is not taken apart.
+    The letters `asking` evaluate the gradient, all letters of one step on one minibatch. Letter by letter the chain reads
+    u_1 v_1 u_2 v_2 .... The chain of v u joins v and u of one minibatch, and is the same chain where u or v evaluates no
+    gradient. The stretch from the first letter that evaluates it to the last is therefore not cut.
     """
     found = conjugacy(word, other)
     cores = [_core(_joined(_factors(one)), asking) for one in (word, other)]
@@ -172,8 +172,8 @@ def conjugacy_with_minibatches(word: Splitting, other: Splitting, asking: str) -
 def effective_order(word: str, coefficients: Sequence[Any], degree: int | None = None) -> EffectiveOrder:
     """Return the order of a consistent word up to conjugacy: the best of all cuts of its circle.
 
-    Cutting later by s into a letter X adds s [S, X] to the error at h^2. Order 2 asks for e = s sum_Y [X,Y], which fixes s:
-    each letter of the circle has one cut at most that is worth a look, and of these the orders are computed.
+    A cut that lies later by s in a letter X adds s [S, X] to the error at h^2. Order 2 requires e = s sum_Y [X,Y], which fixes
+    s: each letter of the circle has at most one candidate, and the orders of the candidates are computed.
 
     >>> found = effective_order("BAOA", [Fraction(1), Fraction(1, 2), Fraction(1), Fraction(1, 2)])
     >>> found.own.order, found.order
@@ -209,7 +209,7 @@ def product_text(factors: Product) -> str:
 
 @dataclass(frozen=True)
 class _Circle:
-    """A word bent to a circle: word = stem (the circle cut open at `place`, `time` into its letter) stem^-1."""
+    """A word closed to a circle: word = stem (the circle cut open at `place`, `time` into its letter) stem^-1."""
 
     stem: Product
     factors: Product
@@ -242,7 +242,7 @@ class _Circle:
         return (*_part(letter, total - self.time), *later, *_part(letter, self.time))
 
     def arc(self, start: tuple[int, Any], end: tuple[int, Any]) -> Product:
-        """What lies from one cut to another, forwards; nothing where they are the same."""
+        """The factors from one cut forwards to another; none where the cuts are the same."""
         if start == end:
             return ()
         (i, s), (j, t) = start, end
@@ -282,7 +282,7 @@ def _shifts(splitting: Splitting) -> dict[str, Any] | None:
         for y in letters:
             if x < y and _between(errors, x, y) != shifts[y] - shifts[x]:
                 return None
-    # S y leaves rho invariant: what most letters have in common is taken off all, and the fewest are left.
+    # S leaves rho invariant, so that a common shift has no effect: the most frequent one is subtracted from all letters.
     values = list(shifts.values())
     common = max(values, key=lambda value: (values.count(value), value == 0))
     return {letter: value - common for letter, value in shifts.items()}
@@ -302,7 +302,7 @@ def _between(errors: dict[str, Any], x: str, y: str) -> Any:
 
 
 def _core(factors: Product, asking: str) -> tuple[Product, Product]:
-    """What lies from the first letter that asks for the gradient to the last, and the rest around the circle."""
+    """The stretch from the first letter that evaluates the gradient to the last, and the rest of the circle."""
     before, after = _ends(factors, asking)
     core = factors[len(before) : len(factors) - len(after)] if any(x in asking for x, _ in factors) else ()
     return core, _joined((*after, *before))
@@ -314,7 +314,7 @@ def _ends(factors: Product, asking: str) -> tuple[Product, Product]:
 
 
 def _joined(factors: Product, whole: str = "") -> Product:
-    """The product with equal neighbours joined and nothing that does not move; letters of `whole` stay as they are."""
+    """The product with equal neighbours joined and zero shares dropped; letters of `whole` stay as they are."""
     found: list[Factor] = []
     for letter, share in factors:
         if found and found[-1][0] == letter and letter not in whole:

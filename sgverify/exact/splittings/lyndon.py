@@ -108,9 +108,9 @@ def lyndon_coefficients(element: Mapping[str, Any]) -> dict[str, Any]:
 
     The standard bracketing of a Lyndon word l is l plus greater words (Lothaire 1983, section 5.3). So, with
     the Lyndon words of a degree read upwards, the coefficient of l is what the smaller ones have left at l.
-    At the end nothing may be left: that the element is a Lie element is proved on the way, not presumed.
+    A remainder of zero at the end proves that the element is a Lie element.
 
-    Raises NotALieElementError if it is not one.
+    Raises NotALieElementError otherwise.
 
     >>> lyndon_coefficients({"AB": Fraction(1, 2), "BA": Fraction(-1, 2)})
     {'[A,B]': Fraction(1, 2)}
@@ -149,7 +149,7 @@ def from_lyndon_words(element: Mapping[str, Any], degree: int) -> dict[str, Any]
     element: the coefficient at each Lyndon word of `degree` letters, zeros left out. Any numbers that know - and *.
 
     The standard bracketing of a Lyndon word l is l plus greater words, so the system is unitriangular, read upwards.
-    That the element is a Lie element is presumed: `lyndon_coefficients` proves it, from all of its words.
+    The element is assumed to be a Lie element; `lyndon_coefficients` proves that, from all of its words.
 
     >>> from_lyndon_words({"AAB": Fraction(1, 2)}, 3)
     {'[A,[A,B]]': Fraction(1, 2)}
@@ -192,7 +192,7 @@ def _at_lyndon_words(lyndon_word: str) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=100_000)
 def _expansion(lyndon_word: str) -> dict[str, int]:
-    """The standard bracketing in associative words; the cache shares it, so nobody may change it."""
+    """The standard bracketing in associative words; the result is cached and must not be changed."""
     if len(lyndon_word) == 1:
         return {lyndon_word: 1}
     left, right = (_expansion(factor) for factor in standard_factorization(lyndon_word))
@@ -209,7 +209,7 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """What a factor exp(c X) of one letter X does: new[target] = sum_n weight c^n old[source], n = 0, 1, ....
+    """The action of a factor exp(c X) of one letter X: new[target] = sum_n weight c^n old[source], n = 0, 1, ....
 
     targets: the prefixes that end in X. sources, powers, weights: one entry for each target and n; the entries of
     the i-th target start at starts[i]. weights: binomial(length of the target, n), for coefficients that are scaled
@@ -225,10 +225,10 @@ class Ending:
 
 @dataclass(frozen=True, eq=False)
 class LyndonTable:
-    """The Lyndon words of one degree, and what acts on their prefixes.
+    """The Lyndon words of one degree, and the actions of letters on the coefficients of their prefixes.
 
-    words: the Lyndon words in the order of the dictionary; places: where they stand among the prefixes, of which
-    the empty one is the first. endings: for each letter.
+    words: the Lyndon words in lexicographic order; places: their indices among the prefixes, of which the empty one
+    is the first. endings: the action of each letter.
     """
 
     words: tuple[str, ...]

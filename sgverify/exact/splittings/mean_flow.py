@@ -164,7 +164,7 @@ def subtract(left: Commutators, right: Commutators) -> Commutators:
 
 @dataclass(frozen=True)
 class FormulaComparison:
-    """A formula for S_m against the logarithm, for 2 to 6 minibatches: `apart` is what the formula has too much."""
+    """A formula for S_m against the logarithm, for 2 to 6 minibatches: `apart` is formula minus logarithm."""
 
     truth: dict[int, Commutators]
     apart: dict[int, Commutators]
@@ -188,7 +188,7 @@ def text_of(commutators: Commutators) -> str:
 
 
 def induction_defect() -> dict[str, str]:
-    """What is left of the induction from m to m + 1 minibatches, as polynomials in m and i; empty where it is complete.
+    """The defect of the induction from m to m + 1 minibatches, as polynomials in m and i; empty where the induction holds.
 
     A further factor on the right adds 1/2 [m L + sum_i dV_i, L + dV_(m+1)] = m/2 [L, dV_(m+1)] - 1/2 sum_i [L, dV_i], so
     that the weights must obey w(m + 1, i) = w(m, i) - 1, w(m + 1, m + 1) = m and w(1, 1) = 0.

@@ -1,4 +1,4 @@
-"""What a product of exponentials leaves over at one degree, on Lyndon words alone and without a logarithm.
+"""The difference of a product of exponentials and exp(S) at one degree, on Lyndon words alone and without a logarithm.
 
 Let P = exp(c1 X1) exp(c2 X2) ... = exp(Z), S the sum of the letters, and let P and exp(S) agree below degree d. Then
 Z = S + E + (higher degrees) with E of degree d, and in exp(Z) a product of n factors with at least one E among them

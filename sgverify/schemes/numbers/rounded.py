@@ -135,7 +135,7 @@ The first is asked of one that is near a simple number, which few are by chance.
 """
 
 LARGEST_LOSS = 1e-9
-"""The largest share of a float's bits that a difference may have cancelled; a float that lost more is read as it is."""
+"""The largest relative rounding that a difference may have left; a float that lost more is read as it is."""
 
 LEADING, LINEAR = 48, 96
 """The largest coefficients of a quadratic equation that a float is recognised as a root of."""
