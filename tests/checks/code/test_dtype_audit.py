@@ -126,4 +126,4 @@ def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):
 
     monkeypatch.setattr(module, "torch", Narrowed())
     found = judged("sgld-euler")
-    assert found.verdict == "violates" and "book.py:" in found.reason
+    assert found.verdict == "violates" and "running_sums.py:" in found.reason
