@@ -10,7 +10,7 @@ from functools import partial
 from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
 from sgverify.checks.question import STATED, Question
-from sgverify.checks.rates.orbits import told_of_orbits
+from sgverify.checks.rates.orbits import escape_of, followed, told_of_orbits
 from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import Claim, claims
@@ -168,16 +168,20 @@ def _run_check(question: Question, *, ask: bool) -> Evidence:
     subject, claim = question.subject, question.claim
     applies, reason = question.applicability if ask else (True, "")
     ergodic = bool({"scheme.ergodic", "scheme.escapes"} & claim.needs) and not claim.escaping
-    escaping = ergodic and subject.escape
+    escaping = ergodic and escape_of(subject)
     if not applies and "scheme.ergodic" in claim.needs and subject.affine:
         # A chain without an invariant law is refused with its spectral radius, never passed over.
         _ = subject.step_sizes.default
     if escaping:
         # Even if `ask` is off: a rate computed from an escaping chain is not a rate of an ergodic chain.
         applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
-    evidence = question.check.judge(question) if applies else question.unanswered(reason, "not-applicable")
+    evidence = (
+        question.check.judge(black_box=question.subject.black_box)(question)
+        if applies
+        else question.unanswered(reason, "not-applicable")
+    )
     if ergodic and evidence.verdict == "conforms":
-        evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(subject.orbits)}")
+        evidence = replace(evidence, reason=f"{evidence.reason}{told_of_orbits(followed(subject))}")
     evidence = up_to_rounding(question, evidence)
     return evidence if ask else _outside(question, evidence)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.rates.orbits import escape_of
 from sgverify.checks.subject.biased_gradient import unbiased
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -58,8 +59,8 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
         subject.scheme.order is not None or subject.scheme.invariant_order is None
     ),
     "scheme.dynamics": lambda subject: subject.scheme.dynamics.name,
-    "scheme.ergodic": lambda subject: _not_known_to_wander(subject) and subject.escape is None,
-    "scheme.escapes": lambda subject: subject.escape is not None,
+    "scheme.ergodic": lambda subject: _not_known_to_wander(subject) and escape_of(subject) is None,
+    "scheme.escapes": lambda subject: escape_of(subject) is not None,
     "gradient.kind": lambda subject: subject.configuration.gradient.kind,
     "gradient.unbiased": unbiased,
     "gradient.noisy": lambda subject: subject.noise.noisy,

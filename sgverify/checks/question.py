@@ -184,7 +184,7 @@ class Question:
             average = self.subject.reference_average
         except ConfigurationError as error:
             return self.unanswered(str(error), method="monte-carlo")
-        evidence = self.check.sample(self)
+        evidence = self.check.sampler(self)
         reference = {"value": float(average), "error_bound": average.error_bound, "method": average.method}
         certificate = {
             **evidence.certificate,

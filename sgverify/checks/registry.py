@@ -7,15 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 
-if TYPE_CHECKING:
-    from sgverify.checks.question import Question
-
-Judge = Callable[["Question"], Evidence]
+Judge = Callable[[Any], Evidence]
+"""A function of a `sgverify.checks.question.Question`; a list of the checks loads no question."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +61,14 @@ class Check:
         (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         return (ast.get_docstring(function) or "").split("\n")[0]
 
-    def judge(self, question: Question) -> Evidence:
-        """Evidence on the question: from `black_box` if the subject is torch code, else from `function`."""
-        judge = _load(self.black_box) if question.subject.black_box else self.function
-        return judge(question)
+    def judge(self, *, black_box: bool) -> Judge:
+        """The function that answers about a definition, or about somebody else's torch code."""
+        return _load(self.black_box) if black_box else self.function
 
-    def sample(self, question: Question) -> Evidence:
-        """Evidence on the question from samples."""
-        return _load(self.sampled)(question)
+    @property
+    def sampler(self) -> Judge:
+        """The function that samples the quantity."""
+        return _load(self.sampled)
 
 
 def find_check(name: str) -> Check:

@@ -11,6 +11,7 @@ from sgverify.checks.applicable_claims import Progress, answer, judge, judge_pai
 from sgverify.checks.progress import listening, raised_on
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.rates.exponent import with_regression
+from sgverify.checks.rates.orbits import escape_of
 from sgverify.checks.registry import CHECKS, find_check
 from sgverify.checks.subject.composite import CompositeSubject
 from sgverify.checks.subject.subject import Subject
@@ -124,7 +125,7 @@ def _refuse_partial_averages(subject: Subject, quantity: str) -> None:
 
 def claim_of_rate(subject: Subject, quantity: str) -> Claim:
     """The printed claim that `rate` compares a quantity with; for a local order without one, the scheme's stated order."""
-    if quantity == "stationary-bias" and subject.escape is not None:
+    if quantity == "stationary-bias" and escape_of(subject) is not None:
         return find_claim(QUASI_STATIONARY)
     if quantity in OF_THE_LAW:
         return claim_for(quantity, "fixed")

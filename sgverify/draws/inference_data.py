@@ -1,4 +1,7 @@
-"""ArviZ and xarray, loaded when they are first asked for."""
+"""Draws as ArviZ InferenceData: what stands in which group, under which name and with which coordinates.
+
+ArviZ and xarray, loaded when they are first asked for.
+"""
 
 from __future__ import annotations
 

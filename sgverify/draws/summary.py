@@ -1,4 +1,7 @@
-"""How well replicas mix on their ladder: trips from the coldest temperature to the hottest and back."""
+"""One screen about draws: size, where they come from, and ArviZ's summary of them.
+
+How well replicas mix on their ladder: trips from the coldest temperature to the hottest and back.
+"""
 
 from __future__ import annotations
 

@@ -1,20 +1,22 @@
-"""The words that evidence is stated in, and the exit code that a list of evidence amounts to."""
+"""What a check returns: frozen data, never a bool.
+
+The words that evidence is stated in, and the exit code that a list of evidence amounts to.
+
+Plain JSON values: what a certificate or a configuration is turned into when evidence is made.
+
+Stable names: the id of a piece of evidence, and the part of a document that a replay must reproduce.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, get_args
-
-if TYPE_CHECKING:
-    pass
 import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from sgverify.evidence.published import Name, Number, Says, Size
 

@@ -1,4 +1,6 @@
-"""Bounds of the chance of a sampled mean or variance that hold for every law with the moments that are given.
+"""p-values of sampled means, variances and correlations that should have a given value.
+
+Bounds of the chance of a sampled mean or variance that hold for every law with the moments that are given.
 
 A p-value of normal theory is no bound at 1e-7: a sample that misses the rare events of a law with heavy tails has too small
 a variance, and too small a kurtosis with it. These need exact moments, hold at every number of values, and see less.

@@ -1,4 +1,7 @@
-"""The error rate of a whole call, and what each of its sampled verdicts gets of it."""
+"""Sampled points: signed values with what is known of their errors.
+
+The error rate of a whole call, and what each of its sampled verdicts gets of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The regression on a rate's points in words, so that it is taken for no more than it is."""
+"""The regression on a rate's points in words, so that it is taken for no more than it is.
+
+Exponents of sampled points beside the exact ones, for the questions of a report that have both.
+"""
 
 from __future__ import annotations
 

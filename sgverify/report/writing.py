@@ -1,4 +1,7 @@
-"""The report as JUnit XML, for continuous integration."""
+"""The report in a folder: JSON, HTML, Markdown and JUnit from one document and the studies beside it.
+
+The report as JUnit XML, for continuous integration.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The kinds of order that a scheme may claim."""
+"""Schemes: one step of an integrator, defined once, well-formed by construction.
+
+The kinds of order that a scheme may claim.
+"""
 
 from __future__ import annotations
 

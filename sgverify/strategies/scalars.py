@@ -1,4 +1,9 @@
-"""Columns of data that are asymmetric: symmetric ones hide errors of odd order."""
+"""Numbers that stay exact: short decimals, so that a float is the fraction that it prints as.
+
+Columns of data that are asymmetric: symmetric ones hide errors of odd order.
+
+Precision matrices with a prescribed spectrum whose entries are short decimals.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Schemes with memory: what a step needs of the one before it, as extra state.
+"""Schemes: the catalogue's, words of its alphabets, and schemes with memory.
+
+Schemes with memory: what a step needs of the one before it, as extra state.
 
 No catalogue scheme has any, and a reading that loses a memory between two blocks of steps, or starts it anew, would
 pass every test over the catalogue.

@@ -1,4 +1,7 @@
-"""The grammar of test functions: text to exact coefficients, by a whitelist over the syntax tree."""
+"""Test functions: polynomials in the state with exact coefficients, parsed and never evaluated as code.
+
+The grammar of test functions: text to exact coefficients, by a whitelist over the syntax tree.
+"""
 
 from __future__ import annotations
 

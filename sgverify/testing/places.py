@@ -1,4 +1,7 @@
-"""Where a test run keeps what failed: the regression file beside the test module, and the folder of counterexamples."""
+"""Where a test run keeps what failed: the regression file beside the test module, and the folder of counterexamples.
+
+The rows of the regression file as explicit examples of a hypothesis test of one's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How a command line names a scheme that a test module made or imported."""
+"""How a command line names a scheme that a test module made or imported.
+
+The one command that replays a failing example.
+"""
 
 from __future__ import annotations
 

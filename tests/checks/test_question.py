@@ -86,10 +86,10 @@ def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_repl
     monkeypatch.setattr(lengths, "_settle", settle)
     subject = make_subject("sgld-euler", load_configuration(), method="monte-carlo")
     asked = Question(subject, find_claim("chen2015/theorem-5"), "bias")
-    stored = load_configuration(asked.check.sample(asked).configuration)
+    stored = load_configuration(asked.check.sampler(asked).configuration)
     again = make_subject("sgld-euler", stored, method="monte-carlo")
     replayed = Question(again, asked.claim, "bias")
-    replayed.check.sample(replayed)
+    replayed.check.sampler(replayed)
     assert seeds[0] == seeds[1] == run_seed(again, "lengths")
     assert asked.subject.under(asked.configuration).memory is subject.memory
 

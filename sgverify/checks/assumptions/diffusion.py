@@ -1,4 +1,7 @@
-"""Checks: the drift has bounded derivatives, and E phi(X_t) is exp(t L) phi, where drift and noise are polynomials."""
+"""Checks: the drift has bounded derivatives, and E phi(X_t) is exp(t L) phi, where drift and noise are polynomials.
+
+Check: the solution of the Poisson equation and its derivatives are bounded by a Lyapunov function, where it is a polynomial.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Check: decreasing steps sum to infinity, and their powers K + 1 are lost beside them."""
+"""Check: decreasing steps sum to infinity, and their powers K + 1 are lost beside them.
+
+Checks of what is assumed of a target: a Lipschitz gradient, dissipativity, noise that grows no faster than the distance.
+"""
 
 from __future__ import annotations
 

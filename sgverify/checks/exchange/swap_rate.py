@@ -1,4 +1,7 @@
-"""Check: the coefficient of a control variate that leaves least, vr-resgld below equation (3)."""
+"""Checks: how the chance of a swap falls with the noise of the energies, vr-resgld Lemmas 2 and D4.
+
+Check: the coefficient of a control variate that leaves least, vr-resgld below equation (3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The order of the invariant law that torch code states: its law on Gaussian targets, at every setting that is tried."""
+"""The order of the invariant law that torch code states: its law on Gaussian targets, at every setting that is tried.
+
+The local order of torch code as evidence: measured at the nodes of a quadrature, never proved.
+"""
 
 from __future__ import annotations
 

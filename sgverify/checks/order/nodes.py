@@ -1,4 +1,7 @@
-"""A torch step run from one state at many draws."""
+"""A torch step run from one state at many draws.
+
+Moments of the increment of torch code at the nodes of a quadrature for its draws, with what rounding may be off.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What gradient noise adds to a local order, for a certificate."""
+"""What gradient noise adds to a local order, for a certificate.
+
+What minibatches add to the averaged step, as evidence shows it: the terms by name, and their size on these data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What conjugacy says of words: the order up to it, what its averages are then, and which of several words it joins."""
+"""What conjugacy says of words: the order up to it, what its averages are then, and which of several words it joins.
+
+Checks: what the symmetric words of one alphabet share, and what they do not.
+"""
 
 from __future__ import annotations
 

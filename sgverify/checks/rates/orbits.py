@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import SgverifyError
 from sgverify.exact.readings.escape import Move, Orbits, Origin, followed_orbits, step_of_many
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import parameters_of
-
-if TYPE_CHECKING:
-    from sgverify.checks.subject.subject import Subject
 
 SMALL = 10
 """What is slow beside the default step may turn later than an orbit ends."""
@@ -33,6 +31,21 @@ def orbits_of(subject: Subject) -> Orbits | str:
     move, begin = _step(subject)
     long_enough = subject.scale >= subject.usual_step / SMALL
     return followed_orbits(move, _origin(subject), subject.scale, begin, long_enough=long_enough)
+
+
+@cached_per_subject
+def followed(subject: Subject) -> Orbits | str:
+    """Starts that were followed at the step that is asked about, or why none was."""
+    try:
+        return orbits_of(subject)
+    except SgverifyError as error:
+        return f"no start was followed: {error}"
+
+
+def escape_of(subject: Subject) -> Orbits | None:
+    """How chains escape at the step that is asked about; None where none is seen to."""
+    found = followed(subject)
+    return found if isinstance(found, Orbits) and found.gone else None
 
 
 def told_of_orbits(orbits: Orbits | str) -> str:
@@ -65,4 +78,4 @@ def _step(subject: Subject) -> tuple[Move, Move]:
     return step_of_many(subject.scheme, subject.effective_target, known, subject.metric, subject.scale, clip)
 
 
-__all__ = ["orbits_of", "told_of_orbits"]
+__all__ = ["escape_of", "followed", "orbits_of", "told_of_orbits"]

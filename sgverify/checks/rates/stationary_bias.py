@@ -27,6 +27,7 @@ from sgverify.checks.rates.engines import (
     why_no_expansion,
 )
 from sgverify.checks.rates.gradient_bias import bias_of_memory
+from sgverify.checks.rates.orbits import escape_of
 from sgverify.checks.rates.transfer_bias import transferred_stationary_bias
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import claim_for
@@ -144,13 +145,13 @@ def check_stationary_bias(question: Question) -> Evidence:
     exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
     """
     subject = question.subject
-    if subject.escape is None:
+    if escape_of(subject) is None:
         return _answered(question)
     evidence = _answered(question)
     told = (
         ""
         if "escape" in evidence.reason
-        else f"; {subject.escape}, and this speaks of its quasi-stationary law"
+        else f"; {escape_of(subject)}, and this speaks of its quasi-stationary law"
     )
     ergodic = claim_for("stationary-bias", "fixed").id
     return replace(

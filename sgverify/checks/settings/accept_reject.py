@@ -1,4 +1,7 @@
-"""Whether torch code accepts and rejects: a step that moves for some draws and stays where it is, bit for bit, for others."""
+"""Whether torch code accepts and rejects: a step that moves for some draws and stays where it is, bit for bit, for others.
+
+A step that accepts and rejects leaves its law invariant at every step size, or its ratio is wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The leading power of h in values at falling step sizes, and whether the powers that are found explain the values."""
+"""How far one step moves the law that it should leave: E f(X_1) - E f(X_0) under that law, for steps that are not affine.
+
+The leading power of h in values at falling step sizes, and whether the powers that are found explain the values.
+"""
 
 from __future__ import annotations
 

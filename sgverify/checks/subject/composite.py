@@ -1,4 +1,7 @@
-"""The ladder of replicas that a composite is configured with, in exact numbers."""
+"""The ladder of replicas that a composite is configured with, in exact numbers.
+
+A subject that is a composite: its own checks read the rule around the steps, its scheme has all of its own.
+"""
 
 from __future__ import annotations
 

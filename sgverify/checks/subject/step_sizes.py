@@ -1,4 +1,7 @@
-"""A step size where no limit of stability is known: a share of the fastest time scale of the potential."""
+"""The step sizes at which a scheme contracts on a quadratic potential, and what is said of those at which it does not.
+
+A step size where no limit of stability is known: a share of the fastest time scale of the potential.
+"""
 
 from __future__ import annotations
 

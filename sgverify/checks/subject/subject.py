@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from sgverify.checks.rates.orbits import orbits_of
 from sgverify.checks.subject.prior_part import prior_part
 from sgverify.checks.subject.step_sizes import StepSizes, contracting_step, typical_step
 from sgverify.configuration import Configuration, settings_of
@@ -16,7 +15,6 @@ from sgverify.errors import (
     ConfigurationError,
     NotAffineError,
     NotExpandableError,
-    SgverifyError,
 )
 from sgverify.evidence.command import Command
 from sgverify.exact.affine.model import Model
@@ -25,7 +23,6 @@ from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.posterior.polynomials import posterior_average
 from sgverify.exact.posterior.reference import Reference, reference_average
-from sgverify.exact.readings.escape import Orbits
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.snapshots import Snapshots
 from sgverify.exact.recursion.stability import SECOND, MomentStability
@@ -248,20 +245,6 @@ class Subject:
     def sweep_steps(self) -> list[float]:
         """The step sizes over which a stationary quantity is followed: the configured sweep, else the step / 1, 2, 4, 8, 16."""
         return self.configuration.sweep.steps or [self.step / 2**k for k in range(HALVINGS)]
-
-    @property
-    def escape(self) -> Orbits | None:
-        """How chains escape at the step that is asked about; None where none is seen to."""
-        found = self.orbits
-        return found if isinstance(found, Orbits) and found.gone else None
-
-    @cached_property
-    def orbits(self) -> Orbits | str:
-        """Starts that were followed at the step that is asked about, or why none was."""
-        try:
-            return orbits_of(self)
-        except SgverifyError as error:
-            return f"no start was followed: {error}"
 
     @property
     def scale(self) -> float:

@@ -1,4 +1,7 @@
-"""A short adaptively weighted run, written down, and gone over again chain by chain in plain numbers."""
+"""Check: an adaptively weighted run bends gradients, adapts weights and weighs draws as its rules are meant.
+
+A short adaptively weighted run, written down, and gone over again chain by chain in plain numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""What the draws of an adaptively weighted run are made of: energies of data, shares in averages, minibatches drawn apart."""
+"""What the draws of an adaptively weighted run are made of: energies of data, shares in averages, minibatches drawn apart.
+
+The rules that an adaptively weighted run applies, held to what they are for, at energies that are put to them.
+
+Three characterisations, none of which repeats a rule: the law that the bent gradients leave invariant, times what draws count,
+is the posterior; the weights stand still, on average, at the fixed point that the exact recursion finds; step sizes fall.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exact series in sqrt(h) with number coefficients: the scalars of the expansion at h = 0."""
+"""The scalars that can flow through an affine reading: balls, float64 arrays, exact series in sqrt(h).
+
+Exact series in sqrt(h) with number coefficients: the scalars of the expansion at h = 0.
+"""
 
 from __future__ import annotations
 

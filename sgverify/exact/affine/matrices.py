@@ -1,4 +1,7 @@
-"""Matrices of fractions that become matrices of balls only where a number has no fraction."""
+"""Matrices of fractions that become matrices of balls only where a number has no fraction.
+
+Polynomials in the precision matrix, turned into matrices of any of flint's kinds or of numpy.
+"""
 
 from __future__ import annotations
 

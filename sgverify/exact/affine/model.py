@@ -1,4 +1,9 @@
-"""A scheme on a Gaussian target with everything fixed but the step size: the input of the exact engines."""
+"""A scheme on a Gaussian target with everything fixed but the step size: the input of the exact engines.
+
+A model under changing step sizes: the float64 arrays that the recursion over a decreasing schedule takes.
+
+Exact values at a step size with bounds that hold for the float as well that a program runs with.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A draw z has independent coordinates, so kappa_r(B z) is B applied to each slot of the diagonal tensor kappa_r(z_1).
 A normal draw has none beyond the second; neither has the three-point one to order 5, the two-point one to order 3.
+
+The noise of a gradient estimator on a target, by its exact cumulants.
 """
 
 from __future__ import annotations

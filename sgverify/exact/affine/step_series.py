@@ -1,4 +1,7 @@
-"""One step of a model as a power series in h: the input of the expansions at h = 0."""
+"""One step of a model as a power series in h: the input of the expansions at h = 0.
+
+One step of a scheme with memory as a power series in h, each memory in units in which no half powers are left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Expansion coefficients as a verdict and a certificate need them."""
+"""What an exact engine is asked about a chain, a test function and its true average; and how it says that it does not know.
+
+Expansion coefficients as a verdict and a certificate need them.
+"""
 
 from __future__ import annotations
 

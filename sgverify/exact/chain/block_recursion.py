@@ -4,6 +4,13 @@ x_l = M_l x_{l-1} + d_l with X_l = M_l X_{l-1} M_l^T + D_l, and backwards y_l = 
 Y_l = D_l + M_{l+1}^T Y_{l+1} M_{l+1}. The L steps are cut into blocks that run side by side, each from zero;
 their products then carry the true values over the seams, and a second run starts from those. Arrays hold step
 l = b s + j (l from 0, s steps a block) at [..., j, b].
+
+The variance that one step adds to a weighted average, v = Var(psi(u + xi)) with psi of gradient g and form
+E.
+
+v = g^T Q g + 4 tr(E Q E S) - 2 tr(E Q E Q) + 2 kappa_3(g; E) + kappa_4(E, E), where S = Cov(u) + Q and Q,
+kappa_3, kappa_4 are the cumulants of xi; with its derivatives, for the bound on the rounding of a sum of such
+terms.
 """
 
 from __future__ import annotations

@@ -13,6 +13,19 @@ covariance
 
 With E u = M^k mu_0 and E u u^T = Sigma - Q + M^k Delta M^kT every sum over k is a Lyapunov equation, a
 geometric sum or a convolution sum_k M^{L-k} X M^k, which is a block of the power of [[M, X], [0, M]].
+
+The integrated autocorrelation time of a test function along an affine chain, at any step size.
+
+In the invariant law at the step size h, with gamma_k = Cov(phi(X_0), phi(X_k)),
+
+    sigma^2(h) = sum_{k in Z} gamma_k = lim L Var(phi_hat),        IAT(h) = sigma^2(h) / gamma_0 = 1 + 2 sum_{k>=1} rho_k,
+
+both counted in steps: an average over L steps is worth L / IAT independent draws from the chain's own invariant
+law. The sum is never formed: with psi - P psi = phi - phi_h it is E[Var(psi(X_1) | X_0)]. As h -> 0,
+h sigma^2(h) tends to the diffusion's own sigma_0^2 (`expansion.asymptotic_variance`); at the step sizes that a
+sampler takes the two differ.
+
+Sokal 1997, Monte Carlo Methods in Statistical Mechanics, section 3 (whose tau_int is half of this IAT).
 """
 
 from __future__ import annotations

@@ -1,4 +1,12 @@
-"""The generator of a dynamics on polynomials: L f = F . grad f + a : Hess f, F and a polynomials in the state."""
+"""The generator of a dynamics on polynomials: L f = F . grad f + a : Hess f, F and a polynomials in the state.
+
+The Poisson equation L psi = phi - phi_bar of an affine dynamics, its polynomial solution, and a Lyapunov function for it.
+
+With dX = (A X + b) dt + sigma dW and every eigenvalue of A to the left of 0, L maps the polynomials of a degree into themselves
+and is invertible on them up to constants. P with A^T P + P A = -1 is positive definite, and with m = -A^-1 b
+
+    V(x) = 1 + (x - m)^T P (x - m),    <grad V, A x + b> = -|x - m|^2 <= -(V - 1)/tr P.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Energies of minibatches over all minibatches that there are, in exact numbers.
+"""The chance of a swap whose energies are noisy: E min(1, S) for a normal log S, in balls.
+
+For log S ~ N(m, v), E min(1, S) = Phi(m/sqrt v) + exp(m + v/2) Phi(-(m + v)/sqrt v). The rule itself is read, and not
+restated: log S is affine in the energies, so its mean and its variance are two of its values.
+
+Energies of minibatches over all minibatches that there are, in exact numbers.
 
 The energy of a minibatch B of n of N data is L(B | theta) = (N/n) sum_{i in B} l(x_i | theta). Everything here runs over
 all N^n sequences of indices, or all subsets.

@@ -1,4 +1,20 @@
-"""The exact joint law of two replicas on a few discrete energies, with local moves and noisy swaps."""
+"""W2 between replica exchange with noisy energies and the diffusion that it approximates, after one step: from both sides.
+
+Two data -1 and 1 of unit variance and a flat prior: U(beta) = beta^2 up to a constant. Replicas start where energies agree, at
+x and -x. After the step eta they swap with the chance r eta min(1, S~), and those of the diffusion with r eta min(1, S) (Deng et
+al. 2021, (34) and (35)); energies are those of a minibatch of one datum with the control at the start, so that L~1 - L~2 has the
+noise +-2 ((beta1 - x) - (beta2 + x)). Given beta1 - beta2 both log S and log S~ are normal: their chances are in closed form, and
+one integral is left, a Gauss-Hermite sum.
+
+On the line u = (beta1 - beta2)/sqrt 2 a swap is u -> -u, and mass that swaps in one law and not in the other is 2a away where
+|u| >= a. For every coupling
+
+    W2^2 >= (2a)^2 (P(u <= -a; diffusion) - P(u < a; algorithm)),    and    W2^2 <= r eta E |dS| 2 (beta1 - beta2)^2 + E |d beta|^2
+
+for the coupling that shares noise and uniforms, with |dS| <= |log S~ - log S| <= gap (|noise| + gap variance/F).
+
+The exact joint law of two replicas on a few discrete energies, with local moves and noisy swaps.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,17 @@
 Where every datum has a Hessian of its own, grad(v) = H_B v + g_B on the minibatch B, and H_B commutes with no
 other. A step is then X_1 = sum c w base, with scalars c, words w = H_B H_B' ... in the minibatches of the step,
 and for bases the state variables, the noises, the g_B and the vector of ones. One reading serves every target.
+
+The law of one minibatch: exact joint moments of its Hessian and of its gradient at the origin.
+
+H_B = prior Hessian + 1/n sum_{i in B} H_i and g_B alike are the entries of one random vector, the mean of a batch
+of N given vectors, whose joint cumulants are exact (`minibatch`).
+
+Averaged Kronecker products: what products of words and bases are on average, as polynomials in the state.
+
+E prod_t (w_t base_t)_{i_t} over the minibatches and the drawn noise is a polynomial in the coordinates of the
+state, whose coefficients are joint moments of the minibatch. It knows neither the scheme's coefficients nor the
+step size, so it is computed once, in fractions.
 """
 
 from __future__ import annotations

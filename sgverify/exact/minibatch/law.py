@@ -11,6 +11,11 @@ cumulants
 - reshuffle: any block of a permutation is a batch without replacement, with covariance V, and since the
 blocks
   of disjoint indices are exchangeable, two of them have covariance -V n / (N - n).
+
+E g^2, E g^3, E g^4 of a gradient estimator on a data set in one dimension: polynomials in theta, exactly.
+
+g is the estimate less the full gradient. Datum i pulls with H_i theta + y_i, so that g is linear in theta and E g^k
+a polynomial of degree k at most: a constant where all data share one Hessian.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Symmetric tensors of order 3 and 4 as n x n^(r-1) matrices, so that matrix products do all the work."""
+"""Vectors and matrices whose entries are exact values of a reading: series, elements of a field.
+
+Symmetric tensors of order 3 and 4 as n x n^(r-1) matrices, so that matrix products do all the work.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Truncated power series in h whose coefficients are matrices, and recursions over matrices or series of matrices alike."""
+"""Truncated power series in h whose coefficients are matrices, and recursions over matrices or series of matrices alike.
+
+Lyapunov equations of a step M(h) = I + h M_1 + ... that tends to the identity, as power series in h.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Quadrature for normal noise, in long double."""
+"""Quadrature for normal noise, in long double.
+
+Nodes and weights that stand for independent numbers of classical laws: exact for polynomials up to a total degree.
+
+Few nodes with positive weights in place of many, with the same expectation of given functions and all products of them.
+"""
 
 from __future__ import annotations
 

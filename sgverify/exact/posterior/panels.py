@@ -1,4 +1,12 @@
-"""The carrier of balls: a potential read on real balls, on complex boxes and on power series of balls.
+"""Integrals of (x - c)^k exp(-E(x)) between two cuts: Taylor polynomials with Cauchy's bound of what they leave out.
+
+On the disc |x - m| <= R of an analytic E, |E - E(m)| <= M, so the Taylor coefficients have |u_j| <= M/R^j (Cauchy),
+and the polynomial p of degree below n misses E by at most eps = M q^n/(1 - q) on |x - m| <= q R, q = 1/4. M comes from
+one evaluation on a complex box, p from one evaluation on a power series, however many data there are. Then
+e^(-p) is expanded in turn around the centre s of ever smaller intervals |t| <= w: its j-th coefficient is at most
+e^(-p(s) + B)/(4 w)^j with B = sum_j |p_j| (4 w)^j over the coefficients of p around s.
+
+The carrier of balls: a potential read on real balls, on complex boxes and on power series of balls.
 
 On a complex box a function with a branch cut answers with a ball without bounds where its argument may meet the cut,
 so that a finite answer says that the potential is analytic on the box, and is the continuation of the real one.

@@ -1,4 +1,12 @@
-"""The powers of h that a function of the step size has, from its values at small steps, each with a bound of its error."""
+"""How far a step is from the leading terms of its own expansion, at step sizes and states that somebody may run it at.
+
+An expansion at h = 0 says nothing of how small h is to be: h g exp(-1000 h g^2) is h g to leading order, and 0 at every step size
+that is ever used. So a definition is run in floats: its motion without draws over h, and what draws add over sqrt(h), at h and as
+h -> 0, on a Gaussian of a given curvature, at states and draws of up to three spreads. Of a method the two differ by a few
+times h in units of the fastest rate of target and friction; where h is a hundredth of that time, by a few per cent.
+
+The powers of h that a function of the step size has, from its values at small steps, each with a bound of its error.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The moments of an affine chain are a larger affine chain without noise.
+"""Noise that is added, fresh in every step: the moments of a step are those of an affine map (`lifting`).
+
+The moments of an affine chain are a larger affine chain without noise.
 
 E (M x + xi)^a = sum_{b <= a} binom(a, b) E xi^b (M x)^(a - b) is linear in the monomials of x, so the column w of E x^a,
 |a| <= degree, obeys w' = T w. The numbers are of any ring: balls, or polynomials in h over fractions or balls.

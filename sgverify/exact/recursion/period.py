@@ -2,6 +2,15 @@
 
 Operators act on the monomials of the state, the constant first. They know +, a product and a product with a fraction:
 matrices of balls, or series of matrices (`MatrixSeries`).
+
+The sum of a test function along a chain, as one more coordinate: S_l = sum_{i=1..l} f(X_i), S' = S + f(x').
+
+For a polynomial f of degree k the moments E S^j x^a with j <= r and |a| <= (r - j) k move among themselves,
+
+    E[S'^j x'^a | x, S] = sum_i binom(j, i) S^i E[f(x')^(j-i) x'^a | x],
+
+by the operator of the state alone: no more is asked of a kind of randomness. At r = 1 and f = phi - phi_bar, E S_L / L is the
+bias of the average over L steps; at r = 2, E S_L^2 / L^2 is its mean square error, at any L a power of one matrix.
 """
 
 from __future__ import annotations

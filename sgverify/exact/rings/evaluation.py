@@ -1,4 +1,11 @@
-"""Elements of a ring at numbers, in intervals: what tells an element that is not 0 from one that the ring does not know to be 0."""
+"""Elements of a ring at numbers, in intervals: what tells an element that is not 0 from one that the ring does not know to be 0.
+
+Elements of a ring that are 0 up to the rounding of a definition's floats.
+
+A float that stands for no simple number, such as math.cos(0.3), is a symbol of which an interval is known. c^2 + s^2 - 1 is no
+zero of the ring then; but its enclosure holds 0, and that it is not 0 nobody can say. So a coefficient counts as 0 where its
+enclosure holds it, and `Ring.reduce` drops it. A coefficient that is off by more than these roundings stays.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +18,6 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
 from sgverify.exact.rings.roots import Interval, SimpleRoot
 from sgverify.schemes.numbers.algebraic import Root
-
-if TYPE_CHECKING:
-    from sgverify.exact.rings.ring import Ring
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring

@@ -1,4 +1,7 @@
-"""Polynomials over the rationals: python-flint's, packed exponents and products in C."""
+"""Polynomials over the rationals: python-flint's, packed exponents and products in C.
+
+Polynomials and differential operators as text.
+"""
 
 from __future__ import annotations
 

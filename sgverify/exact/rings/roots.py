@@ -1,4 +1,24 @@
-"""What a power series is said under: the states that it speaks of, and how small h is to be."""
+"""Roots of numbers as free symbols of a ring: which ones there must be, and what their powers are.
+
+What a power series is said under: the states that it speaks of, and how small h is to be.
+
+The square root of a polynomial as the non-negative number that it is at every real state.
+
+sqrt(x^2) is |x|, and not x. Of value = c prod_k f_k^(e_k), c rational and the f_k irreducible, the root is
+
+    sqrt(value) = prod_k |f_k|^floor(e_k / 2) * sqrt(c prod_(e_k odd) f_k),
+
+which holds at every real state at which `value` is not negative. |f| is f or -f by the sign of f: by the sign that f
+has at every real state, where its terms show one (x^2 + 1, T + D, 2 - sqrt(2)), else by the sign that the ring
+supposes, one branch of the definition after the other. Assumed of a ring's generators: parameters are positive
+numbers (the configuration refuses others), everything else is any real number.
+
+Quotients by what holds parameters alone: 1/q as an element r of the ring, of which r q = 1 is known.
+
+Taken are sums of positive multiples of parameters, and polynomials in `dim` without a whole root: then r is a number at
+every setting, and what is proved with it holds at every setting. An element with r in it is zero exactly where it is zero
+with its denominators cleared, sum_i c_i r^i = r^m sum_i c_i q^(m - i).
+"""
 
 from __future__ import annotations
 
@@ -8,17 +28,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.polynomials import Polynomial, factors
+from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
 from sgverify.schemes import Surd
 from sgverify.schemes.numbers.algebraic import Algebraic, Generator, Monomial, Root, radical
 from sgverify.schemes.numbers.rounded import Rounded
 from sgverify.schemes.numbers.surd import prime_powers
-
-if TYPE_CHECKING:
-    from sgverify.exact.rings.ring import Ring
-from typing import TYPE_CHECKING
-
-from sgverify.exact.rings.polynomials import coefficients_in, to_fraction
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring

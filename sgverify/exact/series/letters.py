@@ -1,4 +1,8 @@
-"""Lie polynomials of an alphabet's letters as differential operators: what BCH says, held against P_h itself.
+"""An alphabet proved: every letter is the exact flow of its generator, and the generators sum to L.
+
+BCH reads letters, not code. Without this proof it would call an ABOBA with the wrong noise second order.
+
+Lie polynomials of an alphabet's letters as differential operators: what BCH says, held against P_h itself.
 
 Two readings of one word must agree. The step, expanded for every smooth U, differs from exp(hL) at some power of h
 by an operator; the letters' generators, put into the commutators of the Baker-Campbell-Hausdorff series, give an

@@ -1,4 +1,7 @@
-"""A potential and a state with nothing special about them, where orders of black boxes are measured."""
+"""A potential and a state with nothing special about them, where orders of black boxes are measured.
+
+exp(hL) at one point of one potential: the moments of the diffusion's increment in powers of h, as numbers.
+"""
 
 from __future__ import annotations
 

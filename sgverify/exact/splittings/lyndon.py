@@ -1,4 +1,11 @@
-"""Lyndon words, their standard bracketing, and Lie elements in the basis they form."""
+"""Lyndon words, their standard bracketing, and Lie elements in the basis they form.
+
+How a product of exponentials acts on the coefficients of Lyndon words, tabulated once for an alphabet.
+
+The coefficient of a word w in P exp(c X) needs those of P at w itself and at w without its last 1, 2, ... letters,
+as far as these are X: prefixes of w only. So the prefixes of the Lyndon words of one degree are closed under every
+factor; for 3 letters and degree 8 they are a sixth of all words.
+"""
 
 from __future__ import annotations
 

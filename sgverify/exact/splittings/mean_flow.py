@@ -1,4 +1,17 @@
-"""Lie polynomials whose letters are named and may be replaced: X_i = L + dV_i in a product of flows.
+"""The mean flow of several minibatches: the logarithm of a product of flows, one for each minibatch (chen2015 appendix J).
+
+With X_l = L + dV_l and integrators of order two or more, the operator of m steps on test functions is that of the first
+step first, E f(X_m) = P_1 ... P_m f(X_0):
+
+    exp(h X_1) ... exp(h X_m) = exp(m h L + h sum_i dV_i + h^2 S_m + ...),
+    S_m = 1/2 sum_(i < j) [X_i, X_j] = 1/2 sum_i (2i - m - 1) [L, dV_i] + 1/2 sum_(i < j) [dV_i, dV_j].
+
+The paper writes the last step first; then every commutator of two changes its sign. What is left out is O(h^3) at a fixed m,
+and O((m h)^3) uniformly in m: the commutators of three number about m^3, each with a weight of 1/3 at most. It is no less: where
+one noise holds for the first half of the steps and the opposite one for the second, each half is one flow of the time T/2,
+T = m h, and the third order is that of two flows, a multiple of T^3 that does not depend on m.
+
+Lie polynomials whose letters are named and may be replaced: X_i = L + dV_i in a product of flows.
 
 A Lie polynomial is a mapping {commutator: coefficient} over the Lyndon basis with standard bracketing, such as
 {"[L,dV1]": 1/2}. Which elements make up the basis depends on the order of the letters: each function takes them

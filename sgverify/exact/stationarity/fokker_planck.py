@@ -1,4 +1,7 @@
-"""A dynamics and a density read on the differential field, coordinate by coordinate."""
+"""The stationary Fokker-Planck equation of a dynamics and a density, decided for every smooth potential.
+
+A dynamics and a density read on the differential field, coordinate by coordinate.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a transfer operator on a grid answers: the bias at a step size, the terms of its expansion at h = 0, and escape."""
+"""What a transfer operator on a grid answers: the bias at a step size, the terms of its expansion at h = 0, and escape.
+
+What grids answer about an invariant law: estimates, each with an estimate of its error, and no balls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""The mean field of an adaptively weighted sampler under its piecewise law, read from the rules that run.
+"""theta*, the weights at which an adaptively weighted sampler stands still, enclosed by ball arithmetic.
+
+With the masses p_i of the regions under exp(-U/tau) the mean field of AWSGLD vanishes where
+
+    theta(i) - theta(i-1) = p_i theta(i)^(1 - zeta)/Z,  theta(0) = 0, theta(m) = 1.
+
+If t solves it with Z = 1 and t(m) unknown, c t solves it with Z = c^(-zeta): so one forward recursion and a division by
+t(m) do. Each step has one root, for t - p t^(1 - zeta) increases in t wherever it is not negative (zeta > 0).
+
+The mean field of an adaptively weighted sampler under its piecewise law, read from the rules that run.
 
 Under varpi ~ pi_tau/theta^zeta(J) (awsgld (23)) the region J has the chance p_J theta(J)^-zeta/Z, and h_i(theta) is the average
 of the random field over J: sums of finitely many terms, exact in fractions wherever zeta is whole.

@@ -1,4 +1,10 @@
-"""Where the weights of an adaptively weighted sampler come to rest at a step size and with noisy energies, and their spread there.
+"""The joint law of state and weights of a running sampler with two regions, at every step: averages carried back to the start.
+
+theta(1) moves, theta(2) is 1 (AWSGLD) or 1 - theta(1) (CSGLD). The state lives on the nodes of `LineChain`, log theta(1), or its
+logit, on Chebyshev's, between the least and the largest value that any path reaches: both rules converge as for smooth functions.
+So nothing is taken for small: not eps, nor omega, nor 1/k.
+
+Where the weights of an adaptively weighted sampler come to rest at a step size and with noisy energies, and their spread there.
 
 theta solves h(theta) = 0 for the mean field under the law that the chain itself has at that theta: no eps, no Var and no 1/m
 is left out. About it E|theta_k - theta|^2/omega_k tends to the trace of the solution P of A P + P A^T + S = 0, where A is the

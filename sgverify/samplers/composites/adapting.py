@@ -1,4 +1,9 @@
-"""The weights of an adaptively weighted run on torch: one vector theta for every chain of every row, in float64."""
+"""An adaptively weighted composite around the steps of its scheme: gradients multiplied, weights adapted, draws weighed.
+
+The weights of an adaptively weighted run on torch: one vector theta for every chain of every row, in float64.
+
+The gradient that an adaptively weighted run feels: an estimate of grad U times the multiplier of its energy's region.
+"""
 
 from __future__ import annotations
 

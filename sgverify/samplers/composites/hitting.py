@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.run.leg import Divergence, Position, by_coordinate
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import Divergence, Position, RunObserver, by_coordinate
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings, one_thread

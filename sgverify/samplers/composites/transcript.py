@@ -13,8 +13,7 @@ from torch import Tensor
 from sgverify.samplers.composites.hooks import StepHooks
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import Leg
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import Leg, RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.settings import one_thread
 

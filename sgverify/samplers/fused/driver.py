@@ -20,8 +20,7 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
 from sgverify.samplers.reading.tape import NotRecordable
-from sgverify.samplers.run.leg import Leg, far_out
-from sgverify.samplers.run.observer import Summing, Sums
+from sgverify.samplers.run.leg import Leg, Summing, Sums, far_out
 from sgverify.samplers.run.schedules import step_sizes
 
 REPAID = 5.0

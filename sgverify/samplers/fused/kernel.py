@@ -18,8 +18,7 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import NotRecordable, Tape, record
-from sgverify.samplers.run.leg import Leg
-from sgverify.samplers.run.observer import Sums
+from sgverify.samplers.run.leg import Leg, Sums
 from sgverify.schemes.definition.binding import in_order
 
 _TRACED = 2

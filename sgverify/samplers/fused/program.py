@@ -1,4 +1,6 @@
-"""From C text to a function: the system's compiler, a folder that is gone afterwards, and ctypes.
+"""The C text of a run: the variates, the steps, and in them the recorded definition and test functions.
+
+From C text to a function: the system's compiler, a folder that is gone afterwards, and ctypes.
 
 The compiler is `CC` of the environment, else cc, gcc or clang. Arithmetic is IEEE 754, never contracted nor
 reassociated, so that the text alone says what the bits are.

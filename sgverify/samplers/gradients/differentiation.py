@@ -1,4 +1,11 @@
-"""Values and derivatives of a potential's parts on torch: autograd of the one definition, at many points at once."""
+"""Gradients and energies of a target on torch, from the one definition of its potential.
+
+Autograd differentiates `prior` and `likelihood`; no closed form is written down. Where autograd itself shows
+that the gradient is affine in theta, `LinearisedGradient` puts one product in the place of a pass over the data. Energies are
+float64 whatever the dtype of the state: swaps and weights live on small differences of large sums.
+
+Values and derivatives of a potential's parts on torch: autograd of the one definition, at many points at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The sampler's own loop on states, draws and minibatches that are given: every step of it can then be checked."""
+"""The sampler's own loop on states, draws and minibatches that are given: every step of it can then be checked.
+
+A definition's step with its draws and its gradient put in: of all data, or of minibatches that were chosen beforehand.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,7 @@ from sgverify.samplers.gradients.estimators import Estimator, GradientChoice
 from sgverify.samplers.reading.binding import bind_numbers
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import Leg, by_coordinate
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import Leg, RunObserver, by_coordinate
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import fixed
 from sgverify.samplers.run.settings import Settings, one_thread

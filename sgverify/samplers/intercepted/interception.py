@@ -1,4 +1,12 @@
-"""Normal numbers that are handed out in order to the draws of a step, and a record of what was asked for."""
+"""Random draws of torch code, replaced while it runs.
+
+Every operation passes a `TorchDispatchMode`, below autograd and the Python interface, so that it makes no difference how a
+draw is spelled. Torch itself tags the operations that ask a random number generator.
+
+Normal numbers that are handed out in order to the draws of a step, and a record of what was asked for.
+
+Random draws of torch code, of any law: recorded as they fall, and handed out again.
+"""
 
 from __future__ import annotations
 

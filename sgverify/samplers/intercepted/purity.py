@@ -1,4 +1,7 @@
-"""The clock that a step reads: whether what it returns depends on the time of day, or on how long things take."""
+"""Whether a step is a function of its state, its draws and its minibatches, and of nothing else.
+
+The clock that a step reads: whether what it returns depends on the time of day, or on how long things take.
+"""
 
 from __future__ import annotations
 

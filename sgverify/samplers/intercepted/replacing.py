@@ -1,4 +1,6 @@
-"""The laws of torch's random draws, each a function of one standard normal number.
+"""What each of torch's random operations returns when its numbers are made of normal ones that we hand out.
+
+The laws of torch's random draws, each a function of one standard normal number.
 
 Whatever torch is asked for is made of normal numbers: z itself, u = Phi(z), -log(1 - Phi(z)), a quantile of Phi(z). So one
 vector of normal numbers stands for all draws of a step, a law is smooth on the whole axis of its number, and what is

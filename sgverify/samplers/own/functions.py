@@ -1,4 +1,7 @@
-"""A user's own functions on torch: tensors reach them raw, and what they return is checked."""
+"""A user's own functions on torch: tensors reach them raw, and what they return is checked.
+
+Which of its two forms a user's function has: for many chains at once, or for one theta, and then mapped over chains.
+"""
 
 from __future__ import annotations
 

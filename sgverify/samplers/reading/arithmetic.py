@@ -3,6 +3,8 @@
 Where MKL is behind torch's, one float32 number in six is a unit in the last place off. A chain's bits would then depend
 on the machine, and nothing promises that they would not on the chains beside it. numpy's is correctly rounded, and so
 are those of accelerators.
+
+Sums over data in an order that depends on nothing else, so that they have the same bits whatever is batched.
 """
 
 from __future__ import annotations

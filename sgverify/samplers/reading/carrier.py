@@ -4,6 +4,8 @@
 meet it in its dtype. Whatever a definition could write that is not a function of the state is not there. And
 every operation rounds each chain by itself, in an order that depends on the dimension alone, so that a chain's
 bits do not depend on the batch it runs in, which matrix products and reductions of a tensor do not promise.
+
+Test functions of the state of all chains, in float64 whatever the state's dtype.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Steps of the rows that run together: by the definition, or by the tape of it."""
+"""Steps of the rows that run together: by the definition, or by the tape of it.
+
+The compiled reading: the tape of a step, several steps at once, through torch.compile.
+
+It needs a C++ compiler. The operations are those of the tape, in their order; a compiler may round some of them
+otherwise (a fused multiply-add, another exponential), so results agree with the plain reading up to rounding only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What a sampled run is, by name: so that a paused run is not taken up as another one."""
+"""A sampled run between two steps, as a file: what its next step needs, and what it has summed.
+
+A file is a plain npz: one array for each tensor, and a header of JSON. It says which run it belongs to, and a run of
+anything else is refused by name. Nothing in it depends on how chains were batched or where they ran, save for torch's
+own generators (`generator="native"`).
+
+What a sampled run is, by name: so that a paused run is not taken up as another one.
+"""
 
 from __future__ import annotations
 

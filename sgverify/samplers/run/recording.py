@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.run.leg import Divergence
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import Divergence, RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
 from sgverify.samplers.run.settings import one_thread

@@ -18,13 +18,13 @@ from sgverify.samplers.run.leg import (
     Divergence,
     Leg,
     Position,
+    RunObserver,
     Stepwise,
     by_coordinate,
     check_shapes,
     divergences,
     whole_groups,
 )
-from sgverify.samplers.run.observer import RunObserver
 from sgverify.samplers.run.schedules import Fixed, step_sizes
 
 # Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.

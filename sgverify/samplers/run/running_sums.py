@@ -13,8 +13,7 @@ from sgverify.samplers.composites.hooks import StepHooks
 from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
 from sgverify.samplers.reading.tape import Tape
 from sgverify.samplers.run.checkpoint import Checkpoint
-from sgverify.samplers.run.leg import Block, Divergence, Position, by_coordinate
-from sgverify.samplers.run.observer import Summing, Sums
+from sgverify.samplers.run.leg import Block, Divergence, Position, Summing, Sums, by_coordinate
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
 

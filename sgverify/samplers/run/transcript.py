@@ -13,8 +13,7 @@ from torch import Tensor
 from sgverify.samplers.reading.binding import bind_numbers
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import Divergence, Leg
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import Divergence, Leg, RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings, one_thread

@@ -1,4 +1,7 @@
-"""A partition of the energies of a target into regions."""
+"""What an adaptively weighted run needs besides a scheme and a target: regions, exponents and step sizes.
+
+A partition of the energies of a target into regions.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 The energies are cut into regions 1, ..., m; each has a weight theta(i). `here` is theta(J), the weight of the region J
 of the state, and `below` is theta((J - 1) v 1). Fractions, floats, arrays and the chains of a run all go through.
+
+Adaptively weighted composites: the gradient is bent by how often energies are met, and draws are weighed in return.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""A real root of an irreducible quadratic or cubic, isolated exactly."""
+"""Exact irrational numbers: sums of radicals such as 2^(1/3), or polynomials in one root of a quadratic or cubic.
+
+Equality is equality of numbers because the monomials below are linearly independent over the rationals:
+products of fractional powers (exponents in [0, 1)) of distinct primes by the theorem of Besicovitch (1940, Journal
+of the London Mathematical Society 15, 3-6), powers 1, g, ... of a root g by the irreducibility of its polynomial.
+
+A real root of an irreducible quadratic or cubic, isolated exactly.
+"""
 
 from __future__ import annotations
 

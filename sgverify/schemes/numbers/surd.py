@@ -1,4 +1,7 @@
-"""Roots and prime powers of whole numbers."""
+"""Exact numbers with square roots: finite sums of r * sqrt(q), r rational, q a square-free integer.
+
+Roots and prime powers of whole numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Laws of single chains: mean 0, variance 1, as a sampler's averages have them at best and at worst."""
+"""Truths whose rate is known: sums of powers that add up to 1 at the first point.
+
+Laws of single chains: mean 0, variance 1, as a sampler's averages have them at best and at worst.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An edit of the running code: a function's text is changed, compiled and put in its place for a while."""
+"""A mutant planted, and the correct scheme beside it: two subjects under one configuration.
+
+An edit of the running code: a function's text is changed, compiled and put in its place for a while.
+"""
 
 from __future__ import annotations
 

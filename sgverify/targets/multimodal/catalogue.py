@@ -1,4 +1,9 @@
-"""Multimodal functions of any number of coordinates."""
+"""The multimodal functions by name.
+
+Multimodal functions of any number of coordinates.
+
+Multimodal functions of two coordinates.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The affine reading of one injected step: M X_0 + c + sum_k B_k (noise)_k."""
+"""The affine reading of one injected step: M X_0 + c + sum_k B_k (noise)_k.
+
+The formula reading of one injected step: the printed text is executed in place of the definition.
+
+The power-series reading of expectations: normal-ordered operators, their symbols given the target's numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A violated claim as a test failure that can be read without knowing the toolkit."""
+"""A violation in a form that people can use: a minimal configuration, its evidence and plot as files, a row to keep.
+
+A violated claim as a test failure that can be read without knowing the toolkit.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Row, Run, Settings, fixed, sample
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.hitting import NEVER, sample_hits
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import AdaptivelyWeighted
 from sgverify.schemes.composites.adaptation import PartitionChoice

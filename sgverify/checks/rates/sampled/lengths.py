@@ -1,4 +1,7 @@
-"""Whether chains forget their start within a length: before that an average shows a transient and no rate."""
+"""Whether chains forget their start within a length: before that an average shows a transient and no rate.
+
+Bias and mean square error from samples: how they fall with the length along the claimed schedule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How the work of a sweep is spread over its steps: extra chains of the largest one, or averages of different lengths."""
+"""How the work of a sweep is spread over its steps: extra chains of the largest one, or averages of different lengths.
+
+The plan of a sampled sweep of step sizes: which steps, how long, and how many chains after each look.
+"""
 
 from __future__ import annotations
 

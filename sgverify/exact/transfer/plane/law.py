@@ -3,6 +3,8 @@
 With P the operator on masses and rho the posterior on the grid, delta = pi_h - rho solves (I - P) delta = (P - I) rho.
 The right side is of the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are taken
 as one: (I - P^m) delta = (P^m - I) rho, with mh about the time that a chain takes to cross the law.
+
+Whether a step of kinetic dynamics carries chains off that strayed far enough, and how much of a law it has lost.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.composites.adapting import Adapting
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite

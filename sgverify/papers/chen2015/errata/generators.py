@@ -1,4 +1,11 @@
-"""The densities and equations of appendix A of chen2015, by Fokker-Planck for every smooth U."""
+"""The generators that chen2015 prints, against those of its own stochastic differential equations and updates.
+
+A printed generator F . grad + a : (second derivatives) is written down as the dynamics that has it, and read by the
+engine that reads every dynamics; an equation dX = F dt + sigma dW has a = sigma^2/2 (below equation (1)). The paper
+has T = 1 throughout.
+
+The densities and equations of appendix A of chen2015, by Fokker-Planck for every smooth U.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sums over steps that the proofs of Theorems 3 and 5 rearrange, as identities in free symbols.
+"""The sums over decreasing steps that chen2015 bounds, in ball arithmetic: h_l = l^-alpha.
+
+The sums over steps that the proofs of Theorems 3 and 5 rearrange, as identities in free symbols.
 
 With psi_l = psi(X_l), its expectation one step before e_l and the step's expansion e_l = psi_(l-1) + h_l (phi_l - mean) +
 h_l dV_l psi + r_l, where L psi = phi - mean has been put in, the sum over l = 1..L gives sum_l h_l (phi_l - mean).

@@ -1,4 +1,13 @@
-"""From which length on one error is smaller than another."""
+"""Errors over draws of the data, which the paper does not print: statements about its figures are judged over all of them.
+
+theta_0 is random and the noise of a minibatch is additive on this model, so that an exact error is a polynomial in the posterior
+mean m and in the data's second, third and fourth cumulants s^2, k_3 and k_4. With theta_l = m + delta_l the bias of theta^2 has
+the terms 1, m^2 and, of minibatches, s^2; the mean square error, of the square of (delta_l^2 + 2 m delta_l) averaged, those
+of second degree in them, and m k_3 and k_4. So a few draws, computed exactly, give all others; and since the noise of full
+gradients is zero, so do theirs the part of minibatches that their noise has no share in.
+
+From which length on one error is smaller than another.
+"""
 
 from __future__ import annotations
 

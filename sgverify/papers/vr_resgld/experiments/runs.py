@@ -12,7 +12,7 @@ from torch import Tensor
 from sgverify.papers.vr_resgld.experiments.settings import START, configured, mixture
 from sgverify.samplers import Settings, fixed, one_thread
 from sgverify.samplers.composites.exchange import Exchange
-from sgverify.samplers.run.observer import RunObserver
+from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite

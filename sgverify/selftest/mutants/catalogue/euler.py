@@ -1,4 +1,7 @@
-"""Bugs in the Euler schemes, overdamped and underdamped."""
+"""Bugs in the Euler schemes, overdamped and underdamped.
+
+Bugs on one branch of a definition alone: for one sign of a state, or on one side of a switch.
+"""
 
 from __future__ import annotations
 

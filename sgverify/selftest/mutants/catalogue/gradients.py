@@ -1,4 +1,7 @@
-"""Bugs of gradients and their estimators that show where all minibatches are enumerated: signs, divisors, random choices."""
+"""Bugs of gradients and their estimators that show where all minibatches are enumerated: signs, divisors, random choices.
+
+Bugs in gradients that subtract what a minibatch says elsewhere: a table of gradients, and a fixed centre.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Bugs in what a run starts from, and in the numbers that its steps are given."""
+"""Bugs in what a run starts from, and in the numbers that its steps are given.
+
+Bugs of precision: float32 where float64 was asked for.
+
+Bugs in the gradients of the potential on torch; the exact rungs read the potential itself, and are right.
+
+Bugs in the step sizes that a run takes.
+"""
 
 from __future__ import annotations
 

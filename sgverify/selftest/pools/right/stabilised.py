@@ -1,4 +1,7 @@
-"""Chebyshev methods: explicit steps of many stages whose stability grows with the square of the number of stages."""
+"""Chebyshev methods: explicit steps of many stages whose stability grows with the square of the number of stages.
+
+Tamed steps: a drift that grows too fast is scaled back by a factor that tends to 1 with h.
+"""
 
 from fractions import Fraction
 

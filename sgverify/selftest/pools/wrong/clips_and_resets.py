@@ -1,4 +1,7 @@
-"""Gradients, noise, states and momenta that are clipped, folded or reset."""
+"""Gradients, noise, states and momenta that are clipped, folded or reset.
+
+Steps that are other steps from some step size on.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Right in one dimension or two, wrong in more."""
+"""Right in one dimension or two, wrong in more.
+
+One coordinate, or one variable, is treated otherwise than the others.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Momenta that are drawn anew from another law than their own."""
+"""State that is kept outside of the state.
+
+Momenta that are drawn anew from another law than their own.
+"""
 
 import functools
 import math
