@@ -24,7 +24,7 @@ from sgverify.checks import Subject
 from sgverify.schemes import NoiseLaw, exact
 from sgverify.schemes.definition.noise import NORMAL, Noise
 from sgverify.targets.constants import read_precision
-from tests.extended import EPS, Extended, Real, real
+from tests.zoo.carriers import EPS, Extended, Real, real
 
 _SIX = np.sqrt(Real(6))
 NORMAL_NODES = [(Real(0), Fraction(2, 3)), *((s * np.sqrt(Real(3)), Fraction(1, 6)) for s in (1, -1))]

@@ -9,6 +9,8 @@ import pytest
 from sgverify import verify
 from sgverify.exact.readings.interval_floats import intervals_of
 from sgverify.schemes import Alphabet, Scheme, dot, dynamics, exp, kinetic, sqrt
+from sgverify.schemes.catalogue.chen import drift
+from sgverify.schemes.catalogue.molecular import kick
 from sgverify.schemes.scheme import make_scheme
 
 EXACT = [
@@ -19,14 +21,6 @@ EXACT = [
     "chen2015/theorem-2",
     "chen2015/theorem-3",
 ]
-
-
-def kick(theta, p, *, t, grad):  # type: ignore[no-untyped-def]
-    return theta, p - t * grad(theta)
-
-
-def drift(theta, p, *, t):  # type: ignore[no-untyped-def]
-    return theta + t * p, p
 
 
 def heat(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]

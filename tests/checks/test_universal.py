@@ -11,7 +11,7 @@ from sgverify.checks.applicable_claims import universal_defect
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
 from sgverify.strategies.schemes import kept_force
-from tests.checks.schemes import WEAK, nose, two_noises, unreadable
+from tests.zoo.schemes import WEAK, heun_of_two_minibatches, nose, unreadable
 
 NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "batch": 2}}
 
@@ -24,7 +24,7 @@ NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "
         (find_scheme("sgld-euler"), False),
         (WEAK, False),
         (nose, False),
-        (two_noises, True),
+        (heun_of_two_minibatches, True),
         (kept_force, True),
         (unreadable, False),
     ],
@@ -34,7 +34,7 @@ def test_universal_defect(scheme, universal: bool) -> None:
 
 
 def test_the_noise_refutes_the_theorem_for_several_minibatches_a_step_too() -> None:
-    for scheme in (find_scheme("sghmc-aboba"), two_noises):
+    for scheme in (find_scheme("sghmc-aboba"), heun_of_two_minibatches):
         found = verify(scheme, checks=["stationary-bias"], **NOISY)
         assert [(item.verdict, item.refuted) for item in found] == [("violates", True), ("conforms", False)]
 

@@ -25,9 +25,10 @@ from sgverify.exact.recursion.blocks import PermutationBlocks
 from sgverify.schemes import NoiseLaw, Scheme, exp, find_scheme, kinetic, langevin
 from sgverify.schemes.definition import noise
 from tests.enumeration import Outcome, enumerate_runs
-from tests.exact.minibatch.models import bent, draw, fresh_heun, table
-from tests.exact.minibatch.models import heun as normal_heun
-from tests.extended import real
+from tests.zoo.carriers import real
+from tests.zoo.regressions import draw, table
+from tests.zoo.schemes import bent, bounded, coins, heun_of_two_minibatches
+from tests.zoo.schemes import heun as normal_heun
 
 H = 0.0625
 
@@ -53,16 +54,6 @@ def two_batches(theta, *, h, grad, noise, T):
 def pushed(theta, p, *, h, grad, noise, D, T):
     p = (1 - D * h) * p - h * grad(theta) + h * noise.two_point()
     return theta + h * p, p
-
-
-@scheme(langevin)
-def coin(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.two_point()
-
-
-@scheme(langevin)
-def bounded(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.three_point()
 
 
 @scheme(kinetic)
@@ -163,21 +154,27 @@ EXACT = [
 ]
 
 BOUNDED = [
-    Row(coin, TILTED, FULL, "theta[0]*theta[1] + theta[0]**2", 3, False),
-    Row(coin, THREE, FULL, "theta**4 - theta**3", 4, False, AWAY),
+    Row(coins, TILTED, FULL, "theta[0]*theta[1] + theta[0]**2", 3, False),
+    Row(coins, THREE, FULL, "theta**4 - theta**3", 4, False, AWAY),
     Row(bounded, THREE, FULL, "theta**4 - theta**3", 4, False),
     Row(bounded, THREE, {"kind": "additive", "covariance": 0.5}, "theta**2", 3, False),
     Row(mixed, THREE, FULL, "theta**2 + theta*p", 3, False, MOVING),
     Row(mixed, THREE, FULL, "theta**3 + theta*p**2", 3, False, MOVING),
-    Row(coin, TILTED, FULL, "theta[0]**4 - 3*theta[0]**2*theta[1]**2 + theta[1]", 2, False, AWAY),
+    Row(coins, TILTED, FULL, "theta[0]**4 - 3*theta[0]**2*theta[1]**2 + theta[1]", 2, False, AWAY),
     Row(mixed, TILTED, FULL, "theta[0]**2 + theta[1]", 2, False),
-    Row(coin, LINE, fresh("iid", 2), "theta**2", 2, False),
-    Row(coin, LINE, fresh("without-replacement", 2), "theta**4", 2, False),
+    Row(coins, LINE, fresh("iid", 2), "theta**2", 2, False),
+    Row(coins, LINE, fresh("without-replacement", 2), "theta**4", 2, False),
     Row(mixed, LINE, fresh("without-replacement", 3), "theta**2", 2, False),
-    Row(coin, LINE, fresh("reshuffle", 2), "theta**2", 3, False, AWAY),
-    Row(coin, curved(3, 1), fresh("iid", 2), "theta**2 - theta", 2, False, WARM),
+    Row(coins, LINE, fresh("reshuffle", 2), "theta**2", 3, False, AWAY),
+    Row(coins, curved(3, 1), fresh("iid", 2), "theta**2 - theta", 2, False, WARM),
     Row(
-        coin, curved(3, 2), fresh("without-replacement", 2), "theta[0]*theta[1] + theta[1]**2", 2, False, WARM
+        coins,
+        curved(3, 2),
+        fresh("without-replacement", 2),
+        "theta[0]*theta[1] + theta[1]**2",
+        2,
+        False,
+        WARM,
     ),
 ]
 
@@ -194,9 +191,9 @@ NORMAL = [
     ),
     Row("sgld-euler", curved(2, 3), fresh("iid"), "theta[0]*theta[2] + theta[1]", 1, False, WARM),
     Row(normal_heun, curved(3, 1), fresh("without-replacement", 2), "theta**2 - 3*theta + 2", 2, False, WARM),
-    Row(fresh_heun, curved(2, 1), fresh("iid"), "theta**2 - 3*theta + 2", 2, False, WARM),
+    Row(heun_of_two_minibatches, curved(2, 1), fresh("iid"), "theta**2 - 3*theta + 2", 2, False, WARM),
     Row(
-        fresh_heun,
+        heun_of_two_minibatches,
         curved(2, 2),
         fresh("without-replacement"),
         "theta[0]*theta[1] + theta[1]**2",

@@ -16,7 +16,7 @@ from sgverify.rates import decreasing_bias
 from sgverify.strategies import exponents, schedules
 from sgverify.testing import examples, note_replay
 from tests.enumeration import enumerate_runs, longest
-from tests.properties.subjects import POOL, judged, subjects, with_sweep
+from tests.zoo.pool import POOL, judged, subjects, with_sweep
 
 DIMS = (1, 1, 1, 2)
 """Most in one dimension, where the same rules cost the least."""

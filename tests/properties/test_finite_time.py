@@ -17,7 +17,7 @@ from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.testing import examples, note_replay
 from tests.enumeration import enumerate_runs, longest
 from tests.properties.expansions import bias_coefficients, remainder
-from tests.properties.subjects import POOL, judged, subject_of, subjects, with_sweep
+from tests.zoo.pool import POOL, judged, subject_of, subjects, with_sweep
 
 LONG = 10**18
 MOST_PATHS = 6_000

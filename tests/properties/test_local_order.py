@@ -21,7 +21,7 @@ from sgverify.schemes import ALPHABETS, Scheme
 from sgverify.schemes.catalogue import chen, molecular
 from sgverify.strategies import alphabets, words
 from sgverify.testing import examples, note_replay
-from tests.properties.subjects import EULER, judged, proof_of, subject_of
+from tests.zoo.pool import EULER, judged, proof_of, subject_of
 
 DYNAMICS = ("kinetic", "thermostat")
 

@@ -15,7 +15,7 @@ from sgverify.exact.answers import answers_for
 from sgverify.targets.constants import read_precision
 from sgverify.testing import examples, note_replay
 from tests.properties.expansions import assert_expands, bias_coefficients, exact_coefficients, rational
-from tests.properties.subjects import FIRST, POOL, SYMMETRIC, judged, subjects, with_sweep
+from tests.zoo.pool import FIRST, POOL, SYMMETRIC, judged, subjects, with_sweep
 
 DIMS = (1, 1, 1, 2, 3)
 """Most in one dimension, where the same rules cost the least."""

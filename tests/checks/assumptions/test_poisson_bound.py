@@ -18,7 +18,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import read_generator
 from sgverify.exact.closure.generator import derivatives, lyapunov_of, rational_form, solve_poisson
-from tests.checks.schemes import frictionless
+from tests.zoo.schemes import frictionless
 
 BARE = {"target": {"name": "gaussian", "precision": 3.0, "mean": 0.5}}
 PLANE = {

@@ -19,10 +19,10 @@ from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import Nulls
-from sgverify.schemes import find_scheme, kinetic, langevin
+from sgverify.schemes import find_scheme, kinetic
 from sgverify.selftest.mutants.planting import planted
 from sgverify.selftest.mutants.registry import mutants
-from tests.checks.schemes import WEAK
+from tests.zoo.schemes import WEAK, noise_then_gradient
 
 SETTINGS = {"target": {"size": 20}, "steps": 200, "chains": 256}
 
@@ -293,12 +293,6 @@ def test_a_variance_that_no_precision_holds_is_left_open(monkeypatch: pytest.Mon
     monkeypatch.setattr(QuadraticAnswers, "mean_square_error", lost)
     (found,) = verify("sghmc-euler", checks=["agreement"], steps=200)
     assert found.verdict == "inconclusive" and "lost in rounding" in found.reason
-
-
-@scheme(langevin, order=1)
-def noise_then_gradient(theta, *, h, grad, noise, T):
-    theta = theta + sqrt(2 * T * h) * noise()
-    return theta - h * grad(theta)
 
 
 def test_a_step_that_forgets_its_draws_raises_no_false_alarm() -> None:

@@ -13,7 +13,7 @@ from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient
 from sgverify.schemes import find_scheme
 from sgverify.selftest.mutants.planting import edited_source
 from sgverify.targets import build_target
-from tests.extended import Extended
+from tests.zoo.carriers import Extended
 
 DATA = {
     "name": "gaussian-mean",

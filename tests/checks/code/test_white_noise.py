@@ -37,15 +37,11 @@ from sgverify.schemes.definition.noise import LAWS, NORMAL, THREE_POINT, TWO_POI
 from sgverify.schemes.dynamics import dynamics, langevin
 from sgverify.selftest.mutants.planting import planted
 from sgverify.selftest.mutants.registry import mutants
+from tests.zoo.schemes import bounded
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANE = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}
 DATA = {"data": [0.0, 1.0, 1.5, 7.0], "prior_precision": 5.0, "prior_mean": 1.0}
-
-
-@scheme(langevin, order=1)
-def three_point(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + sqrt(2 * T * h) * noise.three_point()
 
 
 @scheme(langevin, order=1)
@@ -68,7 +64,7 @@ CORRECT: list[tuple[Any, dict[str, Any]]] = [
     ("sghmc-baoab", {"target": DATA, "gradient": {"kind": "symmetric", "batch": 2}}),
     ("sgld-euler", {"target": DATA, "gradient": {"kind": "without-replacement", "batch": 1}}),
     ("sgld-euler", {"target": {"name": "double-well"}}),
-    (three_point, {}),
+    (bounded, {}),
     (both, {"dtype": "float32"}),
 ]  # fmt: skip
 
@@ -195,7 +191,7 @@ def test_a_part_that_all_chains_have_in_common_is_found(monkeypatch: pytest.Monk
 def test_a_discrete_law_with_other_atoms_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     # Mean 0 and variance 1, as it should have; +-1 where 0 and +-sqrt(3) are asked for.
     draws(lambda made: [(draw >= 0).to(draw.dtype) * 2 - 1 for draw in made])(monkeypatch)
-    evidence = ask("white-noise", three_point)
+    evidence = ask("white-noise", bounded)
     assert evidence.verdict == "violates" and "none of the values of three_point" in evidence.reason
 
 
@@ -206,7 +202,7 @@ def test_a_discrete_law_with_other_weights_is_refuted(monkeypatch: pytest.Monkey
         return [draw * (torch.rand(draw.shape, generator=generator) < 0.7) for draw in made]
 
     draws(thinned)(monkeypatch)
-    evidence = ask("white-noise", three_point)
+    evidence = ask("white-noise", bounded)
     assert evidence.verdict == "violates" and "not those of three_point" in evidence.reason
 
 
@@ -318,7 +314,7 @@ def test_the_bits_of_minibatches_are_those_of_the_likeliest_of_all_that_can_be(k
 @pytest.mark.parametrize("name, settings", [
     ("sgld-euler", {}),
     ("sghmc-ubu", {"dtype": "float32"}),
-    (three_point, {}),
+    (bounded, {}),
     ("sgld-euler", {"gradient": {"kind": "additive", "covariance": [[2.0, 1.0], [1.0, 3.0]]}}),
 ])  # fmt: skip
 @pytest.mark.parametrize("period, chains", [(128, 256), (4096, 64)])

@@ -176,13 +176,11 @@ def test_the_bounds_of_theorems_2_and_3_diverge_at_a_fixed_time(gaussian):
     "settings",
     [
         {
-            **IID,
+            "gradient": {"kind": "without-replacement", "batch": 999},
             "temperature": 0.3,
             "exchange": {"ladder": [1.0, 1.5, 8.0], "refresh": 7, "step_factors": [1.0, 0.5, 0.1]},
         },
-        {"gradient": {"kind": "without-replacement", "batch": 999}},
-        {"gradient": {"kind": "reshuffle", "batch": 50}},
-        {**IID, "target": {"dim": 2}, "test_function": "theta[0]"},
+        {"gradient": {"kind": "reshuffle", "batch": 50}, "target": {"dim": 2}, "test_function": "theta[0]"},
         {"target": {"name": "quartic"}, "exchange": {"ladder": [1.0, 30.0]}},
         {"target": {"name": "mixture"}},
     ],

@@ -11,7 +11,7 @@ from sgverify.checks.order.symmetric_splittings import classes_of, conjugate
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
 from sgverify.schemes.catalogue import chen, molecular
-from tests.checks.schemes import WEAK
+from tests.zoo.schemes import WEAK
 
 BAOA = molecular.ALPHABET.word("BAOA", order=1)
 OABA = molecular.ALPHABET.word("OABA", order=1)

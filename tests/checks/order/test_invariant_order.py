@@ -7,16 +7,10 @@ import pytest
 from sgverify import scheme, sqrt, verify
 from sgverify.errors import InstabilityError
 from sgverify.schemes import find_scheme, kinetic, langevin
+from tests.zoo.schemes import leimkuhler_matthews as unclaimed
 
 ASKED = ["sgverify/stated-order", "sgverify/stated-invariant-order"]
-
-
-@scheme(
-    langevin, order={"weak-finite-time": 1, "invariant": 2}, memory={"z": lambda theta, *, noise: noise()}
-)
-def leimkuhler_matthews(theta, z, *, h, grad, noise, T):
-    new = noise()
-    return theta - h * grad(theta) + sqrt(2 * T * h) * (z + new) / 2, new
+leimkuhler_matthews = unclaimed.named("leimkuhler_matthews", order=1, invariant_order=2)
 
 
 def verdicts(item, **settings):

@@ -8,7 +8,7 @@ from sgverify.checks import rate, verify
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import Alphabet, dot, find_scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.catalogue import chen
-from tests.checks.schemes import WEAK, forgot, multiplicative, nose, unreadable
+from tests.zoo.schemes import WEAK, forgot, multiplicative, nose, unreadable
 
 
 def local(scheme, **settings):

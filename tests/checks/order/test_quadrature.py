@@ -15,7 +15,7 @@ from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import ring_of
 from sgverify.exact.series.probe import _Known, generic_potential, generic_state
 from sgverify.schemes import find_scheme, kinetic, langevin, thermostat
-from tests.checks.torch_code import as_torch
+from tests.zoo.torch_code import as_torch
 
 CATALOGUE = ("sgld-euler", "sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab", "sghmc-obabo",
              "sgnht-euler", "sgnht-aboba", "sghmc-oabao")  # fmt: skip

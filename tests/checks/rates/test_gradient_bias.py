@@ -19,7 +19,7 @@ from sgverify.rates import Judgement
 from sgverify.report.wording import found_text, predicted_text
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.chen import ALPHABET
-from tests.checks.schemes import WEAK, frictionless, nose, uphill
+from tests.zoo.schemes import WEAK, frictionless, nose, uphill
 
 DATA = [0.1, 0.5, 1.0, 0.25]
 SMALL = {"target": {"data": DATA, "prior_precision": 2.0}, "sweep": {"lengths": [100, 10**6]}}

@@ -8,7 +8,7 @@ from sgverify import scheme
 from sgverify.checks import rate, verify
 from sgverify.errors import InstabilityError
 from sgverify.schemes import Scheme, find_scheme, kinetic
-from tests.checks.schemes import WEAK, forgot, frictionless, nose
+from tests.zoo.schemes import WEAK, forgot, frictionless, nose
 
 SMALL = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}}
 CENTRED = {"target": {"name": "gaussian", "precision": 2.0}}

@@ -13,7 +13,7 @@ from sgverify.errors import InstabilityError
 from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import find_scheme
-from tests.checks.schemes import WEAK, forgot, frictionless, multiplicative, nose, uphill
+from tests.zoo.schemes import WEAK, forgot, frictionless, multiplicative, nose, uphill
 
 # A small stiffness and few points keep the runs short; the exponents come from the expansion anyway.
 SMALL = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}}

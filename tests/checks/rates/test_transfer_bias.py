@@ -15,9 +15,8 @@ from sgverify.evidence import Evidence
 from sgverify.exact.transfer import BiasTerm, LeadingBias
 from sgverify.exact.transfer.line.answers import LineAnswers
 from sgverify.exact.transfer.result import GridBias
-from sgverify.schemes import Alphabet, Scheme, exp, kinetic
-from sgverify.schemes.catalogue.chen import drift, noisy_kick
-from tests.exact.transfer.schemes import heun, planted_drift, weak_noise
+from sgverify.schemes import Scheme
+from tests.zoo.schemes import RUBBED, heun, planted_drift, weak_noise
 
 
 def asked(
@@ -183,11 +182,7 @@ def test_a_thermostat_has_no_grid() -> None:
 
 @pytest.mark.power  # six seconds; the kill matrix has this bug
 def test_a_kinetic_step_with_half_the_friction_violates_at_order_zero() -> None:
-    def friction(theta, p, *, t, D):
-        return theta, exp(-D * t / 2) * p
-
-    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=noisy_kick).word("ABOBA")
-    evidence = asked(wrong, "quartic", sweep={"steps": [0.05 / k for k in range(1, 6)]})
+    evidence = asked(RUBBED, "quartic", sweep={"steps": [0.05 / k for k in range(1, 6)]})
     assert (evidence.verdict, evidence.method, evidence.found.exponent) == ("violates", "exact", 0)
     assert evidence.certificate["agreement_with_the_grids"]["agree"]
 

@@ -13,7 +13,7 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.selftest.mutants.torch_code import sgnht
-from tests.checks.torch_code import as_torch
+from tests.zoo.torch_code import as_torch
 
 DATA = {"data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]], "prior_mean": [1.0, -0.5]}
 GENERIC = {
@@ -108,9 +108,7 @@ def test_steps_that_are_not_affine_are_said():
     assert found.verdict == "conforms" and "not affine" in found.reason
 
 
-@pytest.mark.parametrize(
-    "cut, verdict", [(0.9, "violates"), (2.0, "violates"), (3.0, "violates"), (5.5, "inconclusive")]
-)
+@pytest.mark.parametrize("cut, verdict", [(0.9, "violates"), (3.0, "violates"), (5.5, "inconclusive")])
 def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut, verdict):
     def clamped(theta, *, h, grad, T):
         noise = torch.randn_like(theta).clamp(-cut, cut)

@@ -10,6 +10,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
+from tests.zoo.schemes import noise_then_gradient
 
 NAMES = ["double-well", "quartic", "mixture", "logistic-regression"]
 
@@ -95,12 +96,7 @@ def test_no_default_step_is_one_at_which_the_radius_touches_one() -> None:
 def test_a_default_step_keeps_its_draws() -> None:
     """At half the limit a gradient step takes theta to the mode, and noise that came before it with it."""
 
-    @scheme(langevin, order=1)
-    def noise_first(theta, *, h, grad, noise, T):
-        theta = theta + sqrt(2 * T * h) * noise()
-        return theta - h * grad(theta)
-
     gaussian = load_configuration({"target": {"name": "gaussian"}})
-    assert Subject(noise_first, gaussian, "mine").step == pytest.approx(0.5)
+    assert Subject(noise_then_gradient, gaussian, "mine").step == pytest.approx(0.5)
     # Where the noise comes last nothing is lost.
     assert Subject(find_scheme("sgld-euler"), gaussian, "sgld-euler").step == pytest.approx(1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -205,14 +206,18 @@ BUGS: dict[str, tuple[str, Callable[..., Any], str]] = {
 }  # fmt: skip
 
 
+@cache
+def against_the_right_one(check: str) -> set[str]:
+    return against(subject(*WELL), (check,))
+
+
 @pytest.mark.parametrize("what", BUGS)
 def test_a_wrong_rule_is_refuted(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, rule, check = BUGS[what]
-    about = subject(*WELL)
-    assert check not in against(about, (check,))
+    assert check not in against_the_right_one(check)
     monkeypatch.setattr(weighting, name, rule)
     monkeypatch.setattr(adaptation, name, rule)
-    assert check in against(about, (check,))
+    assert check in against(subject(*WELL), (check,))
 
 
 def test_weights_by_another_power_leave_a_bias_that_does_not_fall(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +262,7 @@ def test_masses_at_another_temperature_are_refuted(monkeypatch: pytest.MonkeyPat
     temperature=st.sampled_from([0.5, 1.0, 3.0]),
     contour=st.booleans(),
 )
-@settings(max_examples=5)
+@settings(max_examples=3)
 def test_right_samplers_raise_no_alarm(
     target: str, zeta: float, bins: int, temperature: float, contour: bool
 ) -> None:

@@ -19,6 +19,7 @@ from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import kinetic, langevin
 from sgverify.targets import build_target
 from sgverify.targets.scaled import with_scaled_likelihood
+from tests.zoo.schemes import forgot
 
 WIDE = {
     "dim": 2,
@@ -153,11 +154,6 @@ def test_irrational_steps_are_balls() -> None:
     assert not series.exact
     assert arb(series.coefficients[0]).overlaps(1 / (4 * arb(3).sqrt()) - arb(1) / 4)
     assert arb(series.coefficients[1]).overlaps(-1 / (8 * arb(3).sqrt()))
-
-
-@scheme(langevin)
-def forgot(theta, *, h, grad, noise, T):
-    return theta - grad(theta) / 10000 + sqrt(2 * T * h) * noise()
 
 
 def test_a_step_without_expansion_is_refused() -> None:

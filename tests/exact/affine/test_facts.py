@@ -16,9 +16,9 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.chain.ergodic import stationary_bias
 from sgverify.schemes import NAMED, langevin
-from tests.exact.affine.models import gaussian, model_of
-from tests.exact.series.schemes import heun, heun_of_two_minibatches
 from tests.exact.series_chains import expand
+from tests.zoo.affine_models import gaussian, model_of
+from tests.zoo.schemes import heun, heun_of_two_minibatches
 
 WORDS = ("sghmc-aboba", "sghmc-baoab", "sghmc-obabo", "sghmc-oabao", "sghmc-chen-baoab", "sghmc-chen-oabao")
 

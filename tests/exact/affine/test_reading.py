@@ -17,8 +17,8 @@ from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
 from sgverify.schemes.numbers.constants import constants
-from tests.exact.affine.models import floats, gaussian, model_of
-from tests.exact.series.schemes import euler_of_two_minibatches, heun, heun_of_two_minibatches
+from tests.zoo.affine_models import floats, gaussian, model_of
+from tests.zoo.schemes import euler_of_two_minibatches, heun, heun_of_two_minibatches
 
 H, D, T = 0.125, 1.5, 0.75
 PRECISION = [[2.0, 0.5, 0.25], [0.5, 1.0, 0.125], [0.25, 0.125, 3.0]]

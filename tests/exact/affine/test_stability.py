@@ -21,18 +21,13 @@ from sgverify.exact.affine.stability import (
     stability_of,
 )
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
-from tests.exact.affine.models import floats, gaussian, model_of
+from sgverify.schemes.catalogue.chen import drift
+from sgverify.schemes.catalogue.molecular import kick
+from tests.zoo.affine_models import floats, gaussian, model_of
+from tests.zoo.schemes import frictionless, uphill
 
 GIVEN = {"T": Fraction(1), "D": Fraction(3, 2)}
 PRECISION = [[2.0, 0.5], [0.5, 5.0]]
-
-
-def drift(theta, p, *, t):
-    return theta + t * p, p
-
-
-def kick(theta, p, *, t, grad):
-    return theta, p - t * grad(theta)
 
 
 def bath(theta, p, *, t, noise, D, T):
@@ -46,12 +41,6 @@ def two_leapfrogs(share: float) -> Scheme:
     """With a share of 1/4 it is leapfrog twice at h/2; other shares open a window of instability near 2 sqrt(2)."""
     outer, inner = repr(round(share, 6)), repr(round(1 - 2 * share, 6))
     return LETTERS.word("OBABABO", order=2, coefficients=["1/2", outer, "1/2", inner, "1/2", outer, "1/2"])
-
-
-@scheme(kinetic)
-def frictionless(theta, p, *, h, grad, noise, D, T):
-    p = p - h * grad(theta) + 0 * noise()
-    return theta + h * p, p
 
 
 @pytest.mark.parametrize(
@@ -182,11 +171,7 @@ def test_no_limit_and_no_stable_step() -> None:
 
     assert stability_limit(implicit, GIVEN, [1.0]) == math.inf
 
-    @scheme(langevin)
-    def growing(theta, *, h, grad, noise, T):
-        return theta + h * grad(theta) + sqrt(2 * T * h) * noise()
-
-    assert stability_limit(growing, GIVEN, [1.0]) == 0.0
+    assert stability_limit(uphill, GIVEN, [1.0]) == 0.0
 
 
 def test_a_step_that_divides_by_zero_is_never_stable() -> None:

@@ -24,8 +24,8 @@ from sgverify.exact.chain.mse import (
     stationary_variance,
 )
 from sgverify.exact.numbers.ball import PrecisionLostError, column, matrix, number
-from tests.exact.affine.models import gaussian, model_of
 from tests.exact.affine_chains import random_chain
+from tests.zoo.affine_models import gaussian, model_of
 
 
 def scalar(a: Fraction, phi: tuple[int, int], mean: Fraction = Fraction(0)) -> Any:

@@ -13,27 +13,10 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.schemes import kinetic, langevin
+from tests.zoo.schemes import adams, kept_increment, leimkuhler_matthews
 
 DRAW = {"z": lambda theta, *, noise: noise()}
 STEP = 1 / 64
-
-
-@scheme(langevin, memory=DRAW)
-def leimkuhler_matthews(theta, z, *, h, grad, noise, T):
-    new = noise()
-    return theta - h * grad(theta) + sqrt(2 * T * h) * (z + new) / 2, new
-
-
-@scheme(langevin, memory={"z": lambda theta, *, h, T, noise: sqrt(2 * T * h) * noise()})
-def kept_increment(theta, z, *, h, grad, noise, T):
-    new = sqrt(2 * T * h) * noise()
-    return theta - h * grad(theta) + (new + z) / 2, new
-
-
-@scheme(langevin, memory={"g": lambda theta, *, grad: grad(theta)})
-def adams(theta, g, *, h, grad, noise, T):
-    now = grad(theta)
-    return theta - h * (3 * now - g) / 2 + sqrt(2 * T * h) * noise(), now
 
 
 @scheme(langevin, memory={"v": lambda theta: 0 * theta})

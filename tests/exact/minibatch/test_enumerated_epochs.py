@@ -5,7 +5,7 @@ from __future__ import annotations
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for, unreached
 from sgverify.exact.recursion.hessians import count_products, is_enumerable
-from tests.exact.minibatch.models import draw, subject
+from tests.zoo.regressions import draw, subject
 
 
 def test_independent_subsets_are_another_law() -> None:

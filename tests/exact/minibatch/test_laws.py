@@ -15,7 +15,7 @@ from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import MomentAnswers, QuadraticAnswers, answers_for
 from sgverify.exact.minibatch.hessians import MinibatchLaw, read_hessian_products
-from tests.exact.minibatch.models import draw, find, regression, subject
+from tests.zoo.regressions import draw, find, regression, subject
 
 GIVEN = {"h": Fraction(1, 3), "T": Fraction(1), "D": Fraction(2)}
 CATALOGUE = ["sgld-euler", "heun", "sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab"]
@@ -60,9 +60,13 @@ def test_moments_of_a_minibatch_equal_sums_over_all_of_them(
         assert float(arb(moment).mid()) == pytest.approx(product, rel=1e-12, abs=1e-12 * scale)
 
 
-@pytest.mark.parametrize("kind", ["iid", "without-replacement"])
 @pytest.mark.parametrize(
-    ("name", "dim", "phi"), [("heun", 1, "theta**2"), ("sghmc-baoab", 2, "theta[0]*p[1] + theta[1]")]
+    ("name", "dim", "phi", "kind"),
+    [
+        ("heun", 1, "theta**2", "iid"),
+        ("heun", 1, "theta**2", "without-replacement"),
+        ("sghmc-baoab", 2, "theta[0]*p[1] + theta[1]", "without-replacement"),
+    ],
 )
 def test_where_the_data_share_a_hessian_the_additive_engine_agrees(
     name: str, dim: int, phi: str, kind: str

@@ -13,7 +13,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from tests.exact.minibatch.models import draw, subject, table
+from tests.zoo.regressions import draw, subject, table
 
 STEP = 0.125
 

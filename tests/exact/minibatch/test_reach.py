@@ -11,7 +11,7 @@ from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.answers import answers_for, unreached
 from sgverify.schemes import langevin, sqrt
-from tests.exact.minibatch.models import draw, subject
+from tests.zoo.regressions import draw, subject
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sgverify.errors import UserError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import MomentAnswers, answers_for, unreached
 from sgverify.exact.recursion import snapshots
-from tests.exact.minibatch.models import draw, subject
+from tests.zoo.regressions import draw, subject
 
 STEP = 0.0625
 

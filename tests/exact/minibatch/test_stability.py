@@ -15,7 +15,7 @@ from sgverify.exact.answers import answers_for
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.stability import FOURTH, SECOND, MomentStability
 from sgverify.schemes import Scheme
-from tests.exact.minibatch.models import FRICTION, TEMPERATURE, draw, find, regression, subject, table
+from tests.zoo.regressions import FRICTION, TEMPERATURE, draw, find, regression, subject, table
 
 
 def stability(name: str, data: Any, kind: str = "iid") -> MomentStability:

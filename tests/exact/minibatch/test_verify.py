@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgverify import verify
-from tests.exact.minibatch.models import draw, find, table
+from tests.zoo.regressions import draw, find, table
 
 
 @pytest.mark.power  # the running code on long chains, beside exact laws that other tests hold

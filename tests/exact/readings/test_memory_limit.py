@@ -11,18 +11,12 @@ from sgverify.errors import OutOfReachError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.schemes import Scheme, find_scheme, langevin, scheme, sqrt
+from sgverify.schemes import Scheme, find_scheme
 from sgverify.strategies.schemes import averaged_noise
 from sgverify.targets import build_target, parse_observable
+from tests.zoo.schemes import adams
 
 PLAIN = build_target(TargetTable(name="gaussian", precision=1.0))
-
-
-@scheme(langevin, order=1, memory={"g": lambda theta, *, grad: grad(theta)})
-def stored_gradient(theta, g, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
-    """The gradient of the last step takes part; it is forgotten at once."""
-    now = grad(theta)
-    return theta - h * (3 * now - g) / 2 + sqrt(2 * T * h) * noise(), now
 
 
 def square(theta: np.ndarray) -> np.ndarray:
@@ -63,9 +57,9 @@ def test_chains_at_a_small_step_have_the_average_of_the_limit() -> None:
 
 
 def test_a_memory_that_does_no_harm_leaves_the_posterior() -> None:
-    found = memory_limit(stored_gradient, PLAIN, square, 1.0)
+    found = memory_limit(adams, PLAIN, square, 1.0)
     assert found.average == pytest.approx(1, abs=1e-6)
-    assert equilibrated_step(stored_gradient, PLAIN, 1.0).share < 1e-7
+    assert equilibrated_step(adams, PLAIN, 1.0).share < 1e-7
 
 
 def test_the_equilibrated_step_of_psgld_is_not_that_of_langevin() -> None:

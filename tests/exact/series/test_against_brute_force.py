@@ -16,7 +16,7 @@ from sympy.polys.rings import PolyElement, ring
 
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.schemes import Scheme, find_scheme
-from tests.exact.series.schemes import heun
+from tests.zoo.schemes import heun
 
 # 2 D T is a square, so that the noise amplitude sqrt(2 D T h) is rational in s.
 D, T = Fraction(3, 2), Fraction(3, 4)

@@ -16,6 +16,8 @@ from sgverify.exact.series import local_order
 from sgverify.exact.series.local_order import HIGHEST_CLAIM, HIGHEST_ORDER
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import NAMED
+from sgverify.schemes.catalogue.chen import drift
+from sgverify.schemes.catalogue.molecular import kick
 
 
 @dynamics(theta="vector", p="vector")
@@ -26,14 +28,6 @@ def newton(theta, p, *, grad):
 @dynamics(theta="vector")
 def diffusion(theta, *, T):
     return 0 * theta, T
-
-
-def drift(theta, p, *, t):
-    return theta + t * p, p
-
-
-def kick(theta, p, *, t, grad):
-    return theta, p - t * grad(theta)
 
 
 def runge_kutta(weight):

@@ -10,6 +10,7 @@ from sgverify import dynamics, scheme, sqrt
 from sgverify.errors import NotExpandableError
 from sgverify.exact.series.invariant_order import invariant_order
 from sgverify.schemes import find_scheme, kinetic, langevin
+from tests.zoo.schemes import kept_increment
 
 DRAW = {"z": lambda theta, *, noise: noise()}
 
@@ -21,12 +22,6 @@ def leimkuhler_matthews(share, sign=1):
         return theta - h * grad(theta) + sqrt(2 * T * h) * share * (new + sign * z), new
 
     return averaged
-
-
-@scheme(langevin, memory={"z": lambda theta, *, h, T, noise: sqrt(2 * T * h) * noise()})
-def kept_increment(theta, z, *, h, grad, noise, T):
-    new = sqrt(2 * T * h) * noise()
-    return theta - h * grad(theta) + (new + z) / 2, new
 
 
 @scheme(langevin, memory={"y": DRAW["z"], **DRAW})

@@ -11,17 +11,14 @@ from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin, thermostat
 from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
 from sgverify.schemes.catalogue.molecular import kick, ornstein_uhlenbeck
-from tests.exact.series.schemes import (
+from tests.zoo.schemes import (
     THERMOSTAT,
     WITHOUT_DIM,
     euler_of_two_minibatches,
     heun,
     heun_of_two_minibatches,
+    weak_kick,
 )
-
-
-def weak(theta, p, *, t, grad, noise, D, T):
-    return theta, p - t * grad(theta) + sqrt(D * T * t) * noise()
 
 
 def linear_friction(theta, p, *, t, D):
@@ -57,7 +54,7 @@ def test_generators_as_text() -> None:
 @pytest.mark.parametrize(
     ("letters", "says"),
     [
-        ({"A": drift, "B": friction, "O": weak}, ["sum to L plus [-(1/2) D T] d_p^2"]),
+        ({"A": drift, "B": friction, "O": weak_kick}, ["sum to L plus [-(1/2) D T] d_p^2"]),
         ({"A": drift, "B": linear_friction, "O": noisy_kick}, ["letter B is not the flow", "t^2"]),
         ({"A": drift, "B": late_friction, "O": noisy_kick}, ["letter B is not the flow", "t^4"]),
         ({"A": drift, "B": friction, "O": other_noise}, ["letter O is not the flow", "t^3/2"]),
@@ -80,7 +77,7 @@ def test_a_thermostat_without_dim_is_refuted_in_two_dimensions() -> None:
 
 def test_bch_cannot_see_what_the_proof_sees() -> None:
     """The reason for the proof: the word of the weak kick is ABOBA, too."""
-    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak).word("ABOBA")
+    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA")
     assert wrong.word is not None and wrong.word.palindromic
     assert local_order(wrong, 1).order == 0
 
@@ -112,7 +109,7 @@ def test_schemes_that_have_another_defect() -> None:
         averaged, expected = local_order(scheme, 1).averaged, shared[len(scheme.dynamics.state)]
         assert averaged is not None and expected is not None
         assert averaged.text != expected.text
-    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak).word("ABOBA")
+    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA")
     averaged = local_order(wrong, 1).averaged
     assert averaged is not None and averaged.power == 1
 

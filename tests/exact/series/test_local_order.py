@@ -15,7 +15,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin
-from tests.exact.series.schemes import (
+from tests.zoo.schemes import (
     THERMOSTAT,
     WITHOUT_DIM,
     euler_of_two_minibatches,

@@ -14,16 +14,10 @@ from sgverify.exact.series.letters import prove_alphabet
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import LAWS, Alphabet, NoiseLaw, Scheme, Surd, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.catalogue.chen import drift, friction
-from tests.exact.series.in_s import InS
+from tests.zoo.carriers import InS
+from tests.zoo.schemes import bounded_heun
 
 T = Fraction(3, 4)
-
-
-@scheme(langevin, order=2)
-def bounded_heun(theta, *, h, grad, noise, T):
-    kick = sqrt(2 * T * h) * noise.three_point()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + grad(guess)) + kick
 
 
 @scheme(langevin)

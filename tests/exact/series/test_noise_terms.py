@@ -16,7 +16,10 @@ from sgverify.exact.minibatch.law import estimator_moments, polynomial_text, pul
 from sgverify.exact.series.noise_terms import NoiseTerm, moment_name, noise_terms
 from sgverify.schemes import LAWS, Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target, build_target
-from tests.exact.series.in_s import InS
+from tests.zoo.carriers import InS
+from tests.zoo.schemes import euler_of_two_minibatches as fresh
+from tests.zoo.schemes import heun
+from tests.zoo.schemes import heun_of_two_minibatches as fresh_heun
 
 MEANS = {"name": "gaussian-mean", "data": [[1.0], [2.0], [4.5], [-1.0]]}
 LINES = {"name": "linear-regression", "data": [[1.0, 2.0], [2.0, 1.0], [0.5, -1.0]]}
@@ -27,27 +30,6 @@ PLACE, T = Fraction(1, 2), Fraction(1, 2)
 def same(theta, *, h, grad, noise, T):
     """One minibatch, evaluated twice."""
     return theta - h / 2 * (grad(theta) + grad(theta)) + sqrt(2 * T * h) * noise()
-
-
-@scheme(langevin)
-def fresh(theta, *, h, grad, noise, T):
-    """Two minibatches."""
-    return theta - h / 2 * (grad(theta) + grad.fresh()(theta)) + sqrt(2 * T * h) * noise()
-
-
-@scheme(langevin)
-def heun(theta, *, h, grad, noise, T):
-    kick = sqrt(2 * T * h) * noise()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + grad(guess)) + kick
-
-
-@scheme(langevin)
-def fresh_heun(theta, *, h, grad, noise, T):
-    kick = sqrt(2 * T * h) * noise()
-    other = grad.fresh()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + other(guess)) + kick
 
 
 def target_of(table: dict[str, Any]) -> Target:

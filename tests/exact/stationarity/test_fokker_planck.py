@@ -9,8 +9,8 @@ import pytest
 import sympy
 from flint import fmpq
 
-import tests.exact.stationarity.dynamics as wrong
 import tests.exact.stationarity.oracle as oracle
+import tests.zoo.dynamics as wrong
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.rings.differential_field import value_at
 from sgverify.exact.stationarity import stationarity_residual

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy
 
-import tests.exact.stationarity.dynamics as wrong
+import tests.zoo.dynamics as wrong
 from sgverify.exact.stationarity import find_curl, stationarity_residual
 from sgverify.schemes import (
     dot,

@@ -12,7 +12,7 @@ from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.series import local_order
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.noisy_gradient import noisy_gradient
-from tests.exact.affine.models import gaussian, model_of
+from tests.zoo.affine_models import gaussian, model_of
 
 HALF = Fraction(1, 2)
 

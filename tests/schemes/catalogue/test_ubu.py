@@ -20,7 +20,7 @@ from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Alphabet, expm1, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.molecular import kick
 from sgverify.schemes.catalogue.ubu import ALPHABET, free_flow
-from tests.exact.affine.models import gaussian, model_of
+from tests.zoo.affine_models import gaussian, model_of
 
 
 def opposite(theta, p, *, t, noise, D, T):

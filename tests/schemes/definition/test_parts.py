@@ -30,7 +30,7 @@ from sgverify.schemes.definition.evaluations import evaluations
 from sgverify.schemes.splittings import Alphabet
 from sgverify.selftest.mutants.correct import taylor_step
 from sgverify.targets import build_target
-from tests.exact.minibatch.models import draw, subject
+from tests.zoo.regressions import draw, subject
 
 ROUNDING = 1e-11
 """Some hundred roundings of numbers below 100."""

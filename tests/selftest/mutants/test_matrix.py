@@ -8,9 +8,10 @@ import pytest
 
 from sgverify.checks.question import Question
 from sgverify.checks.registry import CHECKS, Check
+from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Evidence
-from sgverify.evidence.kill_matrix import JudgedMutant
+from sgverify.evidence.kill_matrix import JudgedMutant, Trial
 from sgverify.selftest.mutants import matrix, registry
 from sgverify.selftest.mutants.matrix import Correct, chosen, groups, joined, judge_group, judge_one
 from sgverify.selftest.mutants.mutant import Mutant
@@ -80,6 +81,12 @@ def crash(question: Question) -> Evidence:
     raise ZeroDivisionError("planted")
 
 
+def passed(subject: Subject, pair: matrix.Pair) -> Trial:
+    """What no check is asked for."""
+    claim, check = pair
+    return Trial(claim=claim, check=check, method="exact", outcome="conforms", milliseconds=0.0)
+
+
 def test_a_step_that_never_contracts_is_refused_which_kills_it() -> None:
     mutant = find_mutant("aboba-friction-of-wrong-sign")
     trial = judge_one(mutant, matrix.CONFIGURED, Correct(mutant))
@@ -90,6 +97,7 @@ def test_a_step_that_never_contracts_is_refused_which_kills_it() -> None:
 def test_a_definition_that_is_not_well_formed_is_killed_when_it_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(matrix, "_trial", passed)
     silent = replace(find_mutant("aboba-noise-without-2"), now="0", name="silent")
     known(monkeypatch, silent)
     found = judged()
@@ -117,7 +125,8 @@ def test_bugs_of_order_one_are_seen_by_the_local_order_alone() -> None:
         assert not judge_one(mutant, LAW, correct).kill
 
 
-def test_parts_are_joined_in_the_order_of_the_catalogue() -> None:
+def test_parts_are_joined_in_the_order_of_the_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "_trial", passed)
     names = ["sgld-half-gradient", "aboba-noise-by-h", "sgld-noise-by-h"]
     parts = [judge_group(group, True) for group in groups(chosen(names))]
     whole = joined(reversed(parts))

@@ -20,7 +20,7 @@ from sgverify.exact.answers import answers_for
 from sgverify.rates import Decision
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import Scheme, find_scheme
-from tests.checks.schemes import WEAK, nose
+from tests.zoo.schemes import WEAK, nose
 
 SHORT = {
     "target": {"name": "gaussian"},

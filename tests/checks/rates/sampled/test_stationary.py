@@ -25,7 +25,7 @@ from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import Sample
 from sgverify.schemes import Scheme, find_scheme
-from tests.checks.schemes import WEAK, nose
+from tests.zoo.schemes import WEAK, nose
 
 GAUSSIAN = {"target": {"name": "gaussian"}, "temperature": 1.5, "start": 1.0}
 SHORT = {**GAUSSIAN, "chains": 512, "steps": 100}

@@ -18,7 +18,7 @@ from sgverify.exact.transfer.line.operator import GridOperator, collocate, stati
 from sgverify.schemes import Scheme
 from sgverify.schemes.catalogue import find_scheme
 from sgverify.targets import TARGETS, Target, build_target, parse_observable
-from tests.exact.transfer.schemes import half_kicks, heun, planted_drift
+from tests.zoo.schemes import half_kicks, heun, planted_drift
 
 EULER = find_scheme("sgld-euler")
 

@@ -17,7 +17,7 @@ from sgverify.schemes import Scheme, dot, langevin, sqrt
 from sgverify.schemes.catalogue import find_scheme
 from sgverify.schemes.scheme import make_scheme
 from tests.exact.transfer.line.test_bias import answers, build
-from tests.exact.transfer.schemes import bounded_heun, coins, half_kicks, heun, planted_drift, weak_noise
+from tests.zoo.schemes import bounded_heun, coins, half_kicks, heun, planted_drift, weak_noise
 
 EULER = find_scheme("sgld-euler")
 

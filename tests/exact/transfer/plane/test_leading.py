@@ -15,10 +15,11 @@ from sgverify.exact.transfer.plane import poisson
 from sgverify.exact.transfer.plane.answers import PlaneAnswers
 from sgverify.exact.transfer.plane.grid import support
 from sgverify.exact.transfer.plane.poisson import PoissonPlane
-from sgverify.schemes import Alphabet, exp, find_scheme, kinetic, sqrt
-from sgverify.schemes.catalogue.chen import drift, noisy_kick
+from sgverify.schemes import Alphabet, find_scheme, kinetic, sqrt
+from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.chen import friction as damped
 from sgverify.targets import build_target, parse_observable
+from tests.zoo.schemes import RUBBED
 
 CASES = [
     ("double-well", "sghmc-aboba", "theta**2"),
@@ -115,13 +116,9 @@ def test_poissons_equation_is_solved_and_the_generator_is_that_of_the_dynamics()
 
 
 def test_a_step_of_half_the_friction_has_the_law_of_twice_the_temperature() -> None:
-    def friction(theta, p, *, t, D):
-        return theta, exp(-D * t / 2) * p
-
-    wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=noisy_kick).word("ABOBA")
     target = build_target(load_configuration(settings=["target.name=gaussian", "target.precision=2"]).target)
     phi = parse_observable("theta**2 + 3*p**4", 1)
-    found = PlaneAnswers(wrong, target, phi, Fraction(1), Fraction(1)).expansion
+    found = PlaneAnswers(RUBBED, target, phi, Fraction(1), Fraction(1)).expansion
     # theta^2: 2/2 instead of 1/2; p^4: 3 * 4 instead of 3.
     assert found.order == 0
     assert found.constant == pytest.approx(0.5 + 3 * 9, abs=1e-12)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify import scheme, sqrt
 from sgverify.checks import make_subject
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.configuration import load_configuration
@@ -17,7 +16,8 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.papers.chen2015.figures.equal_cost import EFFORTS, GRADIENTS, equal_cost, race
 from sgverify.papers.chen2015.figures.equal_cost_search import INSIDE, LIMIT, SMALLEST, Runner, smallest
 from sgverify.papers.studies import build_study
-from sgverify.schemes import Scheme, langevin
+from sgverify.schemes import Scheme
+from tests.zoo.schemes import heun
 
 BARE = {"target": {"name": "gaussian", "precision": 4.0}, "start": 1.5}
 DATA = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}}
@@ -25,13 +25,6 @@ DATA = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}}
 
 def runner(item: str | Scheme, points: int = 26, **settings: Any) -> Runner:
     return Runner(make_subject(item, load_configuration(None, **settings)), points)
-
-
-@scheme(langevin)
-def heun(theta, *, h, grad, noise, T):
-    kick = sqrt(2 * T * h) * noise()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + grad(guess)) + kick
 
 
 def sgld_rmse(step: float, length: int, precision: float = 4.0, start: float = 1.5) -> float:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sgverify import scheme
 from sgverify.checks.subject.subject import Subject
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
-from sgverify.schemes import Scheme, langevin, sqrt
+from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
+from tests.zoo.schemes import heun, heun_of_two_minibatches
 
 
 @dataclass
@@ -57,33 +57,9 @@ NOISE_PRECISION = 0.5
 TEMPERATURE, FRICTION = 1.5, 1.75
 
 
-@scheme(langevin)
-def heun(theta, *, h, grad, noise, T):
-    """Two gradient evaluations on one minibatch."""
-    kick = sqrt(2 * T * h) * noise()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + grad(guess)) + kick
-
-
-@scheme(langevin)
-def fresh_heun(theta, *, h, grad, noise, T):
-    """Two minibatches in one step, the second gradient at a point that the first one moved."""
-    kick = sqrt(2 * T * h) * noise()
-    other = grad.fresh()
-    guess = theta - h * grad(theta) + kick
-    return theta - h / 2 * (grad(theta) + other(guess)) + kick
-
-
-@scheme(langevin)
-def bent(theta, *, h, grad, noise, T):
-    """The Hessian of the step's own minibatch, applied to the gradient of another one."""
-    slope = grad.fresh()(theta)
-    return theta - h * grad(theta) - h**2 * grad.hessian(theta, slope) + sqrt(2 * T * h) * noise()
-
-
 def find(name: str) -> Scheme:
-    """A scheme of this file or of the catalogue."""
-    return {"heun": heun, "fresh-heun": fresh_heun, "bent": bent}.get(name) or load_scheme(name)
+    """A scheme of the zoo or of the catalogue."""
+    return {"heun": heun, "fresh-heun": heun_of_two_minibatches}.get(name) or load_scheme(name)
 
 
 def draw(size: int, dim: int, seed: int) -> list[list[float]]:
