@@ -1,7 +1,8 @@
-"""What a check is about: one scheme under one configuration, with everything that is derived from the two.
+"""What does a check examine? A subject: one scheme under one configuration, with all quantities derived from the two.
 
-`subject` is a definition under a configuration, `torch` a step in somebody else's torch code, `composite` a rule around
-a scheme's steps with its ladder of temperatures. `caching` keeps what is derived once. Of a subject: `step_sizes`
-(where it contracts, and a typical one), `schedule` (the configured steps, for the sampler and exactly),
-`biased_gradient` (what the mean of its gradient misses) and `prior_part` (the prior's gradient as an expression).
+`subject` is a definition under a configuration, `torch` a step in the user's torch code, `composite` a rule around the
+steps of a scheme, with its ladder of temperatures. `caching` stores derived quantities with their subject. The other
+files derive one quantity each: `step_sizes` (the stability limit and a typical step), `schedule` (the configured steps, for
+the sampler and in exact numbers), `biased_gradient` (E g - grad U) and `prior_part` (the prior's gradient as an
+expression).
 """

@@ -1,4 +1,4 @@
-"""Whether a gradient estimate is unbiased, and what its mean misses: E dV_l of chen2015's Theorem 2."""
+"""Is a gradient estimate unbiased, and if not, how large is its error E dV_l in chen2015's Theorem 2?"""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DIGITS = 12
 
 @cached_per_subject
 def unbiased(subject: Subject) -> bool:
-    """Whether E g = grad U as functions of theta.
+    """Are E g and grad U equal as functions of theta?
 
-    On a quadratic target both are affine, and compared exactly. A clipped gradient counts as biased: it is unbiased
-    only while no datum is clipped, and no computation here bounds the gradients of all states.
+    On a quadratic target both functions are affine and compared exactly. A clipped gradient counts as biased: it is
+    unbiased only while no datum is clipped, and no computation here bounds the gradients over all states.
     """
     if (
         subject.configuration.gradient.clip is not None
@@ -38,12 +38,12 @@ def unbiased(subject: Subject) -> bool:
 
 
 def gradient_error(subject: Subject) -> Fraction:
-    """delta = gradient.scale - 1: E g - grad U = delta sum_i grad likelihood(x_i), but for clipping."""
+    """delta = gradient.scale - 1; without clipping, E g - grad U = delta sum_i grad likelihood(x_i)."""
     return Fraction(exact(subject.configuration.gradient.scale)) - 1
 
 
 def unit_change(subject: Subject) -> DriftChange:
-    """sum_i grad likelihood(x_i) as an affine function: what the gradient gains at delta = 1."""
+    """sum_i grad likelihood(x_i) as an affine function of theta: the change of the gradient at delta = 1."""
     return DriftChange.between(subject.target, with_scaled_likelihood(subject.target, Fraction(2)))
 
 
@@ -75,7 +75,7 @@ def mean_error(subject: Subject) -> dict[str, Any]:
 
 
 def term_of_theorem_2(subject: Subject) -> str:
-    """The sentence that names the term of the bound which does not fall with L."""
+    """The sentence about the term of Theorem 2's bound that does not fall with L."""
     error = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in error["at"]["mean"])
     return (
@@ -92,9 +92,10 @@ def term_of_theorem_2(subject: Subject) -> str:
 def as_theorem_2_allows(
     subject: Subject, prediction: Prediction, judgement: Judgement, what: str
 ) -> Judgement:
-    """A judgement of samples against a rate that falls, where a biased gradient lets the bias stay.
+    """A sampled judgement, made conforming if a biased gradient explains an error that does not fall with L.
 
-    `what` is named in the reason. With unbiased gradients, or where a rate that falls is predicted, nothing changes.
+    `what` names the quantity in the reason. The judgement is returned unchanged if gradients are unbiased or the predicted
+    rate falls.
     """
     if unbiased(subject) or prediction.exponent < 0 or judgement.verdict == "inconclusive":
         return judgement
@@ -105,7 +106,7 @@ def as_theorem_2_allows(
 
 
 def _formula(subject: Subject) -> str:
-    """delta (H theta - r), H and r of the likelihood alone."""
+    """The text of E g - grad U = delta (H theta - r), with H and r from the likelihood alone."""
     change, delta = unit_change(subject), gradient_error(subject)
     rows, pull = change.precision.tolist(), change.pull.entries()
     if subject.target.dim == 1:

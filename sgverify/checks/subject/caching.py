@@ -1,4 +1,4 @@
-"""What is derived from a subject once, and kept with it."""
+"""How is a quantity derived from a subject computed once and stored with the subject?"""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 
 class HasMemory(Protocol):
-    """Whoever keeps what was derived from it."""
+    """An object, such as a subject, with a dictionary for the values derived from it."""
 
     @property
     def memory(self) -> dict[tuple[Any, ...], Any]:
-        """Values by the function that made them and its further arguments."""
+        """The stored values, by the function that computed each and its further arguments."""
 
 
 Owner = TypeVar("Owner", bound=HasMemory)
@@ -23,7 +23,9 @@ Value = TypeVar("Value")
 def cached_per_subject(
     function: Callable[Concatenate[Owner, Further], Value],
 ) -> Callable[Concatenate[Owner, Further], Value]:
-    """`function`, called once for each subject and each list of further arguments, which are hashable; what raises is not kept.
+    """`function` with a cache: it is called once for each subject and each tuple of further (hashable) arguments.
+
+    A call that raises is not cached.
 
     >>> class Counting:
     ...     memory: dict = {}

@@ -1,7 +1,4 @@
-"""The ladder of replicas that a composite is configured with, in exact numbers.
-
-A subject that is a composite: its own checks read the rule around the steps, its scheme has all of its own.
-"""
+"""What does a check examine in a composite: its rule, the scheme inside, and its ladder of temperatures?"""
 
 from __future__ import annotations
 
@@ -24,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ladder:
-    """T_k of each replica, what multiplies its step size, F, and m, the steps from refresh to refresh of a control."""
+    """The replicas' temperatures T_k and step-size factors, the factor F, and the steps m between refreshes of a control.
+
+    All numbers are exact.
+    """
 
     temperatures: tuple[Fraction, ...]
     factors: tuple[Fraction, ...]
@@ -33,7 +33,7 @@ class Ladder:
 
     @staticmethod
     def of(subject: Subject) -> Ladder:
-        """The configured ladder, its defaults where nothing is configured."""
+        """The configured ladder, with defaults for the keys that are not configured."""
         table = subject.configuration.exchange or ExchangeTable()
         base = exact(subject.configuration.temperature)
         factors = table.step_factors or [1.0] * len(table.ladder)
@@ -47,13 +47,13 @@ class Ladder:
 
     @property
     def pairs(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Neighbours, the colder one first."""
+        """The pairs of neighbouring temperatures, the colder one first."""
         return tuple(zip(self.temperatures, self.temperatures[1:], strict=False))
 
 
 @dataclass(frozen=True)
 class CompositeSubject(Subject):
-    """A composite under a configuration; `scheme` is the one that it is made around, `reference` names the composite."""
+    """A composite under a configuration; `scheme` is the scheme inside the composite, `reference` names the composite."""
 
     composite: Composite = None  # type: ignore[assignment]
 
@@ -61,7 +61,7 @@ class CompositeSubject(Subject):
 
     @cached_property
     def alone(self) -> Subject:
-        """Its scheme as a subject of its own, which starts where the coldest replica does."""
+        """The composite's scheme as a subject of its own, from the start of the coldest replica."""
         alone = self.configuration
         if isinstance(alone.start, list):
             alone = alone.model_copy(update={"start": alone.start_of()})
@@ -69,22 +69,22 @@ class CompositeSubject(Subject):
 
     @property
     def parts(self) -> tuple[Subject, ...]:
-        """Itself, and its scheme."""
+        """The composite and its scheme, each as a subject."""
         return self, self.alone
 
     @property
     def proved_order(self) -> Proved | NotExpandableError:
-        """That of its scheme."""
+        """The proved local order of the composite's scheme."""
         return self.alone.proved_order
 
     def why_not_asked(self, check: Check) -> str | None:
-        """Why a check is not asked of such a subject; None where it may be."""
+        """The reason why a check does not apply to a composite; None if the check applies."""
         if check.composite:
             return None
         return f"{check.name} is asked of the scheme of a composite; verify {self.alone.reference}"
 
     def validate(self) -> None:
-        """Meet every error that the configuration alone can cause, before anything is computed."""
+        """Raise every error that the configuration alone can cause, before any computation."""
         super().validate()
         if self.method is not None:
             raise ConfigurationError(

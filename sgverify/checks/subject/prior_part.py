@@ -1,4 +1,4 @@
-"""The gradient of a target's prior as an expression of the face, where it is simple enough for every exact engine."""
+"""Can the prior's gradient be written with `grad` and numbers, so that every exact engine reads it?"""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sgverify.targets import Target
 
 
 def prior_part(target: Target, *, noisy: bool) -> Prior | None:
-    """grad prior(theta) by grad and numbers; None where it is no a theta + b with one number a.
+    """A function of (grad, theta) that gives grad prior(theta); None if that is not a theta + b with one number a.
 
-    `noisy`: calls of grad carry noise of their own, which the prior's part has none of.
+    `noisy`: each call of `grad` adds noise of its own, which the prior's part must not contain.
     """
     if target.data is None:
-        # All of U is its prior.
+        # Without data, U is the prior alone.
         if not noisy:
             return lambda grad, theta: grad(theta)
         if not target.quadratic:
@@ -38,7 +38,7 @@ def prior_part(target: Target, *, noisy: bool) -> Prior | None:
 
 
 def _vector(entries: Any) -> Any:
-    """theta -> these numbers, one for each coordinate."""
+    """The constant function of theta with these entries, one for each coordinate."""
     if all(entry == entries[0] for entry in entries):
         return lambda theta: entries[0]
     return lambda theta: constants(tuple(entries), theta)

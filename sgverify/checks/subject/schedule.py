@@ -1,4 +1,4 @@
-"""The configured schedule: the row that the running code is asked for, and the same steps exactly."""
+"""Which step sizes has the configured schedule, as a row for the sampler and in exact numbers?"""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from sgverify.samplers import Cyclical, Fixed, Row, cyclical, fixed
 from sgverify.samplers.run.schedules import CYCLES, Schedule
 
 UNIT = 2.0**-53
-"""Half the relative distance between neighbours in float64, in which sums are kept whatever the dtype of the states."""
+"""The unit roundoff of float64; sums are kept in float64 for every dtype of the states."""
 
 CYCLE = 12
-"""Roundings of a step of a cycle, of at most the size of its first: the angle has three, which its cosine moves by at most pi
-times as much, and the sums and products less."""
+"""A bound of the error of a cyclical step, in roundings of the cycle's first step: the angle has three roundings, which change
+its cosine by at most pi times as much; the sums and products add less."""
 
 POWER = 4
-"""Roundings of h_l = scale l^-alpha: one of the product, and a library's power within a unit in the last place."""
+"""A bound of the error of h_l = scale l^-alpha, in roundings: one of the product, and a power within one unit in the last
+place."""
 
 
 def step_of(schedule: Schedule, l: int, period: int) -> tuple[Fraction, Fraction]:
-    """h_l, and how far float64 may be off it; `period` is that of cyclical steps."""
+    """The exact h_l and a bound of its error in float64; `period` is the number of steps in a cycle."""
     if isinstance(schedule, Fixed):
         return Fraction(schedule.step), Fraction(0)
     if isinstance(schedule, Cyclical):
@@ -38,12 +39,12 @@ def step_of(schedule: Schedule, l: int, period: int) -> tuple[Fraction, Fraction
 
 
 def averaged(l: int, period: int, threshold: float) -> bool:
-    """Whether step l lies in the sampling stage of its cycle; 0.7 is seven tenths."""
+    """Does step l lie in the sampling stage of its cycle? `threshold` is read as its decimal: 0.7 is 7/10."""
     return Fraction((l - 1) % period, period) >= Fraction(str(threshold))
 
 
 def row_of(subject: Subject, length: int) -> Row:
-    """One row of `length` steps: the configured cycles, else a fixed step; other schedules only speak of rates in L."""
+    """One row of `length` steps: the configured cycles, else the fixed step, since other schedules only define rates in L."""
     schedule = subject.configuration.schedule
     if schedule.kind != "cyclical":
         return fixed([subject.step], [length])[0]
@@ -58,7 +59,7 @@ def row_of(subject: Subject, length: int) -> Row:
 
 
 def steps_over_cycles(subject: Subject, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """h_l and the weights of the average, h_l in the sampling stages and 0 elsewhere; not by the code that runs."""
+    """h_l and the weights of the average: h_l in the sampling stages, 0 elsewhere. Independent of the sampler's code."""
     schedule, item = subject.configuration.schedule, row_of(subject, length).schedule
     period = -(-length // (schedule.cycles or CYCLES))
     numbers = range(1, length + 1)
@@ -67,7 +68,7 @@ def steps_over_cycles(subject: Subject, length: int) -> tuple[np.ndarray, np.nda
 
 
 def cycles_of(subject: Subject, length: int) -> dict[str, Any]:
-    """What a certificate says of cyclical steps: that of another length has other cycles."""
+    """The certificate's entry on cyclical steps, whose cycles depend on the length; empty for other schedules."""
     if subject.configuration.schedule.kind != "cyclical":
         return {}
     return {"schedule": str(row_of(subject, length).schedule)}

@@ -1,6 +1,6 @@
-"""The step sizes at which a scheme contracts on a quadratic potential, and what is said of those at which it does not.
+"""At which step sizes does a scheme contract on a target, and which step is the default?
 
-A step size where no limit of stability is known: a share of the fastest time scale of the potential.
+The default is half the stability limit; if no limit is known, a share of the potential's fastest time scale.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
 
 SEARCHED_HALVINGS = 40
-"""How often a step is halved in search of one that contracts."""
+"""The most halvings of a step in the search for one that contracts."""
 
 SHARE_WITHOUT, SHARE_WITH_MOMENTUM = 0.2, 0.3
 
@@ -51,8 +51,8 @@ def typical_step(
 ) -> float:
     """A share of the fastest time scale, from the largest curvature r of U over the typical set of exp(-U/T).
 
-    See `share_of_time_scale`; Verlet's limit is 2/sqrt(r). Where U is quadratic and the step has a momentum all the same
-    (it is not affine: a thermostat), r is the same everywhere, and the step is 1/sqrt(r).
+    See `share_of_time_scale` for the share. If U is quadratic and the state has a momentum (a thermostat, whose step is not
+    affine), r is constant and the step is 1/sqrt(r), half of Verlet's limit 2/sqrt(r).
     """
     curvature, faster = target.curvature_float64(temperature), 1.0
     if scheme.dynamics.riemannian:
@@ -70,10 +70,10 @@ def contracting_step(
     metric: CoordinateMetric | MatrixMetric,
     first: float,
 ) -> float:
-    """The first of first, first/2, ... at which a step without noise contracts about the mean; `first` where none does.
+    """Half of the largest of first, first/2, ... at which a noise-free step contracts about the mean; `first` if none does.
 
-    For steps whose coordinates differ by constants: no eigenvalue of the precision stands for them. The differences are exact
-    where the step is affine, and those of a spread elsewhere.
+    For steps with different constants in different coordinates, which no eigenvalue of the precision represents. The step's
+    linear part is formed from differences along the unit vectors; for an affine step these are exact.
     """
     names, dim = list(scheme.state), target.dim
     size = len(names) * dim
@@ -95,24 +95,24 @@ def contracting_step(
         )
         images = np.hstack(moved).astype(np.float64)
         if np.isfinite(images).all() and np.abs(np.linalg.eigvals(images[1:] - images[0])).max() < 1 - NEAR:
-            # Half of what contracts, as the default step is half of a limit.
+            # Half of a contracting step, as the default step is half of the stability limit.
             return h / 2
     return first
 
 
 LOST = 2.0**-40
-"""Of what a step of half the size keeps of its draws."""
+"""The ratio of the noise amplitudes at h and at h/2 below which the draws of a step count as lost."""
 
 HALVINGS = 60
-"""How often the stability limit is halved in search of a default step."""
+"""The most halvings of the stability limit in the search for a default step."""
 
 
 @dataclass(frozen=True)
 class StepSizes:
     """One step of `scheme`, with the values of its parameters, on the eigenvalues of the target's precision.
 
-    `reference` is how a command line names the scheme. `moments`: where the minibatches have Hessians of their own,
-    the stability of the moments beyond the mean.
+    `reference` is the scheme's name on a command line. `moments` gives the stability of second and fourth moments if
+    minibatches have different Hessians; otherwise it is None.
     """
 
     scheme: Scheme
@@ -123,7 +123,7 @@ class StepSizes:
 
     @cached_property
     def limit(self) -> float:
-        """The step size at which one step stops contracting, in mean square where minibatches move the Hessian."""
+        """The step size at which one step stops contracting; in mean square, if minibatches have different Hessians."""
         of_mean = stability_limit(self.scheme, self.parameters, self.eigenvalues)
         if self.moments is None or not 0 < of_mean < math.inf:
             return of_mean
@@ -131,11 +131,11 @@ class StepSizes:
 
     @cached_property
     def default(self) -> float:
-        """Half the stability limit; the fastest time scale of the target where there is none.
+        """Half the stability limit; if there is no limit, the fastest time scale of the target.
 
-        Where the radius rounds to 1 at half the limit, it is halved on to a step that contracts visibly; where a factor of
-        the step is 0 there, so that the draws are lost, to one that keeps them; and where minibatches move the Hessian, to one
-        that contracts the fourth moments too, which mean square errors need.
+        The step is halved further in three cases: its spectral radius rounds to 1; a factor of the step is 0, so that draws
+        are lost; or minibatches have different Hessians and the fourth moments, which mean square errors need, do not
+        contract.
         """
         if self.limit == 0.0:
             raise InstabilityError(f"scheme={self.reference!r}: {self._never_stable()}")
@@ -143,7 +143,7 @@ class StepSizes:
             return max(self.eigenvalues) ** -0.5
         steps = [self.limit / 2**k for k in range(1, HALVINGS)]
         radii = spectral_radii(self.scheme, self.parameters, self.eigenvalues, steps)
-        # Half the limit may itself be a step at which the radius touches 1, and does not pass it.
+        # At half the limit the radius may touch 1 without exceeding it.
         clear = [step for step, radius in zip(steps, radii, strict=True) if radius < 1 - NEAR]
         visible = (
             clear or [step for step, radius in zip(steps, radii, strict=True) if radius < 1] or steps[:1]
@@ -154,12 +154,12 @@ class StepSizes:
         return next((step for step in visible if self.moments.contracts(step, FOURTH)), visible[0])
 
     def _heard(self, steps: list[float]) -> list[float]:
-        """Those from the first on at which a draw is not lost in some direction beside what the next one keeps of it.
+        """The steps from the first one on whose draws are not lost in any direction, compared with the step of half the size.
 
-        theta - h grad U(theta + noise) forgets its noise where h times the curvature is 1.
+        For example, the step y - h grad U(y) with y = theta + noise loses its noise at h r = 1, with r the curvature.
         """
         sizes = drawn_sizes(self.scheme, self.parameters, self.eigenvalues, steps)
-        # Amplitudes fall like sqrt(h), or a power of it, from one step to the next: not by this.
+        # Regular amplitudes are proportional to a power of sqrt(h): one halving does not reduce them by this factor.
         lost = [a <= LOST * b for a, b in pairwise(sizes)]
         first = next((k for k, gone in enumerate(lost) if not gone), 0)
         return steps[first:]
@@ -167,7 +167,8 @@ class StepSizes:
     def check(self, steps: list[float], key: str) -> None:
         """Refuse step sizes at which one step does not contract; name the spectral radius.
 
-        `key` is the setting that gave them. A radius near 1 is judged in balls, so float64 accuses no step.
+        `key` is the setting that gave the steps. A radius near 1 is computed in ball arithmetic, so that rounding in float64
+        refuses no step.
         """
         radii = spectral_radii(self.scheme, self.parameters, self.eigenvalues, steps)
         for step, radius in zip(steps, radii, strict=True):
@@ -182,7 +183,7 @@ class StepSizes:
                 raise InstabilityError(f"{key}={step:.6g}: {self._mean_square_instability(step)}")
 
     def check_finite(self) -> None:
-        """Refuse a step whose numbers are not finite: a division by zero that no other reading meets."""
+        """Refuse a step with numbers that are not finite: a division by zero that no other interpreter meets."""
         step = exact(1e-3 / max(self.eigenvalues))
         given = {"h": step, **{name: self.parameters[name] for name in self.scheme.parameters}}
         read = read_affine(
@@ -225,7 +226,7 @@ class StepSizes:
         )
 
     def _never_stable(self) -> str:
-        """Why no step size contracts, from the smallest time scale of the target down."""
+        """The sentence that no step size contracts, from the smallest time scale of the target down."""
         if self._stability(1e-3 * min(1.0, 1 / max(self.eigenvalues))) is Stability.EXPANDS:
             return (
                 "no step size is stable on this target (the spectral radius is above 1 for small h); expected a radius "

@@ -1,4 +1,4 @@
-"""What a check is about: one scheme under one configuration, with everything that is derived from the two."""
+"""What does a check examine? One scheme under one configuration, with all quantities derived from the two."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from sgverify.checks.registry import Check
 
 PROOF_DIMENSION = 2
-"""Local orders are proved in dimension 2 by default: a thermostat without its 1/dim passes in dimension 1."""
+"""The default dimension of proofs of local orders: in dimension 1, a thermostat without its factor 1/dim would pass."""
 
 HALVINGS = 5
-"""Steps of a sweep that nobody configured."""
+"""The number of steps of a default sweep."""
 
 KNOWN = ("theta", "p")
 """The variables whose law under exp(-(U + p.p/2)/T) is Gaussian on a Gaussian target."""
@@ -56,8 +56,8 @@ DEFAULT_OF_VECTORS = "theta[0]**2"
 class Subject:
     """A scheme under a configuration. `reference` is how a command line names the scheme.
 
-    `method` is the rung that was asked for, exact or monte-carlo; None: the highest there is. `memory` keeps what is derived
-    once (`cached_per_subject`).
+    `method` is the requested one, exact or monte-carlo; None takes an exact method if one exists. `memory` stores the values
+    of `cached_per_subject`.
     """
 
     scheme: Scheme
@@ -67,24 +67,24 @@ class Subject:
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     black_box: ClassVar[bool] = False
-    """Whether its step is somebody else's torch code."""
+    """Is the step the user's own torch code?"""
 
     strange: ClassVar[tuple[str, ...]] = ("exchange.", "partition.")
-    """Keys that are none of a plain scheme's: the composite around it may have them."""
+    """Prefixes of keys that a plain scheme does not use; they belong to composites."""
 
     @property
     def composite(self) -> Composite | None:
-        """What is around the steps of its scheme; None where nothing is."""
+        """The composite around the steps of the scheme; None for a plain scheme."""
         return None
 
     @property
     def front(self) -> tuple[int, ...]:
-        """What stands before the coordinates of one state in the shapes that its step takes: rows and chains."""
+        """The leading axes (rows, chains) of a single state, before its coordinates, in the shape that the step takes."""
         return 1, 1
 
     @property
     def parts(self) -> tuple[Subject, ...]:
-        """The subjects that are judged with this one: itself, and of a composite its scheme too."""
+        """The subjects that are judged together: this one and, for a composite, its scheme."""
         return (self,)
 
     @cached_property
@@ -94,7 +94,7 @@ class Subject:
 
     @cached_property
     def effective_target(self) -> Target:
-        """The target whose gradient the estimate has on average, but for clipping; the posterior where it is unbiased."""
+        """The target whose gradient is the mean of the estimate without clipping; the posterior if the estimate is unbiased."""
         return with_scaled_likelihood(self.target, _rational(self.configuration.gradient.scale))
 
     @cached_property
@@ -122,7 +122,7 @@ class Subject:
 
     @cached_property
     def read_scheme(self) -> Scheme:
-        """The step as the exact engines read it: prior and likelihood by what they are on this target, where it is simple."""
+        """The step as the exact engines read it; a separate prior gradient is replaced by its expression on this target."""
         if not (self.scheme.census.parts or self.scheme.starts.parts):
             return self.scheme
         prior = prior_part(self.effective_target, noisy=self.configuration.gradient.estimator.each_evaluation)
@@ -162,13 +162,13 @@ class Subject:
 
     @cached_property
     def order(self) -> LocalOrder | NotExpandableError:
-        """The proved local order, or why there is no power series to prove it with."""
+        """The proved local order, or the reason why the step has no power series."""
         proved = self.proved_order
         return proved if isinstance(proved, NotExpandableError) else proved.order
 
     @cached_property
     def proved_order(self) -> Proved | NotExpandableError:
-        """The proved local order with the dimensions that it is proved in."""
+        """The proved local order, with the dimensions of the proof."""
         try:
             return prove_order(self.scheme, self.proof_dimension, self.target.dim, at=self.model_parameters)
         except NotExpandableError as error:
@@ -178,7 +178,7 @@ class Subject:
 
     @cached_property
     def alphabet(self) -> AlphabetProof | None:
-        """The proof that the letters of a word split the dynamics exactly; None where there is no word."""
+        """The proof that the letters of a splitting add up to the dynamics' generator; None for other schemes."""
         if self.scheme.word is None:
             return None
         letters = self.scheme.word.alphabet
@@ -200,13 +200,13 @@ class Subject:
 
     @cached_property
     def step_sizes(self) -> StepSizes:
-        """Where one step contracts on this target."""
+        """The step sizes at which one step contracts on this target."""
         parameters, rates = self.model.parameters, eigenvalues_of(self.effective_target.precision)
         return StepSizes(self.model.scheme, self.reference, parameters, rates, self._moments)
 
     @property
     def _moments(self) -> MomentStability | None:
-        """The stability of second and fourth moments, where minibatches move the Hessian and it can be computed."""
+        """The stability of second and fourth moments if minibatches have different Hessians and it can be computed."""
         noise = self.noise
         if noise.minibatch is None:
             return None
@@ -219,7 +219,7 @@ class Subject:
 
     @property
     def step(self) -> float:
-        """The configured step size, or its default: half the stability limit where it is known, else a typical step."""
+        """The configured step size, or the default: half the stability limit if one is known, else a typical step."""
         return self.configuration.schedule.step or self.usual_step
 
     @property
@@ -229,7 +229,7 @@ class Subject:
             try:
                 return self.step_sizes.default
             except NotAffineError:
-                # A step of products of the state, or of state and noise, has no single matrix.
+                # A step with products of state variables, or of state and noise, is not given by one matrix.
                 pass
         step = typical_step(self.scheme, self.effective_target, self.configuration.temperature, self.metric)
         if (
@@ -252,20 +252,20 @@ class Subject:
         return self.configuration.schedule.scale or self.step
 
     def under(self, configuration: Configuration) -> Self:
-        """The same subject on the schedule of a question, by which chains are seeded; all that was derived is kept."""
+        """The subject with the configuration of a question, which seeds its chains; derived quantities are kept."""
         other = copy(self)
         vars(other).update(configuration=configuration)
         return other
 
     def why_not_asked(self, check: Check) -> str | None:
-        """Why a check is not asked of such a subject; None where it may be."""
+        """The reason why a check does not apply to a plain scheme; None if the check applies."""
         if not check.composite:
             return None
         return f"{check.name} reads the rule of a composite, and scheme={self.reference!r} is none"
 
     @property
     def schedule_chosen(self) -> bool:
-        """Whether the configuration names a kind of schedule."""
+        """Does the configuration name a kind of schedule?"""
         return "kind" in self.configuration.schedule.model_fields_set
 
     def check_stable(self, steps: list[float], key: str) -> None:
@@ -275,7 +275,7 @@ class Subject:
         self.step_sizes.check(steps, key)
 
     def validate(self) -> None:
-        """Meet every error that the configuration alone can cause, before anything is computed."""
+        """Raise every error that the configuration alone can cause, before any computation."""
         _ = self.observable, self.metric
         if self.configuration.gradient.estimator.draws_data:
             check_minibatch(self.configuration.gradient, self.target)
@@ -283,7 +283,7 @@ class Subject:
             check_likelihood(self.target, f"gradient.clip={self.configuration.gradient.clip!r}")
         _ = self.noise
         if not self.target.quadratic:
-            # It brings torch, which most questions to the exact rungs never need.
+            # Imported here: the module imports torch, which most questions to exact methods never need.
             from sgverify.samplers.own.functions import check_gradient
 
             T = self.configuration.temperature
@@ -299,12 +299,12 @@ class Subject:
 
     @property
     def affine(self) -> bool:
-        """Whether one step is affine on this target, so that exact laws exist."""
+        """Is one step affine in the state on this target, so that exact laws exist?"""
         return self.why_not_affine is None
 
     @cached_property
     def why_not_affine(self) -> str | None:
-        """Why one step is not affine in the state on this target, as words for a reader; None where it is."""
+        """The reason why one step is not affine in the state on this target; None if it is."""
         if not self.target.quadratic:
             return f"the potential of target.name={self.configuration.target.name!r} is not quadratic"
         if not self.noise.known:
@@ -320,7 +320,7 @@ class Subject:
 
     @cached_property
     def why_no_law(self) -> str | None:
-        """Why the moments of the invariant law, and those that it should have, are not computed; None where they are."""
+        """The reason why the moments of the invariant law and of the posterior are not computed; None if they are."""
         if not self.affine:
             return "one step is not affine in the state on this target, so the moments of its invariant law are no closed system"
         others = [name for name in self.scheme.dynamics.state if name not in KNOWN]

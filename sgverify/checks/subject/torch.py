@@ -1,4 +1,4 @@
-"""A subject whose step is somebody else's torch code: what is derived from a definition it has not."""
+"""What does a check examine if the step is a user's torch code, from which no definition can be read?"""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from sgverify.checks.registry import Check
 
 MOST_COORDINATES = 4
-"""Coordinates of a state at which the order is measured in the target's dimension too; there are 7^n moments to look through."""
+"""The most coordinates of a state for which the order is also measured in the target's dimension: there are 7^n moments."""
 
 
 @dataclass(frozen=True)
 class TorchSubject(Subject):
-    """A torch step under a configuration: read by quadrature where its draws are normal, and by nothing else."""
+    """A torch step under a configuration; only quadrature over its normal draws examines it."""
 
     scheme: TorchStep  # type: ignore[assignment]
 
@@ -31,18 +31,18 @@ class TorchSubject(Subject):
 
     @property
     def front(self) -> tuple[int, ...]:
-        """Chains, where the code takes many at once."""
+        """The leading axis (chains,) of a single state if the code takes many chains at once; else no axis."""
         return (1,) if self.scheme.chains else ()
 
     @cached_property
     def order(self) -> NotExpandableError:
-        """There is no power series of torch code."""
+        """The reason why there is no proved order: torch code has no power series."""
         return NotExpandableError("torch code")
 
     @cached_property
     def measured(self) -> MeasuredOrder | str:
-        """The local order, measured by quadrature; or why it cannot be."""
-        # torch is loaded where a step is run, not where one is named.
+        """The local order, measured by quadrature; or the reason why it cannot be measured."""
+        # Imported here: torch is loaded when a step runs, not when a subject is made.
         if self.scheme.memory:
             return (
                 f"it carries on a memory ({', '.join(self.scheme.memory)}), and what one step does depends on what that is: its "
@@ -55,30 +55,30 @@ class TorchSubject(Subject):
             found = measure_order(self.scheme, self.proof_dimension)
         except (BlackBoxError, UnreadableDrawError) as error:
             return str(error)
-        # A step may treat its third coordinate otherwise; beyond four the moments are too many.
+        # A step may treat its third coordinate differently; beyond four coordinates there are too many moments.
         dim = self.target.dim
         if self.proof_dimension < dim and dim * len(self.scheme.state) <= MOST_COORDINATES:
             try:
                 larger = measure_order(self.scheme, dim)
             except (BlackBoxError, UnreadableDrawError):
                 return found
-            # With more nodes rounding adds up: a difference is seen, that there is none may not be.
+            # Rounding accumulates over more nodes: a difference is still visible, while equality may not be provable.
             if larger.order < found.order or larger.resolved:
                 return larger
         return found
 
     @property
     def predicted_order(self) -> int:
-        """K in the predictions: the order that was measured and is settled, else the one that the code states, at least 1."""
+        """K in the predictions: the measured order if it is resolved, else the order that the code states; at least 1."""
         if isinstance(self.measured, str) or not self.measured.resolved:
             return max(1, self.scheme.order or 1)
         return max(1, int(self.measured.order))
 
     @property
     def held_to_flow(self) -> bool:
-        """Whether one step is held to the flow of the dynamics, and not to its law alone.
+        """Is one step compared with the flow of the dynamics, and not only its invariant law with the target?
 
-        Where a step is known not to be that flow this has its own check, and the law may be right.
+        A step that is known not to be consistent with the flow is reported by its own check; its invariant law may be right.
         """
         measured = self.measured
         if self.scheme.memory:
@@ -87,11 +87,11 @@ class TorchSubject(Subject):
 
     @cached_property
     def why_not_affine(self) -> str:
-        """Why no exact law is computed."""
+        """The reason why no exact law of torch code is computed."""
         return "torch code is read at nodes of a quadrature, not as an exact map"
 
     def why_not_asked(self, check: Check) -> str | None:
-        """Why a check is not asked of such a subject; None where it may be."""
+        """The reason why a check does not apply to torch code; None if the check applies."""
         if check.black_box:
             return None
         from sgverify.checks.registry import CHECKS
@@ -107,7 +107,7 @@ class TorchSubject(Subject):
         )
 
     def validate(self) -> None:
-        """Meet every error that the configuration alone can cause, before anything is computed."""
+        """Raise every error that the configuration alone can cause, before any computation."""
         _ = self.observable
         if self.configuration.dtype != "float64":
             raise ConfigurationError(
@@ -127,7 +127,7 @@ class TorchSubject(Subject):
 
 
 def limits(dim: int) -> str:
-    """What a verdict on torch code says nothing of, for its certificate."""
+    """The certificate's sentence about the aspects of torch code that a verdict does not cover."""
     return (
         f"judged in float64 in dimension {dim} at the step sizes of this evidence; other dimensions, and what it computes in "
         "float32, are not judged; white-noise, independent-chains, moments and agreement do not exist for torch code"

@@ -1,6 +1,7 @@
-"""Adaptively weighted samplers: the rules that run, where the weights settle, and what averages converge to.
+"""Adaptively weighted samplers: do the rules run as defined, where do the weights converge, and what do averages converge to?
 
-`weighted_sampler` holds one sampler's rules, regions and masses. `rules` are held to what they are for, `adaptation`
-goes over a short run again. `limit` finds where the weights rest and whether they stay, `mse` how fast they get there,
-`laws` what the regions cost, `line_terms` each term of the bounds on a chain of the line.
+`weighted_sampler` holds the rules, regions and masses of one sampler. `rules` tests the rules on given energies;
+`adaptation` recomputes a short run. `limit` finds the fixed point theta* of the weights and its stability, `mse` the rate
+of E|theta_k - limit|^2, `laws` the error caused by the regions, and `line_terms` each term of the bounds, on a chain in
+one dimension.
 """

@@ -1,7 +1,4 @@
-"""Check: an adaptively weighted run bends gradients, adapts weights and weighs draws as its rules are meant.
-
-A short adaptively weighted run, written down, and gone over again chain by chain in plain numbers.
-"""
+"""Check: is a short adaptively weighted run, recomputed chain by chain in plain numbers, the one that its rules define?"""
 
 from __future__ import annotations
 
@@ -40,15 +37,16 @@ from sgverify.schemes.composites.weighting import AdaptivelyWeighted, region_of
 from sgverify.targets import Target
 
 STEPS, CHAINS, BLOCK, PAUSE = 6, 4, 4, 3
-"""Steps, chains, steps drawn at once, and the step after which the run is paused and taken up again: it goes over from one block
-to the next. Chains part at the first step, by their noise."""
+"""The steps, chains and steps per block of the run, and the step after which it is paused and resumed. The run crosses from one
+block to the next; its chains differ from the first step on, by their noise."""
 
 
 @dataclass(eq=False)
 class AdaptationStep(transcript.CompositeStep):
-    """One step, and what the weights made of it: the energy by which they adapt, (S, C), on the data `chosen`, (n, S, C).
+    """The record of one step of an adaptively weighted run, for S rows of C chains with m regions.
 
-    `weights` are those after the step, (S, C, m), `logs` the logarithms of what its state counts, (S, C).
+    `energies`, shape (S, C), are the energies by which the weights adapt, computed on the data `chosen`, shape (n, S, C);
+    `weights`, shape (S, C, m), the weights after the step; `logs`, shape (S, C), the log weights of the state in averages.
     """
 
     energies: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -58,12 +56,12 @@ class AdaptationStep(transcript.CompositeStep):
 
     @property
     def theta(self) -> np.ndarray:
-        """The state of which the energy is."""
+        """The state whose energy is recorded."""
         return self.after[0]
 
 
 class First:
-    """theta[0], of whatever the state holds besides."""
+    """The observable theta[0], for every set of state variables."""
 
     def __init__(self, variable: str) -> None:
         self.variables = (variable,)
@@ -76,9 +74,9 @@ class First:
 def run_defects(
     composite: AdaptivelyWeighted, target: Target, steps: Sequence[float], settings: Settings
 ) -> Iterator[str]:
-    """One sentence for the first thing of each kind that a run does and should not.
+    """One sentence for the first defect of each kind in a short run: energies, gradients, weights, averages.
 
-    Raises `Escaped` where the chains leave every bound before there is anything to look at.
+    Raises `Escaped` if the chains diverge at the first step.
     """
     rows = fixed(list(steps), [STEPS])
     ensemble = Ensemble(composite, target, rows, settings, block=BLOCK)
@@ -112,7 +110,7 @@ def run_defects(
 
 
 class Escaped(Exception):
-    """Chains left every bound at once; the message says when."""
+    """Raised if chains diverged at the first step; the message gives the step size."""
 
 
 def _written(ensemble: Ensemble) -> list[AdaptationStep]:
@@ -137,7 +135,7 @@ class _Weights(Writing[AdaptationStep]):
 
 
 def _energy_defects(written: list[AdaptationStep], target: Target, size: float) -> Iterator[str]:
-    """The energies by which weights adapt are those of the data that they are said to be of."""
+    """Sentences about energies that are not prior + N/n sum likelihood of the recorded data."""
     for step in written:
         wanted = energies_of(target, step.theta, step.chosen)
         if not _near(step.energies, wanted, size):
@@ -152,7 +150,7 @@ def _energy_defects(written: list[AdaptationStep], target: Target, size: float) 
 def _gradient_defects(
     written: list[AdaptationStep], adaptation: Adaptation, target: Target, size: float
 ) -> Iterator[str]:
-    """Each gradient is the plain estimate times the multiplier of its energy at the weights of the step before."""
+    """Sentences about gradients that are not the plain estimate times the multiplier at the previous step's weights."""
     if not any(step.gradient_calls for step in written):
         yield "no gradient was asked for through the weights"
     before = [np.full_like(written[0].weights, adaptation.start), *(step.weights for step in written)]
@@ -175,7 +173,7 @@ def _gradient_defects(
 
 
 def _weight_defects(written: list[AdaptationStep], adaptation: Adaptation) -> Iterator[str]:
-    """Each chain's weights follow from its own energy, and its draw counts by them."""
+    """Sentences about weights that do not follow from the chain's own energy, or a draw's weight that differs from the rule."""
     before = np.full_like(written[0].weights, adaptation.start)
     if before.dtype != np.float64:
         yield f"the weights are kept in {before.dtype}, and single steps are lost in it; expected float64"
@@ -214,7 +212,7 @@ def _average_defects(
     rows: Sequence[Row],
     settings: Settings,
 ) -> Iterator[str]:
-    """The averages are sum h w f / sum h w of the states that the chains passed through and that count."""
+    """Sentences about averages that are not sum h w f / sum h w over the counted states."""
     one = First(composite.scheme.state[0])
     found = sample(composite, target, rows, observables=[one], settings=settings).values[0, :, 0]
     logs = np.array([step.logs for step in written])
@@ -248,9 +246,9 @@ STAGE = "adaptation"
 def check_adaptation(question: Question) -> Evidence:
     """The weights, multipliers and averages of an adaptively weighted run are those of its rules, chain by chain.
 
-    Put to given energies, the rules are held to what they are for: gradients and weights of draws undo one another, the
-    weights stand still at the fixed point of the exact recursion, step sizes fall. A short run is then gone over again in
-    plain numbers: the energies of its data, its gradients, its weights, its averages. Nothing of it is left to chance.
+    The rules are first tested on given energies: the weights of draws cancel the change of the gradients, the weights stay at
+    the fixed point of the exact recursion, and step sizes fall. Then the energies, gradients, weights and averages of a short
+    run are recomputed in plain numbers. No part of the test is statistical.
     """
     subject = cast(CompositeSubject, question.subject)
     composite, c = subject.composite, subject.configuration

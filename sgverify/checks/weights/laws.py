@@ -1,8 +1,8 @@
-"""Checks: what the regions of an adaptively weighted sampler cost, against the law of continuous energies (awsgld).
+"""Checks: how large is the error of finitely many energy regions, relative to the law of continuous energies (awsgld)?
 
-The claims speak of all targets, so one is enough to refute them: U = |x|^2/2 in the plane, whose energies are exponential
-and whose integrals close. zeta is the configuration's. What is left of an average at eps -> 0 and k -> infinity, with the
-weights at theta*, is what the regions alone cause; how eps, 1/(k eps) and omega enter is computed by `line_terms`.
+The claims are stated for all targets, so that one target can refute them: U = |x|^2/2 in the plane, with exponential
+energies and integrals in closed form. zeta is the configured one. With eps -> 0, k -> infinity and the weights at theta*,
+only the regions cause an error of an average; `line_terms` computes the terms in eps, 1/(k eps) and omega.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ from sgverify.schemes.composites import weighting
 
 REGIONS = (8, 32, 128)
 JUMPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-"""Where the weights jump, in shares of the regions."""
+"""The positions of the weights' jump, as fractions of the regions."""
 SPREADS = tuple(Fraction(1, 4**k) for k in range(1, 6))
 _BOUNDED_GROWTH = 1.5
 _STAYS = 3.0
-"""m times an error, from m to 4 m: near 1 for one of order 1/m, near 2 for one of order m^(-1/2), 4 for one that stays."""
+"""The growth of (m times an error) from m to 4 m beyond which the error counts as constant.
+
+The growth is near 1 for an error of order 1/m, near 2 for order m^(-1/2), and 4 for a constant error.
+"""
 
 
 def check_piecewise_law(question: Question) -> Evidence:
     """The distance of the multiplier's law from the piecewise one, as m grows, for monotone weights: theta*, and one jump.
 
-    Update (18) moves a theta towards a step function, so that from a monotone start it reaches monotone ones alone.
+    Update (18) moves theta towards a step function, so that a monotone theta stays monotone.
     """
     subject = question.subject
     zeta = WeightedSampler.of(subject).zeta
@@ -75,7 +78,7 @@ def check_piecewise_law(question: Question) -> Evidence:
 
 
 def _monotone_stays(start: Sequence[Fraction]) -> bool:
-    """Whether theta + omega H(theta, J) is monotone for a monotone theta, every J and omega theta(J) in (0, 1]."""
+    """Is theta + omega H(theta, J) monotone for a monotone theta, every J and omega theta(J) in (0, 1]?"""
     for omega in (Fraction(1, 1000), Fraction(1, 2), Fraction(1)):
         for region in range(1, len(start) + 1):
             field = random_field(start, region)
@@ -192,7 +195,7 @@ def _share(parts: Sequence[arb], half: int) -> arb:
 
 
 def _growth(values: Sequence[arb]) -> float:
-    """By what m times the value grows at most, from m to 4 m: 1 for a value of order 1/m, 4 for one that stays."""
+    """The largest growth of (m times the value) from m to 4 m: 1 for a value of order 1/m, 4 for a constant one."""
     pairs = pairwise(zip(REGIONS, values, strict=True))
     return max(float((n * b / (m * a)).upper()) if a > 0 else 0.0 for (m, a), (n, b) in pairs)
 
@@ -212,7 +215,7 @@ def _of_rate(holds: bool, values: Sequence[arb], told: str) -> Judgement:
 def _with_terms(
     subject: Subject, verdict: Judgement, certificate: dict[str, Any], *, weighted: bool
 ) -> Judgement:
-    """The other terms of the bound; a violation in one of them is one of the whole."""
+    """The verdict extended to the other terms of the bound; a violation of one term violates the bound."""
     if verdict.verdict != "conforms":
         return verdict
     terms = LineTerms.of(subject)

@@ -1,4 +1,4 @@
-"""Checks: where the weights of an adaptively weighted sampler come to rest, and whether they stay there."""
+"""Checks: what is the fixed point theta* of an adaptively weighted sampler's weights, and is it stable?"""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from sgverify.rates import Judgement
 from sgverify.schemes.composites.weighting import log_psi
 
 _SLACK = 1e-12
-"""zeta and tau are floats in the run and decimals in the masses: half an ulp in an exponent, some 1e-15 in theta."""
+"""The tolerance in theta: zeta and tau are floats in the run and decimals in the masses. They differ by half an ulp in an
+exponent, which changes theta by about 1e-15."""
 _LARGEST = 40
-"""Regions whose derivative matrix is enclosed: its eigenvalues take a second beyond."""
+"""The most regions whose derivative matrix is enclosed; the eigenvalues of a larger one take more than a second."""
 _POINTS = 40
 _EXACT_POINTS = 5
 
@@ -40,7 +41,7 @@ _CUMULATED = "cumulated-masses"
 
 
 def check_fixed_point(question: Question) -> Evidence:
-    """theta* from the masses of the regions, where the mean field of the rules that run has to vanish, against the claim's."""
+    """theta* from the masses of the regions, where the mean field of the running rules must vanish, beside the claim's theta*."""
     subject = question.subject
     weighing = WeightedSampler.of(subject)
     try:
@@ -93,7 +94,7 @@ def check_weight_stability(question: Question) -> Evidence:
         matrix = jacobian(star, masses, weighing.zeta, weighing.rule)
         slowest, stable = slowest_decay(matrix)
         middle = np.array([[float(entry.mid()) for entry in row] for row in matrix])
-        # The eigenvalues of a symmetric matrix move by at most the norm of what is added to it (Weyl).
+        # A perturbation moves the eigenvalues of a symmetric matrix by at most its norm (Weyl).
         radius = float(np.linalg.norm([[float(e.rad()) for e in row] for row in matrix]))
         slack = radius + 1e-13 * float(np.linalg.norm(middle))
         symmetric = float(np.linalg.eigvalsh((middle + middle.T) / 2)[-1])
@@ -135,11 +136,14 @@ def _printed(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgemen
 
 
 def _bent_otherwise(weighing: WeightedSampler, star: Sequence[arb]) -> str:
-    """The multiplier that runs against the derivative of u + zeta tau log Psi at theta*, tau the chain's temperature."""
+    """A sentence if the running multiplier differs from the derivative of u + zeta tau log Psi at theta*; "" if not.
+
+    tau is the chain's temperature.
+    """
     adaptation = weighing.adaptation
     edges, widths = adaptation.partition.edges, adaptation.partition.widths
     tau = number(Fraction(repr(weighing.subject.configuration.temperature)))
-    # Any theta will do: without radii the comparison is sharp.
+    # The identity holds for every theta: midpoints without radii make the comparison sharp.
     exactly = [weight.mid() for weight in star]
     for i, here in enumerate(exactly, start=1):
         below, width = exactly[max(i - 2, 0)], number(Fraction(repr(widths[i - 1])))
@@ -160,7 +164,7 @@ def _wrong(moving: list[int], field: Sequence[arb], bent: str) -> str:
 
 
 def _straight(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
-    """h(theta) Z(theta) = theta* - theta at points in fractions: the rules that run, on masses that are rounded first."""
+    """Judge h(theta) Z(theta) = theta* - theta in fractions, at some points: running rules on rounded masses."""
     generator = np.random.default_rng(0)
     masses = [Fraction(float(p.mid())) for p in weighing.masses.masses]
     total = sum(masses, Fraction(0))
@@ -212,7 +216,7 @@ def _local(claim: Claim, decay: tuple[float, bool], symmetric: float, slack: flo
 
 
 def _against(weighing: WeightedSampler) -> int:
-    """How many of some increasing theta the mean field drives away from theta*, by the Euclidean inner product."""
+    """The number of tested increasing theta that the mean field drives away from theta*, in the Euclidean inner product."""
     generator = np.random.default_rng(1)
     masses = weighing.masses.values
     star = [float(w) for w in weighing.star]

@@ -1,9 +1,10 @@
-"""The terms in eps, Var, 1/(k eps) and omega of awsgld's bounds, each computed on a chain of the line with the others held still.
+"""How large are the terms in eps, Var, 1/(k eps) and omega of awsgld's bounds on a chain in one dimension?
 
-The target is U = x^2/2 at tau = 1: the claims speak of all targets, so one is enough to refute them. Its energies are cut into
-at most `BINS` regions; the scheme, zeta and the rules are those of the configuration. A term is of the order that is claimed where
-its size over that order does not grow while the order falls to a quarter, or for omega while k grows 4 times. Sizes are suprema
-over test functions of the region, and over starts within `REACH`: none of them vanishes where a sign changes.
+Each term is computed with the others fixed. The target is U = x^2/2 at tau = 1: the claims are stated for all targets, so
+that one target can refute them. Its energies are cut into at most `BINS` regions; the scheme, zeta and the rules are the
+configured ones. A term has the claimed order if the ratio of its size to that order does not grow while the order falls to a
+quarter (for omega: while k grows 4 times). Sizes are suprema over test functions of the region and over starts within
+`REACH`, so that none of them vanishes at a change of sign.
 """
 
 from __future__ import annotations
@@ -33,20 +34,21 @@ LENGTHS = (48, 192, 768)
 REACH = 4.0
 START = 2.0
 _ALPHA, _OFFSET = 0.75, 20.0
-"""Of omega. Its scale is 1/zeta, at most 1: theta^zeta is what enters, and its range is to stay one that 24 points resolve."""
+"""alpha and the offset of omega_k. The scale of omega_k is 1/zeta, at most 1: theta^zeta enters the chain, and 24 points must
+resolve its range."""
 _GROWS = 1.5
-"""Over a quarter: 1 for a term of the order that is claimed, 2 for its root, 4 for one that stays."""
+"""The largest growth of a ratio while the order falls to a quarter: 1 for the claimed order, 2 for its root, 4 for a constant."""
 _GROWS_WITH_K = 1.2
-"""From 192 to 768 steps: 1 or less for a term within the order, 1.35 for one that stays."""
+"""The largest growth of a ratio from 192 to 768 steps: at most 1 for a term of the claimed order, 1.35 for a constant one."""
 _NOTHING = 1e-10
 _LARGEST_STEP = 0.8
-"""Over the largest multiplier: the first of the steps."""
+"""The first step size, times the largest multiplier."""
 _TILT = 0.4
 
 
 @dataclass(frozen=True)
 class BoundTerm:
-    """One term: over what its size is taken, the sizes, and whether their ratio does not grow; None where not computed."""
+    """One term of a bound: its ratios of size to claimed order; `bounded` if they do not grow, None if not computed."""
 
     name: str
     ratios: tuple[float, ...]
@@ -55,12 +57,12 @@ class BoundTerm:
 
     @property
     def told(self) -> str:
-        """The ratios, or why there are none."""
+        """The ratios as text, or the reason why there are none."""
         return self.why or ", ".join(f"{ratio:.3g}" for ratio in self.ratios)
 
 
 def with_terms(verdict: Judgement, terms: Mapping[str, BoundTerm]) -> Judgement:
-    """A verdict about one term of a bound, and what the others of it come to: it conforms where all of them do."""
+    """The verdict on a bound from the verdict on one term and from its other terms: it conforms if all terms do."""
     if verdict.verdict != "conforms":
         return verdict
     unanswered = [
@@ -73,25 +75,25 @@ def with_terms(verdict: Judgement, terms: Mapping[str, BoundTerm]) -> Judgement:
 
 
 def certified(terms: LineTerms, found: Mapping[str, BoundTerm]) -> dict[str, Any]:
-    """The terms for a certificate."""
+    """The terms in the form of a certificate."""
     return {**terms.facts, **{term.name: term.told for term in found.values()}}
 
 
 @dataclass(frozen=True, eq=False)
 class LineTerms:
-    """The terms of one sampler under one configuration."""
+    """The terms of the bounds for one sampler under one configuration."""
 
     subject: Subject
 
     @staticmethod
     @cached_per_subject
     def of(subject: Subject) -> LineTerms:
-        """The same object for all claims of a subject, so that a chain is solved once."""
+        """The terms of a subject; all its claims share one object, so that each chain is solved once."""
         return LineTerms(subject)
 
     @cached_property
     def limits(self) -> dict[str, BoundTerm]:
-        """By how much theta's limit is off that of vanishing steps, over eps; and that of plain energies, over Var."""
+        """Two terms: the shift of theta's limit by the step size, over eps, and by the noise of energies, over Var."""
         return {
             "eps": self._term("|theta(eps) - theta(0)|/eps", self._by_steps(self._distance)),
             "Var": self._term("|theta(Var) - theta(0)|/Var", self._by_noise),
@@ -99,7 +101,7 @@ class LineTerms:
 
     @cached_property
     def spread(self) -> tuple[float, float] | str:
-        """lim E|theta_k - limit|^2/omega_k for all regions, and the slowest decay; or why not."""
+        """lim E|theta_k - limit|^2/omega_k over all regions, and the slowest decay rate; or the reason why they are unknown."""
         try:
             return self._at(self._steps[0]).spread()
         except SgverifyError as error:
@@ -128,7 +130,7 @@ class LineTerms:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the terms are computed on."""
+        """The target, the regions, the steps and the noise with which the terms are computed."""
         try:
             steps = [float(f"{step:.6g}") for step in self._steps]
             return {
@@ -142,12 +144,12 @@ class LineTerms:
 
     @cached_property
     def target(self) -> Target:
-        """x^2/2."""
+        """The target with U = x^2/2."""
         return build_target(load_configuration({"target": {"name": "gaussian", "dim": 1}}).target)
 
     @cached_property
     def adaptation(self) -> Adaptation:
-        """The rules that run, at tau = 1, with at most `BINS` regions of energies, none of them hardly ever met."""
+        """The running rules at tau = 1, with at most `BINS` regions of energies, each of noticeable mass."""
         own = WeightedSampler.of(self.subject).adaptation
         regions = Partition.equal(0.0, 4.0, min(BINS, own.partition.bins))
         return replace(own, partition=regions, tau=1.0, temperature=1.0)
@@ -163,7 +165,7 @@ class LineTerms:
         return [_LARGEST_STEP * share / float(most) for share in QUARTER]
 
     def _star(self, chain: LineChain) -> np.ndarray:
-        """theta* of the masses, by the recursion."""
+        """theta* from the masses, by the exact recursion."""
         a = chain.adaptation
         masses = chain.chances(chain.law_of_flow(np.ones(a.partition.bins))).tolist()
         found = cumulated_weights(masses, a.zeta) if a.cumulative else visited_weights(masses)
@@ -199,7 +201,7 @@ class LineTerms:
             for region in range(1, len(at.theta) + 1):
                 values = at.chain.shares(region)
                 if weighted:
-                    # A ratio of averages: its first-order error is that of w (f - limit), over the average of w.
+                    # For a ratio of averages, the first-order error is that of w (f - limit) over the average of w.
                     counts = at.counts
                     values = counts * (values - at.weighted_average(values)) / at.average(counts)
                 sizes.append(np.abs(at.forgetting(values, starts)).max())
@@ -218,7 +220,7 @@ class LineTerms:
 
     @cached_property
     def _adapting(self) -> tuple[Rest, list[AfterSteps]]:
-        """Two regions: where their weights rest, and what the run from flat ones leads to at each length."""
+        """For two regions: the stationary state of the weights, and the state of a run from flat weights at each length."""
         scale = 1 / max(1.0, self.adaptation.zeta)
         own = replace(self.adaptation, partition=self._pair, scale=scale, alpha=_ALPHA, offset=_OFFSET)
         chain = self._chain(self._steps[0], adaptation=own)
@@ -227,14 +229,14 @@ class LineTerms:
 
     @property
     def _pair(self) -> Partition:
-        """Two regions, parted where about half of the mass is below."""
+        """Two regions with about half of the mass in the lower one."""
         chain = self._chain(self._steps[0])
         below = np.cumsum(chain.chances(chain.law_of_flow(np.ones(self.adaptation.partition.bins))))[:-1]
         edges = self.adaptation.partition.edges
         return Partition((edges[0], edges[1 + int(np.argmin(np.abs(below - 0.5)))], edges[-1]))
 
     def _apart(self, one: Rest, other: Rest, weighted: bool) -> float:
-        """The largest difference between averages of a function of the region with values in [0, 1]."""
+        """The largest difference between two averages, over all functions of the region with values in [0, 1]."""
         table = [
             np.array(
                 [

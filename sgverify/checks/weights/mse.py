@@ -1,4 +1,4 @@
-"""Check: E|theta_k - limit|^2 = O(omega_k), and the limit off theta* by O(Var + eps + 1/m) (awsgld theorem 1)."""
+"""Check: is E|theta_k - limit|^2 = O(omega_k), and |limit - theta*| = O(Var + eps + 1/m) (awsgld theorem 1)?"""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ LENGTHS = (32, 128, 512)
 STEPS = {"scale": 2.0, "offset": 8.0}
 """omega_k = 2/(k^alpha + 8): large enough for the start to be forgotten within the lengths, below 1 from the first step on."""
 _ALPHA = 0.75
-"""Where the configuration has alpha = 1, whose limit needs A > 1/(2 phi)."""
+"""The alpha in place of a configured alpha = 1, whose limit needs A > 1/(2 phi)."""
 _MOST = 0.35
-"""How far E/omega may be from its limit at the last length: its next term is of order omega, here 0.02 to 0.05, times a few."""
+"""The largest relative distance of E/omega from its limit at the last length: the next term is a small multiple of omega,
+which is 0.02 to 0.05 here."""
 _BALANCED = (0.1, 0.9)
 _GROWS = 1.5
-"""m times an error of order 1/m, from m to 4 m: 1, and 2 for one of order m^(-1/2)."""
+"""The largest growth of (m times an error) from m to 4 m: 1 for an error of order 1/m, 2 for one of order m^(-1/2)."""
 
 
 def check_weight_mse(question: Question) -> Evidence:
     """E|theta_k - theta*|^2/omega_k for two regions with Markovian noise, against the limit of the linearised equation.
 
-    The masses are those of the configuration's regions, gathered into a lower and an upper one; the regions follow a chain
-    that has the piecewise law as its own, so that eps, the noise of energies and 1/m are 0. The shifts of the limit by eps and
-    Var, and the spread about it for several regions, are those of chains on the line (`line_terms`).
+    The masses are those of the configured regions, merged into a lower and an upper one. The regions follow a chain whose
+    invariant law is the piecewise law, so that eps, the noise of energies and 1/m are 0. `line_terms` computes the shifts of
+    the limit by eps and Var, and the spread about the limit for several regions, on chains in one dimension.
     """
     subject = question.subject
     weighing = WeightedSampler.of(subject)
@@ -99,7 +100,7 @@ def _judgement(ratios: np.ndarray, off: float, limit: float) -> Judgement:
 
 
 def _spread(terms: LineTerms) -> BoundTerm:
-    """The limit of E|theta_k - limit|^2/omega_k for all regions on the line: finite where the weights' rest is stable."""
+    """The limit of E|theta_k - limit|^2/omega_k for all regions in one dimension; finite if the weights' limit is stable."""
     name = f"lim E|theta_k - limit|^2/omega_k for {terms.adaptation.partition.bins} regions"
     found = terms.spread
     if isinstance(found, str):
@@ -108,7 +109,7 @@ def _spread(terms: LineTerms) -> BoundTerm:
 
 
 def _by_regions(zeta: Fraction) -> BoundTerm:
-    """m times the distance of theta* from where the weights rest under the law of the multiplier, from m to 4 m."""
+    """m times the distance between theta* and the weights' limit under the law of the multiplier, from m to 4 m."""
     name, found = "m |theta(m) - theta*|, m = 4, 16, 64", []
     for bins in (4, 16, 64):
         law = PlaneEnergies(bins)

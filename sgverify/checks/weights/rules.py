@@ -1,9 +1,10 @@
-"""What the draws of an adaptively weighted run are made of: energies of data, shares in averages, minibatches drawn apart.
+"""Do the rules of an adaptively weighted sampler, tested on given energies, satisfy the identities that define them?
 
-The rules that an adaptively weighted run applies, held to what they are for, at energies that are put to them.
+Three identities characterise the rules without repeating them. The law that the multiplied gradients leave invariant, times
+the weights of draws, is the posterior. The weights stay, on average, at the fixed point of the exact recursion. Step sizes fall.
 
-Three characterisations, none of which repeats a rule: the law that the bent gradients leave invariant, times what draws count,
-is the posterior; the weights stand still, on average, at the fixed point that the exact recursion finds; step sizes fall.
+Also here, in plain numbers: the energies of data, the weights of draws in averages, and the independence of the
+minibatches of energies and gradients.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sgverify.schemes.composites.weighting import region_below, region_of
 from sgverify.targets import Target
 
 ALPHA, CYCLES, THRESHOLD = 0.6, 2, 0.3
-"""Of the decreasing and the cyclical row whose averages are looked at."""
+"""alpha of the decreasing row, and the cycles and threshold of the cyclical row, whose averages are recomputed."""
 
 
 def energies_of(target: Target, theta: np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
@@ -44,7 +45,7 @@ def energies_of(target: Target, theta: np.ndarray, chosen: np.ndarray | None) ->
 def multipliers_of(
     adaptation: Adaptation, weights: np.ndarray, energies: np.ndarray, size: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multipliers by the definition in plain numbers, and where the region is beyond doubt of rounding. Shape (S, C)."""
+    """The multipliers by their definition, and a mask of the energies that rounding cannot move across an edge; shape (S, C)."""
     partition = adaptation.partition
     found, sure = np.empty_like(energies), np.ones(energies.shape, dtype=bool)
     for place in np.ndindex(energies.shape):
@@ -57,7 +58,7 @@ def multipliers_of(
 
 
 def log_weight_of(adaptation: Adaptation, theta: list[float], energy: float) -> float:
-    """log of what a draw of this energy counts at weights theta, in plain numbers."""
+    """The log weight of a draw with this energy at weights theta, in plain numbers."""
     partition = adaptation.partition
     region = region_of(energy, partition.inner)
     return float(
@@ -73,7 +74,7 @@ def log_weight_of(adaptation: Adaptation, theta: list[float], energy: float) -> 
 
 
 def share_of(row: Row, number: int, settings: Settings) -> float:
-    """What the state after step l = `number` counts besides its weight: h_l, or 1 at a fixed step; 0 where it is left out."""
+    """The schedule's factor for the state after step l = `number` in averages: h_l, 1 at a fixed step, 0 if it is left out."""
     past, schedule = number - settings.burn_in, row.schedule
     if past <= 0 or past % settings.thinning:
         return 0.0
@@ -91,9 +92,10 @@ def stream_defects(
     gradients: Sequence[tuple[int, np.ndarray | None]],
     size: int | None,
 ) -> Iterator[str]:
-    """The minibatches of energies are not those of the gradients, at whatever lag, and not the same ones again.
+    """Sentences if minibatches of energies equal those of gradients, at any lag, or repeat one another.
 
-    Compared over all steps and chains together, where two independent sources hardly agree. Shapes (n, S, C).
+    Minibatches have shape (n, S, C). They are compared over all steps and chains together, where two independent sources
+    agree with negligible probability.
     """
     drawn = {number: chosen for number, chosen in enumerate(energies) if chosen is not None}
     of_gradients: dict[int, np.ndarray] = {}
@@ -106,7 +108,7 @@ def stream_defects(
     ):
         for lag in lags:
             pairs = [(a, other[number - lag]) for number, a in drawn.items() if number - lag in other]
-            # A gradient's minibatch may be one for all rows.
+            # All rows may share one minibatch of a gradient.
             pairs = [(a, np.broadcast_to(b, a.shape)) for a, b in pairs if len(b) == len(a)]
             if not pairs or size is None:
                 continue
@@ -122,14 +124,14 @@ def stream_defects(
 
 
 CLOSE = 1e-11
-"""Of differences between numbers of size 1: logs, products and sums of a few dozen, each rounded to 1e-16."""
+"""The tolerance of differences between numbers of size 1, which are logs, products and sums of a few dozen terms."""
 
 NUMBERS = (1, 2, 3, 10, 1000, 10**6)
-"""The steps at which step sizes are looked at."""
+"""The steps k at which omega_k is tested."""
 
 
 def rule_defects(adaptation: Adaptation) -> Iterator[str]:
-    """One sentence for each thing that the running weights do and should not."""
+    """One sentence for each identity that the running weights violate."""
     yield from _region_defects(adaptation)
     yield from _law_defects(adaptation)
     yield from _still_defects(adaptation)
@@ -137,14 +139,14 @@ def rule_defects(adaptation: Adaptation) -> Iterator[str]:
 
 
 def _running(adaptation: Adaptation, theta: list[float], chains: int) -> AdaptedWeights:
-    """Running weights, the same theta for every chain."""
+    """The sampler's weights, with one theta for every chain."""
     made = AdaptedWeights(adaptation, rows=1, chains=chains, device=torch.device("cpu"))
     made.theta = torch.tensor(theta, dtype=made.theta.dtype).expand(1, chains, -1).clone()
     return made
 
 
 def _region_defects(adaptation: Adaptation) -> Iterator[str]:
-    """Regions are right-closed, open at both ends; compared as the exact numbers that floats are."""
+    """Sentences about energies in a wrong region: regions are right-closed, the first and last unbounded; floats are exact."""
     edges = adaptation.partition.edges
     inner = [Fraction(edge) for edge in edges[1:-1]]
     beside = [
@@ -165,9 +167,10 @@ def _region_defects(adaptation: Adaptation) -> Iterator[str]:
 
 
 def _law_defects(adaptation: Adaptation) -> Iterator[str]:
-    """-L/tau + log w = -U/T up to a constant at u_0 - du, u_0, ..., u_m, u_m + du, L being the integral of the multiplier.
+    """Sentences if -L/tau + log w is not -U/T up to a constant, L the integral of the multiplier.
 
-    Smooth weights undo the bent gradients exactly, and those of a region are theirs at its upper end.
+    The identity is tested at u_0 - du, u_0, ..., u_m, u_m + du. Smooth weights of draws cancel the multiplied gradients
+    exactly; the weight of a region is the smooth weight at its upper end.
     """
     edges, tau, T = adaptation.partition.edges, adaptation.tau, adaptation.temperature
     bins = adaptation.partition.bins
@@ -201,7 +204,7 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
 
 
 def _still_defects(adaptation: Adaptation) -> Iterator[str]:
-    """At theta* the regions' updates cancel, each weighed by its chance p_J theta*(J)^-zeta; theta* is the exact recursion's."""
+    """Sentences if the regions' updates, weighted by p_J theta*(J)^-zeta, do not cancel at theta* of the exact recursion."""
     bins, zeta = adaptation.partition.bins, adaptation.zeta
     masses = [Fraction(1 + (7 * i + 2) % 5, 1 + i) for i in range(bins)]
     solved = cumulated_weights(masses, zeta) if adaptation.cumulative else visited_weights(masses)
@@ -210,12 +213,12 @@ def _still_defects(adaptation: Adaptation) -> Iterator[str]:
     running = _running(adaptation, star, bins)
     running.adapt(2, torch.tensor([[(a + b) / 2 for a, b in pairwise(edges)]], dtype=torch.float64))
     moves = (running.theta[0].numpy() - np.array(star)) / adaptation.omega(2)
-    # Logs, as theta^-zeta may be far beyond 1.
+    # Logarithms, since theta^-zeta may be far larger than 1.
     logs = np.log([float(mass) for mass in masses]) - zeta * np.log(star)
     chances = np.exp(logs - logs.max())
     mean = chances @ moves / chances.sum()
     scale = float((chances @ np.abs(moves)).max() / chances.sum())
-    # A move is a difference of weights up to 1, over omega.
+    # An update is a difference of weights of size at most 1, divided by omega.
     rounding = 8 * np.finfo(np.float64).eps / float(adaptation.omega(2))
     if not float(np.abs(mean).max()) <= CLOSE * scale + rounding:
         place = int(np.argmax(np.abs(mean)))
@@ -226,7 +229,7 @@ def _still_defects(adaptation: Adaptation) -> Iterator[str]:
 
 
 def _step_defects(adaptation: Adaptation) -> Iterator[str]:
-    """omega_k falls, k^alpha omega_k tends to A from below, within its share B/k^alpha."""
+    """Sentences if omega_k does not fall, or if k^alpha omega_k does not tend to A from below within the relative B/k^alpha."""
     omegas = [float(adaptation.omega(k)) for k in NUMBERS]
     if any(not 0 < b < a for a, b in pairwise(omegas)):
         yield f"step sizes do not fall: omega = {omegas[0]:.4g} at step 1 and {omegas[-1]:.4g} at step {NUMBERS[-1]}"

@@ -1,4 +1,4 @@
-"""What the checks of adaptively weighted samplers share: the rules as they run, the masses of their regions, and theta*."""
+"""What do all checks of adaptively weighted samplers use? The running rules, the masses of the regions, and theta*."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, 
 
 @dataclass(frozen=True)
 class WeightedSampler:
-    """One adaptively weighted sampler under one configuration: its rules, and what the exact rungs know of them.
+    """One adaptively weighted sampler under one configuration: its running rules, and the exact quantities behind them.
 
-    `adaptation` is what the run adapts by; the masses are those of exp(-U/T) at the temperature of the configuration.
+    `adaptation` holds the rules of the run; the masses are those of exp(-U/T) at the configured temperature.
     """
 
     subject: Subject
@@ -28,12 +28,12 @@ class WeightedSampler:
     @staticmethod
     @cached_per_subject
     def of(subject: Subject) -> WeightedSampler:
-        """The same object for all claims of a subject, so that its masses are integrated once."""
+        """The sampler of a subject; all its claims share one object, so that the masses are integrated once."""
         return WeightedSampler(subject)
 
     @cached_property
     def adaptation(self) -> Adaptation:
-        """The rules that run."""
+        """The rules by which the run adapts."""
         c = self.subject.configuration
         return make_adaptation(
             getattr(c, "partition", None) or PartitionChoice(),
@@ -44,36 +44,36 @@ class WeightedSampler:
 
     @property
     def cumulates(self) -> bool:
-        """Whether theta grows with the cumulated masses (AWSGLD), or with those of the regions (CSGLD)."""
+        """Does theta* grow with the cumulated masses (AWSGLD, True), or with the masses of the regions (CSGLD, False)?"""
         return not getattr(self.subject.composite, "contour")  # noqa: B009
 
     @property
     def zeta(self) -> Fraction:
-        """zeta, as the decimal that it prints as."""
+        """zeta as the fraction of its printed decimal."""
         return Fraction(repr(self.adaptation.zeta))
 
     @property
     def rule(self) -> Any:
-        """What the mean field asks: CSGLD's pull with the same zeta as the law has, the run's own rules else."""
+        """The rule in the mean field: for CSGLD with a fractional zeta its update with the exact zeta, else the running rules."""
         if not self.cumulates and self.adaptation.zeta != int(self.adaptation.zeta):
             return Contour(self.zeta)
         return self.adaptation
 
     @cached_property
     def masses(self) -> RegionMasses:
-        """p_1, ..., p_m. Raises `ConfigurationError` where they are beyond enclosure and quadrature."""
+        """The masses p_1, ..., p_m. Raises `ConfigurationError` if neither enclosure nor quadrature computes them."""
         return region_masses(
             self.subject.target, self.adaptation.partition.inner, self.subject.configuration.temperature
         )
 
     @cached_property
     def star(self) -> tuple[arb, ...]:
-        """theta*. Raises `ConfigurationError` for an empty region."""
+        """The fixed point theta* of the weights. Raises `ConfigurationError` for an empty region."""
         if self.cumulates:
             return cumulated_weights(self.masses.masses, self.zeta)
         return visited_weights(self.masses.masses)
 
 
 def text(value: arb, digits: int = 6) -> str:
-    """The middle of a ball."""
+    """The midpoint of a ball as text."""
     return str(value.str(digits, radius=False))

@@ -1,4 +1,4 @@
-"""Rates from samples, where no exact answer exists: at a stated error rate, decided without a slope.
+"""Which rate do sampled chains show if no exact method answers? Verdicts have a stated error rate and use no slope.
 
 `method` fixes the error rate and the random streams. `pilot` finds how long chains forget their start, `plan` the steps,
 lengths and chains of each look, `sweep` runs them. `stationary` and `lengths` decide the rate in h and in L,

@@ -1,4 +1,4 @@
-"""An Euler control: the first-order error that a bias lost in the noise is compared with."""
+"""How large is the first-order error of an Euler scheme, for comparison with a bias that is lost in the noise?"""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from sgverify.schemes.catalogue import NAMED
 STAGE = "control"
 
 TERMS = 3
-"""Powers of h in the fit of a sampled control, from the first on; one point more shows a lack of fit."""
+"""The number of powers h, h^2, ... in the fit of a sampled control; one more point than terms shows a lack of fit."""
 
 TOLD = 0.5
-"""A sampled control grows until its bound is this part of its estimate: more chains would hardly raise the bound."""
+"""The sample of a control grows until its lower bound is this part of its estimate; more chains would hardly raise the bound."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """The first-order coefficient of a scheme's stationary bias: its estimate, its error, and what it is at least.
+    """The coefficient of h in an Euler scheme's stationary bias: its estimate, its standard error, and a lower bound.
 
-    `bound` is 0 where the coefficient is not told from zero, and `why` then says so. `level` is the chance that a sampled
-    bound is too large; `standard_error` is the error bound of a coefficient that was computed.
+    `bound` bounds |coefficient| from below; it is 0 if the coefficient cannot be distinguished from 0, and `why` gives the
+    reason. `level` is the probability that a sampled bound is too large. For a computed coefficient, `standard_error` is
+    its error bound.
     """
 
     scheme: str
@@ -74,10 +75,10 @@ def candidates(subject: Subject) -> list[Subject]:
 
 
 def control_of(subject: Subject, level: float, *, sampled: bool) -> Control | None:
-    """The Euler control of a subject: computed where an exact rung reaches one, else from chains where `sampled` asks for it.
+    """The Euler control of a subject: computed if an exact method reaches one, else from chains if `sampled` is set.
 
-    None where there is no candidate, or chains were not asked for. `level` is the chance that a sampled bound is too
-    large.
+    None if there is no candidate, or if only chains would answer and `sampled` is off. `level` is the probability that a
+    sampled bound is too large.
     """
     known = _computed_control(subject)
     return _sampled_control(subject, level) if known is None and sampled else known
@@ -96,7 +97,7 @@ def _sampled_control(subject: Subject, level: float) -> Control | None:
 
 
 def first_order_error(kind: str, alpha: float, scale: float, length: int) -> float:
-    """The error along a schedule of a scheme whose stationary bias is h: C L^-alpha, or sum h_l^2 / S_L of decreasing steps."""
+    """The bias along a schedule of a scheme with stationary bias h: C L^-alpha at a horizon, sum h_l^2 / S_L at falling steps."""
     if kind == "horizon":
         return scale * float(length) ** -alpha
     steps = scale * np.arange(1, length + 1, dtype=np.float64) ** -alpha
@@ -104,14 +105,14 @@ def first_order_error(kind: str, alpha: float, scale: float, length: int) -> flo
 
 
 def with_control(decision: Decision, control: Control) -> Decision:
-    """The decision with the control in its certificate, and in its reason where the control cannot be used."""
+    """The decision with the control in its certificate; the reason names a control that cannot be used."""
     if control.why:
         decision = replace(decision, reason=f"{decision.reason}; {control.why}")
     return replace(decision, certificate={**decision.certificate, "control": control.certificate})
 
 
 def _likeliest(some: list[Subject]) -> Subject | None:
-    """The candidate whose first-order coefficient is the largest where it can be computed: on a Gaussian of one dimension."""
+    """The candidate with the largest first-order coefficient, computed on a one-dimensional Gaussian."""
     if len(some) < 2:
         return next(iter(some), None)
 
@@ -125,7 +126,7 @@ def _likeliest(some: list[Subject]) -> Subject | None:
 
 
 def _default_steps(subject: Subject) -> Any:
-    """The configuration without what was chosen for the subject's own stability and sample."""
+    """The configuration without the settings of steps and samples that were chosen for the subject itself."""
     tree = subject.configuration.model_dump(exclude_unset=True)
     for table, keys in {"schedule": ("step", "scale"), "sweep": ("steps", "lengths")}.items():
         if table in tree:
@@ -181,7 +182,7 @@ def _sampled(item: Subject, level: float) -> Control:
             why = f"the chains of its control {item.reference} have not forgotten their start: {apart}"
             return Control(item.reference, np.nan, np.nan, 0.0, "chains", level, why)
         for sample, steps in _without_the_largest(sweep.sample, sweep.steps):
-            # The coefficient may lie on either side of 0, and each look and each subset of the steps is another try.
+            # Bonferroni: two signs of the coefficient, all looks, and all subsets of the steps share the level.
             tail = level / (2 * len(plan.looks) * max(1, len(plan.steps) - TERMS))
             control = _fitted(item, sample, steps, tail, level)
             if control is not None:
@@ -204,16 +205,16 @@ def _without_the_largest(
 def _fitted(
     item: Subject, sample: Sample, steps: tuple[float, ...], tail: float, level: float
 ) -> Control | None:
-    """The coefficient from one sample; None where the terms do not describe it."""
+    """The control from a fit of `TERMS` powers of h to one sample; None if the fit is rejected."""
     h = np.asarray(steps)
     # Columns of size 1 at the largest step keep the normal equations well conditioned.
     columns = np.stack([(h / h[0]) ** power for power in range(1, TERMS + 2)], axis=1)
-    # An error of the reference average shifts every point alike.
+    # An error of the reference average shifts all points by the same amount.
     moved = sample.shifted(truth_of(item)[1])
     fit = fit_terms(moved, columns[:, :TERMS])
     if fit.p_value < LACK_OF_FIT:
         return None
-    # Terms beyond the fit leak into its first: a second fit holds one more, as large as the whole error at most.
+    # Omitted powers of h bias the first coefficient: a second fit has one more term, at most as large as the whole error.
     whole = max(abs(float(sample.values[0])), float(moved.covariance[0, 0]) ** 0.5)
     guard = fit_terms(moved, columns, shrink=[*[None] * TERMS, whole])
     (value, bound, error), (other, least, _) = (_first(item, tail, steps[0]) for item in (fit, guard))
@@ -226,6 +227,6 @@ def _fitted(
 
 
 def _first(fit: Fit, tail: float, step: float) -> tuple[float, float, float]:
-    """The coefficient of h, what it is at least in size, and its standard error."""
+    """The coefficient of h, a lower bound of its absolute value, and its standard error."""
     value, error = float(fit.estimates[0]) / step, float(fit.covariance[0, 0]) ** 0.5 / step
     return value, max(0.0, abs(value) - fit.quantile(tail) * error), error

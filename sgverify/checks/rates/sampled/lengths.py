@@ -1,6 +1,6 @@
-"""Whether chains forget their start within a length: before that an average shows a transient and no rate.
+"""How do bias and mean square error of sampled averages fall with their length L?
 
-Bias and mean square error from samples: how they fall with the length along the claimed schedule.
+Only lengths in which chains forget their start are used: before that, an average shows a transient and no rate.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, deci
 from sgverify.samplers import Row, horizon, power
 
 FORGOTTEN = 5
-"""Relaxation times that the shortest length has to cover: from then on what the start leaves of an average is tau/(L h)
-times its offset, as the theorems' first term says, but for e^-5 of it."""
+"""The number of relaxation times tau that the shortest length must cover. From then on the start contributes tau/(L h) times
+its offset to an average, as the first term of the theorems says, up to a relative error of e^-5."""
 
 FEWEST = 4
-"""Lengths that a decision needs."""
+"""The fewest lengths for a decision."""
 
 DOUBLED = 2**7
 """The longest of eight doubling lengths, in units of the first."""
 
 
 class NoRun(Exception):
-    """No chains from which a rate can be read; the message says why."""
+    """Raised if no chains can show a rate in L; the message gives the reason."""
 
 
 def check_forgotten(
     subject: Subject, kind: str, alpha: Fraction, scale: float, lengths: Sequence[int]
 ) -> None:
-    """Raise `NoRun` where a length does not let chains forget their start: a transient is no rate."""
+    """Raise `NoRun` if chains do not forget their start within some length: a transient is no rate."""
     tau = relaxation_time(subject, scale * lengths[-1] ** -float(alpha))
     least = _shortest(kind, alpha, scale, tau)
     if len(lengths) >= FEWEST and lengths[0] < least:
@@ -66,9 +66,9 @@ def check_forgotten(
 def shortest_length(
     subject: Subject, kind: str, alpha: Fraction, scale: float, wanted: int, *, of_the_first: bool
 ) -> int:
-    """The first of doubling lengths: `wanted`, or the least in which chains forget their start. Raises `NoRun`.
+    """The first of the doubling lengths: `wanted`, or the shortest in which chains forget their start. Raises `NoRun`.
 
-    `of_the_first`: `scale` is the step h = C L^-alpha of the first length, whatever that is, and not C.
+    With `of_the_first`, `scale` is the step size h = C L^-alpha at the first length; otherwise `scale` is C.
     """
     least, power = wanted, float(alpha)
     while True:
@@ -81,13 +81,13 @@ def shortest_length(
 
 
 def _shortest(kind: str, alpha: Fraction, scale: float, tau: float) -> int:
-    """The least L whose steps add up to `FORGOTTEN` relaxation times: L h, or about C L^(1 - alpha)/(1 - alpha)."""
+    """The least L whose steps cover `FORGOTTEN` relaxation times tau: L h, or about C L^(1 - alpha)/(1 - alpha)."""
     span = scale / (1 - float(alpha) if kind == "power" else 1.0)
     return math.ceil((FORGOTTEN * tau / span) ** (1 / (1 - float(alpha))))
 
 
 def relaxation_time(subject: Subject, step: float) -> float:
-    """The time in which chains forget their start: of the step's radius where it is affine, else from a pilot run."""
+    """The relaxation time of the chain at one step size: from the spectral radius of an affine step, else from a pilot run."""
     if subject.affine:
         return affine_time(subject, step)
     try:
@@ -97,28 +97,29 @@ def relaxation_time(subject: Subject, step: float) -> float:
 
 
 SHORTEST, POINTS = 100, 8
-"""The first of the lengths that are sampled where `sweep.lengths` is open, if chains forget their start within it, and how
-many doubling lengths there are, if a default run pays for so many."""
+"""The first sampled length if `sweep.lengths` is open and chains forget their start within it, and the number of doubling
+lengths if a default run can afford them."""
 
 LOOKS = 4
-"""Looks at the growing sample at most; every one doubles the chains."""
+"""The most looks at the growing sample; every look doubles the chains."""
 
 CHAINS = 1024
-"""Chains of the first look, where the configuration leaves `chains` open."""
+"""The chains of the first look if the configuration leaves `chains` open."""
 
 MOST_WORK = WORK / 4
-"""Steps of all chains together beyond which no further look is taken: `verify` follows several schedules."""
+"""The largest total number of steps before a further look. It is a part of `WORK`, since `verify` follows several schedules."""
 
 SHIFTS = 3
-"""How often an open scale is halved because the expansion does not hold along the schedule."""
+"""The most halvings of an open scale, each because the expansion does not hold along the schedule."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What is run: the schedule, its rows, and the number of chains after each look.
+    """A planned run: the schedule, its rows (one per length), and the number of chains after each look.
 
-    `shifts` counts the scales that were left for smaller ones, `decisions` is the most that share the level: a smaller
-    scale goes on at the look at which the larger one was left, so that each adds one look at most.
+    `shifts` counts the scales that were replaced by smaller ones. `decisions` is the largest number of decisions that share
+    the level: a smaller scale continues at the look at which the larger one was abandoned, so that each shift adds at most
+    one decision.
     """
 
     kind: str
@@ -132,7 +133,7 @@ class _Run:
 
 
 def sampled_consistency(question: Question) -> Evidence:
-    """Consistency is about L to infinity: no sample of finite length shows it, and none refutes it."""
+    """Inconclusive evidence on consistency: it is a limit L -> infinity, which no sample of finite length shows or refutes."""
     reason = "consistency is about L to infinity, and samples end at a finite length"
     return question.unanswered(reason, method="monte-carlo")
 
@@ -140,7 +141,7 @@ def sampled_consistency(question: Question) -> Evidence:
 def sampled_error(question: Question) -> Evidence:
     """|E phi_hat - phi_bar| or E (phi_hat - phi_bar)^2 in L along the claimed schedule, from chains of moderate lengths.
 
-    Of the mean square error what its bias leads is seen (chen2015 Theorems 2, 3, 5).
+    Of the mean square error, the lengths at which the squared bias leads show the rate (chen2015 Theorems 2, 3, 5).
     """
     subject, quantity = question.subject.under(question.configuration), question.quantity
     kind, alpha, prediction = question.schedule.kind, question.alpha, question.prediction
@@ -185,14 +186,17 @@ def sampled_error(question: Question) -> Evidence:
 def _settle(
     subject: Subject, quantity: str, kind: str, alpha: Fraction, order: int, what: str
 ) -> tuple[_Run, SampledAverages, Decision]:
-    """Look at growing samples until one decides; take a smaller scale where the expansion does not hold yet."""
+    """The run, its averages and the decision: samples grow until one decides.
+
+    The scale is halved while the expansion does not hold along the schedule.
+    """
     open_scale = subject.configuration.schedule.scale is None
     look = 0
     for shifts in range(SHIFTS + 1 if open_scale else 1):
         try:
             run = _plan(subject, quantity, kind, alpha, shifts)
         except NoRun:
-            # At a smaller scale the lengths that were asked for forget their start no more: what was found stands.
+            # At the smaller scale the chains do not forget their start within the lengths: keep the last decision.
             if not shifts:
                 raise
             break
@@ -217,7 +221,7 @@ def _settle(
 
 
 def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: int) -> _Run:
-    """The run that the configuration asks for, its scale halved `shifts` times. Raises `NoRun`."""
+    """The configured run with its scale halved `shifts` times. Raises `NoRun`."""
     c = subject.configuration
     scale = c.schedule.scale or first_step(subject) / 2**shifts
     # bias^2/variance grows with the scale and not with L: the first length gets the largest safe step.
@@ -248,12 +252,12 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
             f"{CHAINS} chains of the lengths {', '.join(map(str, lengths))} take {cost_text(CHAINS * per_chain)}, and a default "
             f"run has {MOST_WORK:.0e}; give chains to run them all the same, or shorter sweep.lengths"
         )
-    # A control's bound takes one share more.
+    # The bound of an Euler control takes one more share of the level.
     return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
 
 
 def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
-    """Doubling lengths from the first on, as many as a default run pays for, and enough for a rate."""
+    """Doubling lengths from `first` on: as many as a default run can afford, but enough for a rate."""
     for count in range(POINTS, FEWEST - 1, -1):
         lengths = tuple(first * 2**k for k in range(count))
         if CHAINS * (lengths[-1] if kind == "power" else sum(lengths)) <= MOST_WORK:
@@ -262,7 +266,10 @@ def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
 
 
 def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAverages]:
-    """The chains after each look from the `first` on; shared by claims that ask the same, and by bias and mean square error."""
+    """The averages after each look, from look `first` on.
+
+    Bias and mean square error share them, as do all claims about the same schedule.
+    """
     stage = ("lengths", run.kind, run.alpha, run.scale, run.lengths)
     known = _known(subject, *stage, run.looks, first)
     done = 0
@@ -285,7 +292,7 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAv
 
 @cached_per_subject
 def _known(subject: Subject, *stage: Any) -> dict[int, SampledAverages]:
-    """The chains of each look that was taken, which the next look joins to its own."""
+    """The averages of the looks that were taken, by look; the next look adds its own chains to them."""
     return {}
 
 
@@ -314,7 +321,7 @@ def _decide(
     order: int,
     what: str,
 ) -> Decision:
-    """The verdict on one sample; a bias that does not rise from the noise is held against an Euler control's."""
+    """The verdict on one sample; a bias that is lost in the noise is compared with that of an Euler control."""
     level = share_of(subject).rate / run.decisions
 
     def decide(**given: Any) -> Decision:
@@ -345,9 +352,10 @@ def _decide(
 
 
 def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
-    """No violation where the whole may be 0 at the first length: before a change of sign every part of it is large.
+    """Replace a violation by "inconclusive" if the whole error may be 0 at the first length.
 
-    Such a share has an unbounded confidence set. Lengths beyond the crossing settle it.
+    Close to a change of sign, every term is a large share of the whole error, and the confidence set of such a share is
+    unbounded. Longer lengths, beyond the change of sign, decide.
     """
     terms = decision.certificate.get("terms", {}).values()
     unbounded = any(None in piece for term in terms for piece in term["interval"])

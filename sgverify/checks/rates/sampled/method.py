@@ -1,4 +1,4 @@
-"""The sampled rung: its error rate, its random streams, and how chains are run for it."""
+"""How are chains run for a sampled verdict: at which error rate, from which random streams, at which cost?"""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
 
 DISAGREEMENT = 1e-3
-"""The chance at which chains that have forgotten their start are said not to have."""
+"""The probability of rejecting chains that have forgotten their start."""
 
 WORK = 2e8
-"""Steps of all chains and rows together beyond which no further look is taken: the bound of a default run."""
+"""The largest total number of steps, over all chains and rows, before a further look: the cost bound of a default run."""
 
 SPEED = 1e7
-"""Steps a second of all chains together on one core, to the order of magnitude, by which a cost is told in units of time."""
+"""The order of magnitude of steps per second, over all chains, on one core; it converts a cost into a time."""
 
 WIDEST = 4096
-"""Chains that run in one tensor: wide enough to spread the cost of a step, and small."""
+"""The most chains in one tensor: enough to amortise the cost of a step, at little memory."""
 
 
 @dataclass(frozen=True)
 class SampledAverages:
-    """What was sampled of each row: averages of one observable, shape (rows, K, chains), and how rows diverged."""
+    """Sampled averages of one observable, shape (rows, K, chains), K averages per row, and how rows diverged (or None)."""
 
     values: np.ndarray
     diverged: tuple[Divergence | None, ...]
     chains: int
 
     def joined(self, other: SampledAverages) -> SampledAverages:
-        """These chains followed by others of the same rows; a row that diverged in one of them has diverged."""
+        """These chains followed by other chains of the same rows; a row that diverged in either sample has diverged."""
         diverged = tuple(a or b for a, b in zip(self.diverged, other.diverged, strict=True))
         values = np.concatenate([self.values, other.values], axis=-1)
         return SampledAverages(values, diverged, self.chains + other.chains)
 
 
 def run_seed(subject: Subject, *stage: Any) -> int:
-    """The seed of a run: a hash of the configuration, in canonical form, and of what is run.
+    """The seed of a run: a hash of the configuration in canonical form and of the names in `stage`.
 
-    Two stages never share their random numbers, and the same configuration gives the same ones on every machine.
+    Different stages have different random numbers, and one configuration has the same numbers on every machine.
     """
     content = json.dumps(
         canonical_numbers([subject.configuration.as_dict(), [str(part) for part in stage]]), sort_keys=True
@@ -69,10 +69,10 @@ def run_chains(
     progress: tuple[float, float] = (0.0, 1.0),
     **changes: Any,
 ) -> list[SampledAverages]:
-    """Averages of the observables (the test function, where none is given) along chains first, ..., first + count - 1.
+    """Averages of the observables (by default the test function) along the chains first, ..., first + count - 1.
 
-    One entry for each observable. With `coupled` the rows are steps of one Brownian path. `progress` is the part of
-    the work, from 0 to 1, that these chains are. Raises `KeyboardInterrupt` where the run was ended early.
+    One entry for each observable. With `coupled` all rows share one Brownian path. `progress` is the interval of [0, 1]
+    that these chains cover in the progress of the check. Raises `KeyboardInterrupt` if the user ended the run early.
     """
     chosen = list(observables) or [subject.observable]
     found: list[SampledAverages] | None = None
@@ -85,7 +85,7 @@ def run_chains(
             chains=size,
             first_chain=first + done,
             coupled="brownian" if coupled else False,
-            # Rows bring their own burn-in, and every state after it counts: thinning only adds noise.
+            # Each row has its own burn-in, and every later state is averaged: thinning would only add noise.
             burn_in=0,
             thinning=1,
             **changes,
@@ -105,7 +105,7 @@ def run_chains(
 
 
 def cost_text(steps: float) -> str:
-    """What so many steps of all chains together cost a reader."""
+    """The cost of `steps`, the total number of steps over all chains, in a sentence with a time."""
     seconds = steps / SPEED
     unit, size = next((u for u in _UNITS if seconds < 100 * u[1]), _UNITS[-1])
     return f"{steps:.1e} steps in all, about {max(1.0, seconds / size):.0f} {unit} at {SPEED:.0e} a second"
@@ -115,7 +115,7 @@ _UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400
 
 
 def decided(decide: Callable[[], Decision]) -> Decision:
-    """What `decide` says; inconclusive where the sample is one from which it cannot (too few chains, copies of a chain)."""
+    """The result of `decide()`; inconclusive if it raises `UserError` (too few chains, or copies of a chain)."""
     try:
         return decide()
     except UserError as error:
@@ -123,20 +123,20 @@ def decided(decide: Callable[[], Decision]) -> Decision:
 
 
 def expansion_fails(decision: Decision) -> bool:
-    """Whether the terms of the expansion do not describe the points, so that more chains would not help."""
+    """Is a fit of the expansion's terms to the points rejected, so that more chains would not help?"""
     return not all(term["fits"] for term in decision.certificate.get("terms", {}).values())
 
 
 def check_complete(averages: Averages) -> None:
-    """Hand on the Ctrl-C that ended a run of the sampler early: half a run is no evidence."""
+    """Raise `KeyboardInterrupt` if Ctrl-C ended a run of the sampler early: an incomplete run is no evidence."""
     if not averages.complete:
         raise KeyboardInterrupt
 
 
 def share_of(subject: Subject) -> LevelShare:
-    """The chance of a false verdict, `conforms` or `violates`, that one piece of sampled evidence gets of its call's `level`.
+    """The part of the call's `level` that one piece of sampled evidence may use for a false `conforms` or `violates`.
 
-    All forbidden orders share it, and all looks at the growing sample (Bonferroni).
+    All forbidden orders, and all looks at the growing sample, share this part (Bonferroni).
     """
     return LevelShare(subject.configuration.level or CALL)
 

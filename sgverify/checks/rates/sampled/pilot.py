@@ -1,4 +1,4 @@
-"""A pilot run: how long chains take to forget their start, and how large the bias is at one step size."""
+"""How long do chains take to forget their start, and how large is the bias at one step size? A pilot run tells."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Divergence, Fixed, Row
 
 CHAINS = 256
-"""Chains from each of two starts, on either side of the target."""
+"""The chains from each of the two starts, one on either side of the target."""
 
 LENGTHS = (512, 2048, 8192, 16384)
-"""Steps of the run; each is tried when the one before was too short."""
+"""The lengths of the run, tried in turn until one is long enough."""
 
 LONG_ENOUGH = 20
-"""The last half has to hold so many correlation times, for these to be told from the chains' spread."""
+"""The number of correlation times in the last half of the run that makes their estimate from the chains' spread reliable."""
 
 WATCHED = 3
-"""Coordinates of each variable of the state that are watched beside the test function: the slowest one counts."""
+"""The most coordinates per state variable that are averaged beside the test function; the slowest of all counts."""
 
 ASIDE = 2.0
-"""Where the chains start, in standard deviations from the mean, if the configuration starts in the middle."""
+"""The distance of the starts from the mean, in standard deviations, if the configured start is at the mean."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What chains of one step size showed.
+    """The result of a pilot run at one step size.
 
-    `time`: their relaxation time, in units of time, and `how` it was found; `bias`: that of the test function, with its
-    standard `error`; `spread`: the test function's standard deviation. `why` says what they had not forgotten of their
-    start; it is empty where all is well. `length`: the steps of the run.
+    `time` is the chains' relaxation time, in units of time, and `how` the method that found it. `bias` is the bias of the
+    test function with its standard `error`, and `spread` its standard deviation. `why` is a sentence about a transient that
+    is left, "" if there is none. `length` is the number of steps.
     """
 
     step: float
@@ -53,7 +53,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class _Watched:
-    """A function of some variables of the state, or its square, as the sampler averages it."""
+    """A function of some state variables, or its square, in the form of an observable of the sampler."""
 
     name: str
     variables: tuple[str, ...]
@@ -68,12 +68,12 @@ class _Watched:
 def run_pilot(
     subject: Subject, step: float, truth: float, *, lengths: Sequence[int] = LENGTHS
 ) -> Pilot | Divergence:
-    """Chains at one step that start on both sides of the target, or how they diverged.
+    """Run chains at one step size from starts on both sides of the target; returns the pilot, or how chains diverged.
 
-    With n averaged steps the variance between chains is 2 tau sigma^2/n, which gives the correlation time tau of
-    the test function and of each coordinate of theta. The run is long enough when it holds `LONG_ENOUGH` of the
-    longest, and when its last two quarters and its two starts agree. Where one step is affine, its spectral radius r
-    gives the time exactly, h / -log r. `lengths` are tried in turn.
+    With n averaged steps the variance between chains is 2 tau sigma^2/n, which gives the correlation time tau of the test
+    function and of each coordinate of theta. The run is long enough if it covers `LONG_ENOUGH` times the longest tau, its
+    last two quarters agree, and its two starts agree. If one step is affine with spectral radius r, the relaxation time is
+    exactly h / -log r. `lengths` are tried in turn.
     """
     functions = _watched(subject)
     names = [item.name for item in functions if not item.squared]
@@ -97,7 +97,7 @@ def run_pilot(
 
 
 def _run(subject: Subject, step: float, length: int, functions: list[_Watched]) -> np.ndarray | Divergence:
-    """Averages over each quarter of the run. Shape (2 starts, functions, 4, chains)."""
+    """The averages over each quarter of the run, shape (2 starts, functions, 4 quarters, chains); or how chains diverged."""
     aside = subject.configuration.start_of() or ASIDE
     marks = tuple(length // 4 * k for k in (1, 2, 3, 4))
     sides = []
@@ -134,13 +134,13 @@ def _watched(subject: Subject) -> list[_Watched]:
 
 
 def affine_time(subject: Subject, step: float) -> float:
-    """h / -log r; one step where the radius is so small that less is left after it."""
+    """The relaxation time h / -log r, r the spectral radius; at least one step h."""
     radii = spectral_radii(subject.scheme, subject.model.parameters, subject.step_sizes.eigenvalues, [step])
     return step / min(1.0, -math.log(float(radii[0]))) if radii[0] > 0 else step
 
 
 def _correlation(quarters: np.ndarray, names: list[str], length: int) -> tuple[float, str]:
-    """The longest correlation time in steps, and why the run is too short, if it is."""
+    """The longest correlation time in steps, and a sentence if the run is too short for it, "" if it is not."""
     count = len(names)
     values, squares = quarters[:, :count], quarters[:, count:]
     late = values[:, :, 2:].mean(2)

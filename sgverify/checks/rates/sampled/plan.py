@@ -1,7 +1,4 @@
-"""How the work of a sweep is spread over its steps: extra chains of the largest one, or averages of different lengths.
-
-The plan of a sampled sweep of step sizes: which steps, how long, and how many chains after each look.
-"""
+"""Which steps, times, chains and looks has a sampled sweep, and how is its work divided among the steps?"""
 
 from __future__ import annotations
 
@@ -21,21 +18,22 @@ from sgverify.rates.allocation import allocate, contrasts_of, extra_of_the_first
 from sgverify.samplers import Divergence, Fixed, Row
 
 MOST = 16
-"""Chains of the largest step alone, at most, for each chain of a coupled sweep: a plan pays for so many. Noise that is common
-to all steps cancels in their differences and not in their level, which is bought where a step costs least."""
+"""The most extra chains at the largest step alone, per chain of a coupled sweep. Noise that is common to all steps cancels in
+the differences of their errors but not in the errors themselves; these are estimated at the largest step, the cheapest one."""
 
 LEAST = 0.25
-"""Of the average's length at equal shares, at least: points that only test the fit are still worth something."""
+"""The shortest average of a step, as a part of its length at equal shares: points that only test the fit are still useful."""
 
 UNITS = 10_000
-"""Chains at equal shares in which the work is counted, so that whole numbers of them are fine enough."""
+"""The chains at equal shares in which the work is counted: so many that whole numbers of chains divide the work finely."""
 
 
 def shares_of(subject: Subject, steps: Sequence[float]) -> tuple[float, ...]:
-    """How many times longer than at equal lengths each independent step's average should be, at the same work.
+    """The factor, for each independent step size, on the length of its average that is best at a fixed total work.
 
-    At fixed physical time the variance of an average hardly depends on the step, and n chains average like one of n times
-    the length: so the allocation of chains at variances 1 and costs 1/h. Empty where there are too few steps for a fit.
+    At fixed physical time the variance of an average hardly depends on the step size, and n chains average like one chain
+    of n times the length. The factors are therefore the optimal allocation of chains with variances 1 and costs 1/h. Empty
+    if there are too few steps for a fit.
     """
     contrasts = contrasts_of(steps, subject.predicted_order)
     if len(steps) < contrasts[0].columns.shape[1]:
@@ -46,10 +44,10 @@ def shares_of(subject: Subject, steps: Sequence[float]) -> tuple[float, ...]:
 
 
 def extra_chains(subject: Subject, steps: Sequence[float], errors: np.ndarray) -> int:
-    """The number that makes the decision sharpest for its work; `errors` (rows, chains), NaN where a row diverged.
+    """The number of extra chains at the largest step, per coupled chain, that gives the sharpest decision for the work.
 
-    A covariance that was estimated from normal values is independent of their means, so that the choice does not bend
-    the verdict.
+    `errors` has shape (rows, chains), with NaN in rows that diverged. The sample covariance of normal values is independent
+    of their means, so that this choice does not bias the verdict.
     """
     kept = [int(i) for i in np.flatnonzero(np.isfinite(errors).all(axis=1))]
     contrasts = contrasts_of([steps[i] for i in kept], subject.predicted_order) if len(kept) else []
@@ -59,62 +57,63 @@ def extra_chains(subject: Subject, steps: Sequence[float], errors: np.ndarray) -
     try:
         best = extra_of_the_first(contrasts, np.cov(errors[kept]), costs, most=MOST)
     except np.linalg.LinAlgError:
-        # Rows that are copies of one another: the decision will say so.
+        # Rows are copies of one another, which the decision reports.
         return MOST
     return best.chains[0] - 1
 
 
 POINTS = 5
-"""Steps of a default sweep: h, h/2, h/4, h/8, h/16."""
+"""The number of steps of a default sweep: h, h/2, h/4, h/8, h/16."""
 
 FIRST_LOOK = (256, 2048)
-"""Chains of the first look, at least and at most, where the configuration leaves `chains` open; every further look
-doubles them. Fewer than 256 would not give the tails of a small level."""
+"""The fewest and the most chains of the first look if the configuration leaves `chains` open; every further look doubles
+the chains. Fewer than 256 would not give the tails of a small level."""
 
 LOOKS = 5
-"""Looks at the growing sample at most, where the configuration leaves `chains` open."""
+"""The most looks at the growing sample if the configuration leaves `chains` open."""
 
 FIRST_WORK = 2.5e7
-"""Steps of all chains and rows that the first look takes where chains relax fast, so that it is worth the overhead."""
+"""The steps of the first look, over all chains and rows, if chains relax fast: enough to outweigh the overhead of a run."""
 
 SHIFTS = 4
-"""How often a default sweep is moved to smaller steps because the expansion does not hold at the largest."""
+"""The most halvings of all steps of a default sweep, each because the expansion does not hold at the largest step."""
 
 FORGOTTEN = 12
-"""Relaxation times of burn-in: e^-12 = 6e-6 of the start's offset is left, and an average over several more of them
-holds a tenth of that or less, far below the noise of any sample that is drawn here."""
+"""The burn-in in relaxation times: e^-12 = 6e-6 of the start's offset is left. An average over several more relaxation times
+contains at most a tenth of that, far below the noise of any sample of this sweep."""
 
 AVERAGED = 2
-"""The average is taken over at least so many times the burn-in."""
+"""The shortest averaging time, in units of the burn-in."""
 
 HALVINGS = 10
-"""How often a default step is halved in search of a first one."""
+"""The most halvings of the default step in the search for the first step."""
 
 DOUBLINGS = 3
-"""How often it is doubled, where the bias at it is far below `MODERATE`."""
+"""The most doublings of the default step while its bias is far below `MODERATE`."""
 
 MODERATE = 0.15
 """The largest bias at the first step, in standard deviations of the test function: an expansion in h holds below it."""
 
 CONVERGING = 0.75
-"""A bias that is not below this part of what it was at twice the step does not vanish; smaller steps would not help."""
+"""The ratio of the biases at h and 2h beyond which the bias does not vanish, so that smaller steps would not help."""
 
 
 class NoSweep(Exception):
-    """No chains from which a rate can be read; the message says why."""
+    """Raised if no chains can show a rate in h; the message gives the reason."""
 
 
 UNCROSSED = 40.0
-"""In units of T: a barrier is crossed once in about e^40 = 2e17 relaxation times within a mode."""
+"""The height of a barrier, in units of T, beyond which it counts as never crossed: about once in e^40 = 2e17 relaxation
+times within a mode."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What is run: steps from the largest down, physical times, chains after each look, and who diverged before.
+    """A planned sweep: steps from the largest down, physical times, chains after each look, and steps that diverged before.
 
-    `chosen`: the steps were not given, and may be moved. `shifts` counts how often they were. `shares`: how many times
-    `time` each step is averaged over, where rows are independent (empty: once). `planned`: the looks of the first sweep,
-    where this is a later one, whose share of the level is the same.
+    `chosen`: the steps are defaults and may be halved; `shifts` counts the halvings so far. `shares`: the averaging time of
+    each step in units of `time`, for independent rows (empty: 1 each). `planned`: for a later sweep, the number of looks of
+    the first one, whose division of the level it keeps.
     """
 
     steps: tuple[float, ...]
@@ -131,9 +130,10 @@ class SweepPlan:
 
     @property
     def decisions(self) -> int:
-        """The most decisions that share the level: every look, every sweep left for smaller steps, and a control's bound.
+        """The most decisions that share the level: every look, every shift to smaller steps, and a control's bound.
 
-        A sweep of smaller steps goes on at the look at which the larger one was left: each adds one look at most.
+        A sweep at smaller steps continues at the look at which the larger steps were abandoned: each shift adds at most one
+        decision.
         """
         return (self.planned or len(self.looks)) + (SHIFTS if self.chosen else 0) + 1
 
@@ -144,7 +144,7 @@ class SweepPlan:
         burn_in = math.ceil(self.burn_in / largest)
         for step, share in zip(self.steps, self.shares or (1.0,) * len(self.steps), strict=True):
             half = math.ceil(self.time * share / 2 / largest)
-            # Whole multiples where steps are halvings, so that coupled rows cover the same piece of their path.
+            # If steps are halvings, these are whole multiples, so that coupled rows cover the same piece of their path.
             skip, piece = (max(1, round(count * largest / step)) for count in (burn_in, half))
             made.append(Row(Fixed(step), (skip, skip + piece, skip + 2 * piece)))
         return made
@@ -154,10 +154,10 @@ class SweepPlan:
 def plan_sweep(subject: Subject) -> SweepPlan:
     """Choose steps, times and looks, by a pilot run.
 
-    `sweep.steps` are taken as they are. Else the first step is the configured one, or the default one halved until no
-    pilot chain diverges and the bias is `MODERATE`; four halvings follow. `steps`, where it is not the default, is
-    the length of the average at the largest step, `burn_in`, where it is given, what is left out before it there, and
-    `chains` the number of chains of the only look. Raises `NoSweep`.
+    Configured `sweep.steps` are used unchanged. Otherwise the first step is the configured step, or the default step halved
+    until no pilot chain diverges and the bias is at most `MODERATE`; four halvings of the first step follow. A configured
+    `steps` is the length of the average at the largest step, a configured `burn_in` the number of states dropped before it,
+    and configured `chains` are those of a single look. Raises `NoSweep`.
     """
     c = subject.configuration
     barrier = subject.target.barrier_float64(c.temperature)
@@ -204,7 +204,7 @@ def plan_sweep(subject: Subject) -> SweepPlan:
 
 
 def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
-    """The same sweep at half the steps, where the plan may be moved so."""
+    """The plan with all steps halved; None if the user gave the steps, or if `SHIFTS` halvings are used up."""
     if not plan.chosen or plan.shifts == SHIFTS:
         return None
     halved = replace(
@@ -220,7 +220,7 @@ def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
 
 
 def first_step(subject: Subject) -> float:
-    """The configured or default step; a default one is halved until friction, too, is slow beside a step."""
+    """The configured or default step; a default step is halved until the time scale of friction is resolved too."""
     if subject.configuration.schedule.step is not None:
         return subject.configuration.schedule.step
     step = subject.step
@@ -231,11 +231,11 @@ def first_step(subject: Subject) -> float:
 
 
 def _larger(subject: Subject, pilot: Pilot, truth: float) -> Pilot:
-    """A larger first step, where a default that knows no stability limit left the bias small beside the noise."""
+    """The pilot at a larger first step, if the default step, chosen without a stability limit, has a small bias."""
     for _ in range(DOUBLINGS):
         if abs(pilot.bias) > MODERATE / 2 * pilot.spread:
             break
-        # The same physical time: what it took to forget the start there is enough here.
+        # Half the length covers the same physical time, in which the chains forgot their start at the smaller step.
         found = run_pilot(subject, 2 * pilot.step, truth, lengths=(max(LENGTHS[0], pilot.length // 2),))
         if isinstance(found, Divergence) or found.why or abs(found.bias) > MODERATE * found.spread:
             break
@@ -244,7 +244,7 @@ def _larger(subject: Subject, pilot: Pilot, truth: float) -> Pilot:
 
 
 def _small_enough(tried: list[Pilot]) -> bool:
-    """Whether the last step tried can be the first of a sweep: a moderate bias, or one that does not vanish."""
+    """Can the last step tried be the first of a sweep, with a moderate bias, or a bias that does not vanish with h?"""
     last = tried[-1]
     if abs(last.bias) <= MODERATE * last.spread or len(tried) < 2:
         return abs(last.bias) <= MODERATE * last.spread
@@ -269,7 +269,7 @@ def _with_budget(c: Configuration, plan: SweepPlan) -> SweepPlan:
             "larger sweep.steps"
         )
     chains = most
-    # A narrow sweep takes nearly as long as a wide one: half of the work may go into the first look.
+    # Few chains take nearly as long as many: the first look may take half of the work.
     while chains > least and chains * work > WORK / 2:
         chains //= 2
     looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= WORK)

@@ -1,4 +1,4 @@
-"""Sampled points beside the exact ones, so that a reader sees the running code on the exact curve."""
+"""Which sampled points stand beside exact ones in a report, to show the running code on the exact curve?"""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Averages, Settings, fixed, horizon, sample
 
 LONGEST = 4_000
-"""Steps that are sampled at most."""
+"""The longest sampled chain, in steps."""
 
 BETWEEN = (200, 400, 3_000)
-"""Lengths that are sampled beside those of the exact points, so that the sampled ones have an exponent of their own."""
+"""Further sampled lengths beside those of the exact points, so that an exponent can be fitted to the sampled points."""
 
 BURN_IN = 2
-"""A stationary average is taken over the last half of the steps."""
+"""A stationary average is taken over the last 1/`BURN_IN` of the steps."""
 
 FORGOTTEN = 1e-3
-"""How much of the start may be left when the average begins, rho^(steps before it); a test function of degree
-two then feels 1e-6 of it. A step size whose chain forgets more slowly gets no sampled point."""
+"""The largest part rho^(burn-in) of the start's offset that may be left when the average begins, rho the spectral radius; a
+test function of degree two then has 1e-6 of it. A step size with a slower chain gets no sampled point."""
 
 
 def with_sampled_points(subject: Subject, evidence: Sequence[Evidence], chains: int) -> list[Evidence]:
     """The evidence with sampled points added to its stationary-bias, bias and MSE curves.
 
-    The points illustrate: verdicts stay those of the exact rung. Bias and MSE of one schedule share their chains.
+    The points only illustrate: verdicts remain those of the exact method. Bias and MSE of one schedule share their chains.
     """
     # The exact curves are those of averages over every step.
     settings = Settings.of(subject.configuration, chains=chains, burn_in=0, thinning=1)

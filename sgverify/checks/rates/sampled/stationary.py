@@ -1,4 +1,4 @@
-"""The stationary bias from samples: how it falls with the step size, decided without a slope."""
+"""How does the stationary bias of sampled chains fall with the step size? Decided without fitting a slope."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sgverify.rates import Decision, Judgement, decide_order
 STAGE = "stationary-bias"
 
 FEWEST = 4
-"""Steps that a decision needs: one more than the terms of a fit."""
+"""The fewest steps for a decision: one more than the terms of a fit."""
 
 
 def sampled_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) for the test function, from chains at steps h, h/2, h/4, ... (chen2015 Theorem 4).
 
-    Chains of all steps share a Brownian path where the steps are halvings; their covariance is the error of the fit.
-    The sample grows in looks, and the level is shared among them.
+    If the steps are halvings, the chains of all steps share a Brownian path; the covariance of their averages enters the
+    fit. The sample grows in looks, which share the level.
     """
     subject = question.subject
     try:
@@ -43,12 +43,12 @@ def sampled_stationary_bias(question: Question) -> Evidence:
 
 
 def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decision]:
-    """Look at growing samples until one decides; move to smaller steps where the expansion does not hold yet."""
+    """The sweep and the decision: samples grow until one decides; steps are halved while the expansion does not hold."""
     moved: SweepPlan | None = plan
     look = 0
     while moved is not None:
         plan, moved = moved, None
-        # The looks that a larger step took are counted: a smaller one goes on where that was left.
+        # Looks at larger steps count: the sweep at smaller steps continues at the look where those were abandoned.
         for sweep in looks_at(subject, plan, STAGE, first=min(look, len(plan.looks) - 1)):
             look = sweep.look
             if plan.steps[0] in sweep.diverged and shifted(subject, plan):
@@ -73,9 +73,9 @@ def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decis
 
 
 def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decision) -> Decision:
-    """What a bias that does not rise from the noise means beside an Euler control: a computed one, else a sampled one.
+    """The decision on a bias that is lost in the noise, by comparison with an Euler control, computed or else sampled.
 
-    Chains of the control are run from the second look on, so that a bias that is about to rise does not wait for them.
+    Chains of the control run from the second look on, so that a bias that more chains would resolve does not wait for them.
     """
     if decision.verdict != "inconclusive" or not decision.lost:
         return decision
@@ -88,7 +88,7 @@ def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decisi
 
 
 def _decide(subject: Subject, sweep: Sweep, order: int, control: float | None = None) -> Decision:
-    # An error of the reference average shifts every point alike.
+    # An error of the reference average shifts all points by the same amount.
     sample = sweep.sample.shifted(truth_of(subject)[1])
     return decided(
         lambda: decide_order(

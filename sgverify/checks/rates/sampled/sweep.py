@@ -1,4 +1,4 @@
-"""A sampled sweep of step sizes: the errors of its chains after each look, and whether they forgot their start."""
+"""Which errors have the chains of a sampled sweep after each look, and did the chains forget their start?"""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sgverify.samplers import Divergence, Row
 
 @dataclass(frozen=True)
 class Sweep:
-    """Errors of single chains, `estimate - truth`: both halves (rows, 2, chains), of the rows that did not diverge.
+    """The errors `estimate - truth` of single chains: `halves`, shape (rows, 2, chains), for the rows that did not diverge.
 
-    `level`, shape (chains,), holds those of further chains at the largest step alone; empty where there are none.
+    `level`, shape (chains,), holds the errors of extra chains at the largest step; it is empty if there are none.
     """
 
     plan: SweepPlan
@@ -34,20 +34,20 @@ class Sweep:
 
     @property
     def errors(self) -> np.ndarray:
-        """Errors of the averages over both halves. Shape (rows, chains)."""
+        """The errors of the averages over both halves, shape (rows, chains)."""
         return np.asarray(self.halves.mean(1))
 
     @property
     def chains(self) -> int:
-        """Chains behind every row."""
+        """The number of chains per row."""
         return int(self.halves.shape[-1])
 
     @property
     def sample(self) -> Sample:
-        """Means and their covariance, the further chains at the largest step joined by least squares.
+        """The means of the errors and their covariance; extra chains at the largest step enter by least squares.
 
-        With m the means, V their covariance, (a, v) mean and variance of the further chains and g = V e_0/(V_00 + v), the
-        means become m + g (a - m_0) and the covariance V - g g^T (V_00 + v).
+        Let m be the means, V their covariance, a and v the mean of the extra chains and its variance, g = V e_0/(V_00 + v).
+        The means become m + g (a - m_0), the covariance V - g g^T (V_00 + v).
         """
         coupled = Sample.of_chains(self.errors, coupled=self.plan.coupled)
         if not len(self.level):
@@ -59,9 +59,9 @@ class Sweep:
         return Sample.of(values, covariance=own - total * np.outer(gain, gain), chains=self.chains)
 
     def disagreement(self) -> str:
-        """What the halves of the run disagree in, empty where they do not: a transient that the burn-in left.
+        """A sentence about a row whose two halves disagree, so that the burn-in left a transient; "" if there is none.
 
-        Each row's difference is held to a normal law over chains, at `DISAGREEMENT` over all rows.
+        Each row's mean difference is tested as normal over chains, at the level `DISAGREEMENT` over all rows.
         """
         gaps = self.halves[:, 0] - self.halves[:, 1]
         means, errors = gaps.mean(-1), gaps.std(-1, ddof=1) / math.sqrt(self.chains)
@@ -73,9 +73,9 @@ class Sweep:
 
 
 def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
-    """The sweep after each look from the `first` on; the caller stops asking when it has its answer.
+    """The sweep after each look, from look `first` on; the caller stops iterating once a look decides.
 
-    Shared by claims that ask the same.
+    Claims about the same quantity share the chains.
     """
     rows = plan.rows()
     known = _known(subject, *stage, plan.steps, plan.looks, first)
@@ -124,18 +124,18 @@ def _sweep(
 
 @cached_per_subject
 def _known(subject: Subject, *stage: Any) -> dict[int, list[SampledAverages]]:
-    """The chains of each look that was taken, which the next look joins to its own."""
+    """The averages of the looks that were taken, by look; the next look adds its own chains to them."""
     return {}
 
 
 def _errors(found: SampledAverages, rows: list[Row]) -> np.ndarray:
-    """Averages over both halves, shape (rows, chains); NaN where a row diverged."""
+    """The averages over both halves, shape (rows, chains); NaN in rows that diverged."""
     diverged = np.array([how is not None for how in found.diverged])
     return np.where(diverged[:, None], np.nan, _halves(found, rows).mean(1))
 
 
 def _halves(found: SampledAverages, rows: list[Row]) -> np.ndarray:
-    """Averages over the two halves after the burn-in, from running averages. Shape (rows, 2, chains)."""
+    """The averages over the two halves after the burn-in, shape (rows, 2, chains), from the running averages."""
     lengths = np.array([row.lengths for row in rows], dtype=np.float64)
     sums = found.values * lengths[:, :, None]
     return np.asarray(np.diff(sums, axis=1) / np.diff(lengths, axis=1)[:, :, None])
