@@ -11,15 +11,17 @@ for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ["SGVERIFY_RAISE"] = "1"
 
 import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+from hypothesis import Phase, settings  # noqa: E402
 
 from sgverify.testing.profiles import VARIABLE, register_profiles  # noqa: E402
 from tests.remembered import remember_schemes  # noqa: E402
 
 register_profiles()
 if not os.environ.get(VARIABLE):
-    # Half of hypothesis's hundred where a property does not say how many; a profile that is asked for draws its own.
-    settings.register_profile("half", settings.get_profile("ci"), max_examples=50)
+    # Half of hypothesis's hundred where a property does not say how many, and no search for what else could be varied in
+    # an example that is found, which takes most of the time of `find`; a profile that is asked for has both.
+    phases = [phase for phase in Phase if phase is not Phase.explain]
+    settings.register_profile("half", settings.get_profile("ci"), max_examples=50, phases=phases)
     settings.load_profile("half")
 
 
