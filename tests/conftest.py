@@ -1,5 +1,6 @@
 """Settings of the whole test run: one thread per worker, and the hypothesis profiles."""
 
+import gc
 import os
 
 # Before anything numerical is imported: two workers with two threads each would fight over two cores,
@@ -23,6 +24,12 @@ if not os.environ.get(VARIABLE):
     phases = [phase for phase in Phase if phase is not Phase.explain]
     settings.register_profile("half", settings.get_profile("ci"), max_examples=50, phases=phases)
     settings.load_profile("half")
+
+
+def pytest_collection_finish() -> None:
+    """The modules that are imported by now live to the end: no search for garbage need look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -174,12 +174,14 @@ def test_settings_are_toml_values_or_bare_strings(call: Call) -> None:
 
 
 def test_checks_takes_checks_and_claims(call: Call) -> None:
-    by_check = call("verify", "mine.py:aboba", "--checks", "bias", "--json", "-").evidence
+    # Which claims are asked is what matters here: two lengths for the points of each.
+    short = ("--set", "sweep.lengths=[10,100]", "--json", "-")
+    by_check = call("verify", "mine.py:aboba", "--checks", "bias", *short).evidence
     assert {item["check"] for item in by_check} == {"bias"}
     assert {"chen2015/theorem-2", "chen2015/theorem-5", "chen2015/remark-9"} <= {
         item["claim"] for item in by_check
     }
-    by_claim = call("verify", "mine.py:aboba", "--checks", "chen2015/theorem-5", "--json", "-").evidence
+    by_claim = call("verify", "mine.py:aboba", "--checks", "chen2015/theorem-5", *short).evidence
     assert {(item["claim"], item["check"]) for item in by_claim} == {
         ("chen2015/theorem-5", "bias"),
         ("chen2015/theorem-5", "mse"),
@@ -218,7 +220,17 @@ def test_an_unsettled_scheme_exits_with_three(call: Call, tmp_path: Path) -> Non
         "def bent(theta, *, h, grad, noise, T):\n"
         "    return theta - h*grad(theta) + sqrt(2*T*h)*noise() + h*h*theta*theta\n"
     )
-    few = ("--set", "chains=2", "--set", "steps=10", "--set", "sweep.lengths=[2,3,4,5]")
+    # Two step sizes leave a sampled rate open, whatever is drawn.
+    few = (
+        "--set",
+        "chains=2",
+        "--set",
+        "steps=10",
+        "--set",
+        "sweep.lengths=[2,3,4,5]",
+        "--set",
+        "sweep.steps=[0.2,0.1]",
+    )
     some = ("--checks", "local-order,stationary-bias,agreement,averaging")
     answer = call("verify", "waves.py:bent", *few, *some, "--json", "-")
     found = {item["check"]: item for item in answer.evidence if item["verdict"] == "inconclusive"}

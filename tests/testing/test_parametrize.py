@@ -15,7 +15,10 @@ from sgverify.testing import parametrize_with_checks
 from sgverify.testing.parametrize import SchemeCheck, Suite, labels_of
 
 
-@parametrize_with_checks([find_scheme("sghmc-baoab"), "sgld-euler"], config={"steps": 50, "chains": 32})
+@parametrize_with_checks(
+    [find_scheme("sghmc-baoab"), "sgld-euler"],
+    config={"steps": 50, "chains": 32, "sweep": {"lengths": [10, 100]}},
+)
 def test_the_catalogue_conforms(scheme: Any, check: SchemeCheck) -> None:
     check(scheme)
 
