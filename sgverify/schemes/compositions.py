@@ -1,4 +1,10 @@
-"""The coefficients of a splitting, read from numbers, texts or names of compositions into exact numbers."""
+"""Splittings of higher order, and the exact coefficients of a splitting.
+
+Coefficients are given as numbers, texts or names of compositions, and read into exact numbers. A composition repeats a
+palindromic splitting of order 2 in steps of several lengths:
+a symmetric step of order 2k has an error of degree 2k + 1 that scales with the power 2k + 1 of the step. Steps of the
+lengths w_1, ..., w_n in a palindromic arrangement have order 2k + 2 when sum w_i = 1 and sum w_i^(2k+1) = 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Invariant densities as dynamics claim them, and the defaults exp(-U/T) and exp(-(U + p.p/2)/T)."""
+"""Diffusions that schemes discretise, each with the density that it is claimed to leave invariant.
+
+The default densities are exp(-U/T), and exp(-(U + p.p/2)/T) with a momentum.
+"""
 
 from __future__ import annotations
 

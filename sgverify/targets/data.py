@@ -1,4 +1,7 @@
-"""Data from a CSV, npy or npz file, read once and identified by the hash of the file's content."""
+"""The data of a posterior: given in the configuration, read from a file, or drawn from a seed.
+
+A CSV, npy or npz file is read once and identified by the hash of its content.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The exact coefficients of a polynomial potential, by one evaluation of its definition on polynomials."""
+"""A potential as the polynomial that it is: its exact coefficients, by one evaluation of its definition on polynomials.
+
+Quadratic functions have their linear algebra here: gradient, Hessian, inverse, leading minors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""The difference of a product of exponentials and exp(S) at one degree, on Lyndon words alone and without a logarithm.
+"""The order conditions of a splitting word: polynomial equations in its coefficients, one for each Lyndon word.
+
+The word X1 X2 ... with unknown coefficients has order p if and only if in exp(c1 X1) exp(c2 X2) ... every Lyndon word
+of d = 1, ..., p letters has the coefficient 1/d!, as it has in exp(S). That is enough by induction (below):
+once the conditions through degree d - 1 hold, what is left at degree d is a Lie polynomial, and its coefficients at
+Lyndon words determine it. There are as many conditions as dimensions of the free Lie algebra (Witt's formula), so
+none is superfluous for a generic word.
+
+Source: Hairer, Lubich, Wanner 2006, Geometric Numerical Integration, section III.5; the conditions themselves are the
+ones of the coefficients of words there, before logarithms.
+
+The difference of a product of exponentials and exp(S) at one degree, on Lyndon words alone and without a logarithm.
 
 Let P = exp(c1 X1) exp(c2 X2) ... = exp(Z), S the sum of the letters, and let P and exp(S) agree below degree d. Then
 Z = S + E + (higher degrees) with E of degree d, and in exp(Z) a product of n factors with at least one E among them

@@ -1,4 +1,9 @@
-"""The gradient ingredient of a definition: the evaluations of `grad` share one minibatch, those of `grad.fresh()` another."""
+"""The gradient ingredient of a definition: the evaluations of `grad` share one minibatch, those of `grad.fresh()` another.
+
+Gradients are taken by the reverse mode, on the values of whatever carrier runs the definition. The affine reading knows one
+gradient and one Hessian and has no room for a prior's gradient apart; on a target whose prior is simple, grad prior(theta) =
+a theta + b, or without data, none is needed: the step is a function of `grad` alone.
+"""
 
 from __future__ import annotations
 

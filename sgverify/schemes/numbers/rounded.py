@@ -1,4 +1,13 @@
-"""Rounded numbers as intervals with rational ends: a printed decimal, or a float that Python has rounded."""
+"""Rounded numbers as intervals with rational ends: a printed decimal, or a float that Python has rounded.
+
+`math.sqrt(2)` stands for a root and 1 - 0.9 for a tenth; read as the decimals that they print as, they would make a correct
+step wrong by 1e-16. No run of a step distinguishes numbers that are so near: the value read differs from the float by less
+than the roundings of the few operations that made it. A float that stands for no simple number, such as math.cos(0.3), is
+an interval of these roundings: cos^2 + sin^2 = 1 is then neither proved nor false, and holds up to rounding.
+
+A difference has the roundings of its operands: 1 - 0.9999 is off by as much as 0.9999, which is 1e-12 of the difference. The
+cancelled bits are zeros at the end of the float.
+"""
 
 from __future__ import annotations
 
