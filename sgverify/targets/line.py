@@ -1,6 +1,7 @@
 """Averages over the line under exp(-E), and sums over many data by few weighted nodes.
 
-The trapezoid rule in t, x = centre + scale sinh(t), is refined until it settles. The rule converges geometrically for analytic integrands that vanish at both ends: halving the spacing squares the
+The trapezoid rule in t, x = centre + scale sinh(t), is refined until it settles. The rule converges geometrically for
+analytic integrands that vanish at both ends: halving the spacing squares the
 error (Trefethen and Weideman 2014, theorem 5.1). The substitution turns algebraic tails into exponential ones.
 
 Peaks that are known to be far apart are averaged each by itself, weighted by its mass.

@@ -1,7 +1,7 @@
 """The first two moments of a law, and distances between two laws by these moments.
 
-The distance of covariances is relative to the second law's. The Wasserstein-2 distance of two Gaussian laws avoids the cancellation of its trace
-formula.
+The distance of covariances is relative to the second law's. The Wasserstein-2 distance of two Gaussian laws avoids the
+cancellation of its trace formula.
 
 W2^2 = |m_1 - m_2|^2 + tr(S_1 + S_2 - 2 (S_2^(1/2) S_1 S_2^(1/2))^(1/2)) is a small difference of large numbers
 where the laws are near. The optimal map from N(m_2, S_2) to N(m_1, S_1) is T x with T S_2 T = S_1, and W2^2 is
