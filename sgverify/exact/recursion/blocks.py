@@ -72,7 +72,7 @@ class PermutationBlocks:
         periods: Sequence[Period]
         if self.model.noise.symmetric:
             powers = self._powers(parts, asked)
-            periods = [ThereAndBack(powers, part.moments, self.steps) for part in components]
+            periods = [ForwardBackward(powers, part.moments, self.steps) for part in components]
         else:
             periods = [
                 RepeatedPeriod(self._independent(parts, part, asked), self.steps) for part in components
@@ -149,8 +149,8 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class ThereAndBack:
-    """Independent blocks, gone over forward and then backward; `moments` are mu_1, mu_2, ... of one of them."""
+class ForwardBackward:
+    """Independent blocks, used forward and then backward; `moments` are mu_1, mu_2, ... of one block."""
 
     powers: Sequence[arb_mat]
     moments: Sequence[fmpq]
@@ -178,7 +178,7 @@ class ThereAndBack:
 
     @cached_property
     def _known(self) -> list[arb_mat]:
-        """P_0, P_1, ... as far as they were asked for."""
+        """The cache of P_0, P_1, ..., computed so far."""
         return [identity(self.powers[0].nrows())]
 
     def _there_and_back(self, count: int) -> arb_mat:

@@ -43,10 +43,10 @@ from sgverify.exact.recursion.period import ListedPeriod, Period, RepeatedPeriod
 WHERE = "where the minibatch changes the Hessian"
 
 LARGEST_DIMENSION = 3
-"""Dimensions whose averaged operators are built."""
+"""The largest dimension for which averaged operators are built."""
 
 LARGEST = 6
-"""Coordinates of the chain: theta and p in three dimensions."""
+"""The largest number of coordinates of a chain: theta and p in three dimensions."""
 
 HIGHEST_DEGREE = 2
 
@@ -83,7 +83,7 @@ class FreshHessians:
         return RepeatedPeriod(self.one_step_series(degree))
 
     def leading_blocks(self, steps: Any, degree: int) -> Any:
-        """What takes the moments of exactly this degree over a period: float64, shape (steps, m, m)."""
+        """The block of a period's operator on the moments of exactly this degree: float64, shape (steps, m, m)."""
         h = np.asarray(steps, dtype=np.float64)
         read = self._read(Scalar(FLOATS, h), lambda value: Scalar(FLOATS, np.full_like(h, float(value))))
         return leading_blocks(self.averages, read, degree, h.size)
@@ -112,24 +112,24 @@ class FreshHessians:
         return "one step multiplies too many Hessians of minibatches for their joint moments to be computed"
 
     def one_step(self, step: StepSize, asked: RunningSum, averages: KroneckerAverages | None = None) -> Any:
-        """The operator of one step in balls, by the averages of every minibatch where others are not given."""
+        """The operator of one step in balls; `averages` defaults to those over all minibatches."""
         read = self._read(Scalar(BALLS, step()), lambda value: Scalar(BALLS, ball.number(value)))
         found = averages or self.averages
         return asked.joined(transition(found, read, asked.highest), found.size)
 
     def one_step_series(self, degree: int, averages: KroneckerAverages | None = None) -> MatrixSeries:
-        """The same in powers of h, for the state alone."""
+        """The operator of one step in powers of h, on moments of the state alone."""
         ring = number_ring(2 * ORDERS + 4)
         read = self._read(step_size(ring), lambda value: constant(ring, value))
         return transition_series(averages or self.averages, read, degree, ring)
 
     @cached_property
     def averages(self) -> KroneckerAverages:
-        """The averaged products of the minibatches' Hessians, which know no step size."""
+        """The averaged products of the minibatches' Hessians, which do not depend on the step size."""
         return self.averages_of(self.law)
 
     def averages_of(self, law: MinibatchLaw) -> KroneckerAverages:
-        """Those of another law of the minibatch."""
+        """The averaged products of the Hessians under another law of the minibatch."""
         return KroneckerAverages.of(law, self._names, self._symbolic)
 
     @property
@@ -138,11 +138,11 @@ class FreshHessians:
 
     @cached_property
     def _symbolic(self) -> HessianProductStep:
-        """One step with any numbers: which words it has does not depend on them."""
+        """One step with arbitrary scalars, whose products of Hessians are those of every step size."""
         return self._read(1, lambda value: 1)
 
     def _read(self, step: Any, number: Any) -> HessianProductStep:
-        """One step in words; `number` makes a scalar of a parameter."""
+        """One step as products of Hessians; `number` converts a parameter to a scalar."""
         names, values = self.model.scheme.parameters, self.model.parameters
         return self._words({"h": step, **{name: number(values[name]) for name in names}})
 
@@ -156,15 +156,15 @@ class FreshHessians:
 
 
 MOST_PRODUCTS = 6000
-"""Products of operators that an enumeration may take."""
+"""The largest number of products of operators in an enumeration."""
 
 
 MOST_BLOCKS = 300
-"""Blocks whose operators an enumeration may need."""
+"""The largest number of blocks whose operators an enumeration may need."""
 
 
 MOST_DATA = 32
-"""Data beyond which nothing is counted: blocks of one datum alone have too many sets by then."""
+"""The largest number of data for an enumeration: with more, even blocks of one datum form too many sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def is_enumerable(size: int, batch: int) -> bool:
 
 
 def count_products(size: int, batch: int) -> int:
-    """How many products the enumeration takes: every set of data with every block that may have come last."""
+    """The number of products in the enumeration: one for every set of data and every block that may come last."""
     return sum(math.comb(size, used) * math.comb(used, batch) for used in range(batch, size + 1, batch))
 
 
@@ -248,10 +248,10 @@ def position_averages(operators: dict[int, Any], size: int, identity: Any) -> li
 
 
 def sweep_averages(operators: dict[int, Any], size: int, identity: Any) -> list[Any]:
-    """The same after i = 1, ..., 2s steps of a sweep over the blocks and back again.
+    """The mean operators after i = 1, ..., 2s steps of a sweep over the blocks and back again.
 
     With P(S) = sum_{B in S} T_B P(S - B) T_B over the orders of the data S, forward and backward, the operator r
-    steps after the turn is the mean of P(rest) F(U) over the sets U of the blocks that do not come back yet.
+    steps after the turn is the mean of P(rest) F(U) over the sets U of the blocks that have not yet been used again.
     """
     levels = _forward(operators, size, identity)
     whole, (_, weight) = (1 << size) - 1, levels[-1]

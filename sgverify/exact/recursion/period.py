@@ -68,9 +68,9 @@ class ListedPeriod:
 
 @dataclass(frozen=True)
 class RepeatedPeriod:
-    """`leave` T^k `enter`: what is done once at the start of a period, the same step k times, and what is looked at.
+    """The operator `leave` T^k `enter`: `enter` acts once at the start of a period, T at each of k steps, `leave` at the end.
 
-    Nothing where they are None. The cost grows with the logarithm of the number of steps.
+    None stands for the identity. The cost grows with the logarithm of the number of steps.
     """
 
     step: Any
@@ -104,7 +104,7 @@ class RepeatedPeriod:
 
 @dataclass(frozen=True)
 class Powers:
-    """The powers of an operator, applied to columns: its squares are kept for the next length."""
+    """The powers of an operator, applied to columns; its repeated squares are cached."""
 
     operator: arb_mat
 
@@ -113,7 +113,7 @@ class Powers:
         return [self.operator]
 
     def applied(self, count: int, column: arb_mat) -> arb_mat:
-        """The operator, `count` times."""
+        """The operator applied `count` times to a column."""
         while len(self._squares) < count.bit_length():
             self._squares.append(self._squares[-1] * self._squares[-1])
         for place in range(count.bit_length()):
@@ -123,9 +123,9 @@ class Powers:
 
 
 def stationary_moments(operator: arb_mat) -> arb_mat:
-    """The moments that an operator leaves as they are, a column with 1 first.
+    """The moments that an operator leaves invariant, as a column with 1 first.
 
-    Raises `InstabilityError` where it does not contract those of degree 1 and up.
+    Raises `InstabilityError` where it does not contract the moments of degree 1 and up.
     """
     map_ = inner_block(operator)
     Contraction.of(map_)
@@ -134,19 +134,19 @@ def stationary_moments(operator: arb_mat) -> arb_mat:
 
 
 def stationary_series(operator: MatrixSeries) -> list[Any]:
-    """The same in powers of h, for an operator that is the identity at h = 0."""
+    """The invariant moments in powers of h, for an operator that is the identity at h = 0."""
     terms = alike(list(operator.terms[1:]))
     means = steady_means([inner_block(term) for term in terms], [shift_of(term) for term in terms])
     return [type(mean)([[int(k == 0)], *mean.tolist()]) for k, mean in enumerate(means)]
 
 
 def inner_block(operator: Any) -> Any:
-    """What an operator does to the moments of degree 1 and up."""
+    """The block of an operator that acts on the moments of degree 1 and up."""
     return type(operator)([row[1:] for row in operator.tolist()[1:]])
 
 
 def shift_of(operator: Any) -> Any:
-    """What an operator adds to them."""
+    """The constants that an operator adds to the moments of degree 1 and up."""
     return type(operator)([row[:1] for row in operator.tolist()[1:]])
 
 
@@ -157,7 +157,7 @@ def summed(operators: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class RunningSum:
-    """The moments of S to `order`, with those of the state that they need, to degree max(1, r) k.
+    """The moments of S = sum f(X_l) to `order`, with the moments of the state that they need, to degree max(1, r) k.
 
     `size` and `degree` are those of f, `summand` its coefficients by the powers of x. Order 0: the state alone.
     """
@@ -173,9 +173,9 @@ class RunningSum:
         return max(1, self.order) * self.degree
 
     def joined(self, step: arb_mat, size: int) -> arb_mat:
-        """The operator of one step on all of them, from the one on moments of a state of `size` coordinates.
+        """The operator of one step on these joint moments, from the one on moments of a state of `size` coordinates.
 
-        Coordinates beyond those of f, which a memory adds, come last.
+        The coordinates of a memory, on which f does not depend, come last.
         """
         if not self.order:
             return step
@@ -200,7 +200,7 @@ class RunningSum:
         return arb_mat(rows)
 
     def for_memory_change(self, ends: arb_mat, after: int, before: int) -> arb_mat:
-        """What enters or leaves a memory: `ends` takes the moments of `before` coordinates to those of `after`."""
+        """The operator that adds or drops a memory: `ends` takes the moments of `before` coordinates to those of `after`."""
         blocks = [
             leading(ends, _count(after, degree), _count(before, degree)).tolist()
             for degree in map(self._degree_beside, range(self.order + 1))
@@ -238,12 +238,12 @@ class RunningSum:
             ) from error
 
     def _block(self, whole: arb_mat, degree: int) -> arb_mat:
-        """How a period takes the monomials of exactly this degree to themselves."""
+        """The block of a period's operator on the monomials of exactly this degree."""
         first, last = _count(self.size, degree - 1), _count(self.size, degree)
         return arb_mat([row[first:last] for row in whole.tolist()[first:last]])
 
     def _degree_beside(self, power: int) -> int:
-        """The degree of the moments of x that stand beside S^power."""
+        """The degree of the moments of x that multiply S^power."""
         return self.highest - power * self.degree
 
 

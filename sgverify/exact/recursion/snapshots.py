@@ -1,8 +1,8 @@
 """Gradients with a snapshot: grad(v) = H_B (v - s) + G on the minibatch B, G the full gradient at the snapshot s.
 
-The state is joined by s and G, which stay as they are until the snapshot is taken again: a step is then one in words
-of H_B, and its averaged operators on moments are those of `transition`. Taking the snapshot sends the moments of x to
-those of (x, s, G), with s the present theta and G = H theta + g, all data counted.
+The state is extended by s and G, which are constant until the next snapshot. A step is then a sum of products of H_B, and its
+averaged operators on moments are those of `transition`. Taking a snapshot maps the moments of x to those of (x, s, G),
+with s the present theta and G = H theta + g the full gradient.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
 from sgverify.exact.recursion.period import RepeatedPeriod, RunningSum
 from sgverify.schemes import Scheme
 
-SNAPSHOT, SLOPE = "the snapshot", "its gradient"
-"""The names of s and G beside the state's own, which are identifiers."""
+SNAPSHOT, GRADIENT = "the snapshot", "its gradient"
+"""The names of the variables s and G; no identifiers, so that they differ from all names of state variables."""
 
 LARGEST = 8
-"""Coordinates of (theta, p) in two dimensions with those of a snapshot and its gradient."""
+"""The largest number of coordinates: (theta, p) in two dimensions with a snapshot and its gradient."""
 
 Polynomial = dict[MultiIndex, fmpq]
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshots(FreshHessians):
-    """Position k is k steps after the snapshot was taken; the steps of a period are held fixed as h -> 0."""
+    """Gradients with snapshots. Position k is k steps after a snapshot; the steps of a period are held fixed as h -> 0."""
 
     @property
     def steps(self) -> int:
@@ -67,7 +67,7 @@ class Snapshots(FreshHessians):
         return RepeatedPeriod(series, self.steps, enter, leave)
 
     def leading_blocks(self, steps: Any, degree: int) -> Any:
-        """See `FreshHessians`: with the snapshot fixed a step may contract, and yet what it drives be larger than it was."""
+        """See `FreshHessians`; a step may contract at a fixed snapshot, and the period with its new snapshot still expand."""
         first, whole = (math.comb(n + degree - 1, degree - 1) for n in (self.model.size, self._inner))
         enter, leave = self._ends(degree)
         take = np.array([[float(arb(v).mid()) for v in row[first:]] for row in enter.tolist()[whole:]])
@@ -83,10 +83,10 @@ class Snapshots(FreshHessians):
         return "it is not reached where the noise depends on a snapshot"
 
     def stationary_under(self, limit: Any, degree: int) -> Any:
-        """The first order in h of the moments of x where the snapshot is a draw of its own from the posterior.
+        """The first order in h of the moments of x where the snapshot is an independent draw from the posterior.
 
-        `limit`: the moments of x as h -> 0, a column. Those of (s, G) alone are then those of that limit, and the others
-        settle under it: the limit of snapshots that are taken ever more seldom.
+        `limit`: the moments of x as h -> 0, a column. The moments of (s, G) are then those of this limit, and the moments of
+        x are stationary given them: the limit of ever rarer snapshots.
         """
         terms = self.one_step_series(degree).terms[1:]
         kind = type(terms[0])
@@ -114,10 +114,10 @@ class Snapshots(FreshHessians):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return (*self.model.scheme.state, SNAPSHOT, SLOPE)
+        return (*self.model.scheme.state, SNAPSHOT, GRADIENT)
 
     def _words(self, ingredients: dict[str, Any]) -> HessianProductStep:
-        return read_snapshot_words(self.model.scheme, ingredients)
+        return read_snapshot_products(self.model.scheme, ingredients)
 
     def _unbuilt(self, degree: int) -> str | None:
         if self._inner > LARGEST:
@@ -138,14 +138,14 @@ class Snapshots(FreshHessians):
         return MatrixSeries([first] + [first * 0] * ORDERS)
 
 
-def read_snapshot_words(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
+def read_snapshot_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
     """Read one step between two snapshots; `ingredients` as for `read_hessian_products`."""
     read = read_affine(scheme, ingredients, gradient=_FromSnapshot)
     rows = {
         name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
         for name, row in read.rows.items()
     }
-    rows |= {name: {("state", name, ()): 1} for name in (SNAPSHOT, SLOPE)}
+    rows |= {name: {("state", name, ()): 1} for name in (SNAPSHOT, GRADIENT)}
     return HessianProductStep(rows, read.laws, read.gradients)
 
 
@@ -188,7 +188,7 @@ class _FromSnapshot(AffineGradient):
 
     def evaluate(self, position: AffineValue, number: int) -> AffineValue:
         away = position - AffineValue({("state", SNAPSHOT): (1,)})
-        return self.bend(away, number) + AffineValue({("state", SLOPE): (1,)})
+        return self.bend(away, number) + AffineValue({("state", GRADIENT): (1,)})
 
     def bend(self, vector: AffineValue, number: int) -> AffineValue:
         return bent(vector, number)

@@ -1,7 +1,7 @@
 """Mean-square stability: a step whose mean contracts may still expand its second or fourth moments.
 
-Averaged over the minibatch, the monomials of exactly one degree r are taken to themselves by E M_B^(x r), and to
-lower ones: the moments of degree r settle where the spectral radius of that block is below 1. By Jensen's
+Averaged over the minibatch, a step maps the monomials of degree r to themselves by E M_B^(x r), and to monomials of lower
+degree: the moments of degree r converge where the spectral radius of that block is below 1. By Jensen's
 inequality the mean contracts wherever the second moments do, and these wherever the fourth do.
 """
 
@@ -22,22 +22,22 @@ from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.period import RunningSum
 
 SECOND, FOURTH = 2, 4
-"""Degrees: of the moments that the law of the chain needs, and of those that mean square errors need."""
+"""The degrees of moments that the law of a chain, and that mean square errors need."""
 
 RATIO = 1.1
 """Neighbouring step sizes of the grid."""
 
 DECADES = 18
-"""How far below the limit of the mean the grid reaches: moments of higher degree settle at small steps."""
+"""The decades below the limit of the mean that the grid covers: moments of higher degree contract only at small steps."""
 
 BISECTIONS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class MomentStability:
-    """Stability of the moments over a period of minibatches that move the Hessian, by degree.
+    """Stability of the moments, degree by degree, over a period of minibatches that change the Hessian.
 
-    Where the steps are not `independent` (reshuffled minibatches) this is that of steps that are, and a guide only.
+    Where the steps are not `independent` (reshuffled minibatches), the stability is that of independent steps, and a guide only.
     """
 
     randomness: FreshHessians
@@ -45,7 +45,7 @@ class MomentStability:
 
     @property
     def stretch(self) -> str:
-        """What is asked to contract, in words."""
+        """The stretch of steps that has to contract, in words."""
         return self.randomness.stretch
 
     def reaches(self, degree: int) -> bool:
@@ -80,7 +80,7 @@ class MomentStability:
         return low
 
     def contracts(self, step: float, degree: int) -> bool:
-        """Whether the moments of this degree settle: float64 away from a radius of 1, in balls near it."""
+        """Whether the moments of this degree contract: in float64 away from a radius of 1, in balls near it."""
         (radius,) = self.radii([step], degree)
         if abs(radius - 1) > NEAR:
             return bool(radius < 1)

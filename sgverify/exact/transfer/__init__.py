@@ -1,6 +1,6 @@
 """Transfer operators on a grid: invariant laws beyond Gaussians, deterministically and with a stated error.
 
-`line` for overdamped schemes, `plane` for kinetic ones on one-dimensional targets; `result` is what both answer.
+`line` is for overdamped schemes, `plane` for kinetic ones on one-dimensional targets; `result` defines the answers of both.
 """
 
 from sgverify.exact.transfer.result import BiasTerm, Escape, GridBias, LeadingBias

@@ -15,11 +15,10 @@ from sgverify.exact.answers.questions import Answers, Question
 
 @dataclass(frozen=True)
 class Escape:
-    """How a chain whose drift outruns its step size leaves: from beyond `edges` the drift alone carries it off.
+    """The escape of chains from beyond `edges`, where the step by the drift alone carries a state ever farther out.
 
-    Such a chain is transient at every step size and has no invariant law. `leak` is the mass that the
-    quasi-stationary law loses per step (0 where it is below what float64 holds), so the law is one of the first
-    1/leak steps.
+    Such a chain is transient at every step size and has no invariant law. `leak` is the mass that the quasi-stationary law
+    loses per step (0 where float64 cannot represent it), so that this law describes the first 1/leak steps.
     """
 
     edges: tuple[float, float]
@@ -31,9 +30,9 @@ class Escape:
 class GridBias:
     """pi_h(phi) - pi(phi) at one step size h, from the transition operator on grids.
 
-    `value` is None where there is no law to speak of, and `note` says why. `error_bound` adds the changes under
-    refinement of the grid, of the quadrature of the noise and of the domain, and rounding: an estimate, as strict as
-    geometric convergence makes it, and no enclosure. `grid` says what was computed: sizes, domain, each change.
+    `value` is None where there is no (quasi-)stationary law, and `note` says why. `error_bound` adds the changes under
+    refinement of the grid, of the quadrature of the noise and of the domain, and rounding: an estimate that relies on
+    geometric convergence, and no enclosure. `grid` records sizes, domain and each change.
     """
 
     step: float
@@ -66,7 +65,7 @@ class BiasTerm:
 class LeadingBias:
     """The expansion of pi_h(phi) - pi(phi) at h = 0, as far as its first coefficient that is not 0.
 
-    `order` and `constant` are those of the first of `terms` that is told from 0, None and 0 where none is.
+    `order` and `constant` are those of the first of `terms` that is distinguished from 0; None and 0 where none is.
     `terms` begins at h^0 and has every power between. `facts` go into a certificate.
     """
 
@@ -75,7 +74,7 @@ class LeadingBias:
 
     @property
     def leading(self) -> BiasTerm | None:
-        """The first term that is told from 0."""
+        """The first term that is distinguished from 0."""
         return next((term for term in self.terms if term.told_from_zero), None)
 
     @property
@@ -101,14 +100,14 @@ class LeadingBias:
 
     @property
     def untold(self) -> tuple[BiasTerm, ...]:
-        """Terms before the leading one that are neither proved to be 0 nor told from it."""
+        """The terms before the leading one that are neither proved to be 0 nor distinguished from 0."""
         end = self.leading
         before = self.terms if end is None else self.terms[: self.terms.index(end)]
         return tuple(term for term in before if not term.proved_zero)
 
 
 class GridAnswers(Answers[float, GridBias, LeadingBias]):
-    """pi_h(phi) - pi(phi) at a step size, and its expansion up to the first coefficient that is told from 0."""
+    """pi_h(phi) - pi(phi) at a step size, and its expansion up to the first coefficient that is distinguished from 0."""
 
     def why_not(self, question: Question) -> str | None:
         """See `Answers`."""

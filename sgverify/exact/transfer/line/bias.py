@@ -69,10 +69,10 @@ class LineGrids:
         return LineGrids(motion, observable, T, mass)
 
     def bias(self, step: float) -> GridBias:
-        """pi_h(phi) - pi(phi) at step size h, with what it changes by under refinement and widening.
+        """pi_h(phi) - pi(phi) at step size h, with its changes under refinement and widening of the grid.
 
-        Where the drift outruns the step, the quasi-stationary law stands for pi_h, with its leak; there is no value
-        where a chain leaves before it settles.
+        Where chains can escape, pi_h is the quasi-stationary law, with its leak per step; there is no value where a chain
+        escapes before it reaches that law.
         """
         edges = escape_edges(self.motion, step, self.mass.centre, self.mass.scale)
         if edges is not None and min(abs(edge - self.mass.centre) for edge in edges) < self.mass.scale:
@@ -90,7 +90,7 @@ class LineGrids:
         return GridBias(step, answer.value, found.bound, _note(escape), escape, found.facts)
 
     def _wide_enough(self, step: float, edges: tuple[float, float] | None) -> list[tuple[float, float]]:
-        """A grid's ends and those of a wider one, so far out that no mass leaves except by an escape."""
+        """The ends of a grid and of a wider one, so far out that no mass leaves except by an escape."""
         nodes, spacing = _NODES[self.motion.normal], self.scale / _PER_SCALE
         for widening in _WIDENINGS:
             found = [
@@ -116,9 +116,9 @@ class LineGrids:
             wide = self._solve(step, intervals[1], spacing, fewer)
             fine = self._solve(step, intervals[1], spacing / _FINER, more)
             widened, refined = abs(wide.value - coarse.value), abs(fine.value - wide.value)
-            # Where rounding leads, as between modes that hardly meet, finer grids do not help.
+            # Where rounding dominates, as between modes that hardly communicate, finer grids do not help.
             enough = max(_RELATIVE * abs(fine.value), _ABSOLUTE * fine.spread, 10 * fine.rounding)
-            # A law that leaks is defined as far as its leak is small, and no grid knows it better.
+            # A quasi-stationary law is defined up to its leak only, whatever the grid.
             vague = fine.leak * fine.relaxation / step * fine.spread if fine.leak > _NO_LEAK else 0.0
             if widened + refined <= enough or vague or fine.points * _FINER > MOST_POINTS:
                 break
@@ -138,7 +138,7 @@ class LineGrids:
         return _Refined(fine, widened + refined + vague + fine.rounding, facts)
 
     def interval(self, level: float, edges: tuple[float, float] | None, trim: float) -> tuple[float, float]:
-        """Where U/T is at most `level` above its minimum, as far as states do not escape; `trim` moves those ends."""
+        """The interval where U/T is at most `level` above its minimum, cut at the edges of escape; `trim` moves cut ends."""
         low, high = self.mass.interval(level)
         if edges is None:
             return low, high
@@ -183,7 +183,7 @@ class LineGrids:
 
 @dataclass(frozen=True)
 class _Answer:
-    """One solve: the bias, its rounding, the standard deviation of the test function, and what belongs to the law."""
+    """The result on one grid: the bias, its rounding, the standard deviation of the test function, leak and relaxation."""
 
     value: float
     rounding: float

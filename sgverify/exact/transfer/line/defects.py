@@ -1,4 +1,4 @@
-"""By what a scheme's transition operator differs from a diffusion's: P_h = exp(h G) + h^2 D_2 + h^3 D_3 + ..., on the line.
+"""The difference of a scheme's transition operator and a diffusion's on the line: P_h = exp(h G) + h^2 D_2 + h^3 D_3 + ....
 
 For every smooth U at once: the coefficients are polynomials in U', U'', ... and the parameters' roots.
 """
@@ -39,11 +39,11 @@ from sgverify.schemes import Scheme, exp, sqrt
 class Defects:
     """The generator G of the diffusion that a scheme tends to, and the operators D_k, k = 2..highest.
 
-    `operators` holds those that are not 0; `adjoints` holds a^m D_k^* 1 for some m, a the coefficient of d^2 in G and
-    the adjoint that with respect to G's invariant density, where it is not 0: int D_k f d pi = int f D_k^* 1 d pi.
-    `unread` are the k whose coefficients hold roots of the state, of which no adjoint is read.
+    `operators` holds the non-zero D_k; `adjoints` the non-zero a^m D_k^* 1 for some m, with a the coefficient of d^2 in G and
+    the adjoint with respect to G's invariant density: int D_k f d pi = int f D_k^* 1 d pi. `unread` are the k whose
+    coefficients contain roots of the state, for which no adjoint is computed.
 
-    A definition with |x| in it has operators for each branch of the line: these hold where the polynomials of `where`
+    A definition with |x| has operators for each branch of the line: these ones hold where the polynomials of `where`
     have their signs, and `elsewhere` holds the operators of the other branches.
     """
 
@@ -63,7 +63,7 @@ class Defects:
 
     @cached_property
     def kinked(self) -> frozenset[int]:
-        """The k whose D_k differs between branches: its coefficients are not smooth where these meet."""
+        """The k for which D_k differs between branches, so that its coefficients are not smooth where branches meet."""
         texts = [
             {k: operator_text(operator, one.ring) for k, operator in one.operators.items()}
             for one in self.branches
@@ -110,8 +110,8 @@ class Defects:
 def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]) -> Defects:
     """G and D_2, ..., D_highest of a scheme on the line with full gradients.
 
-    Where signs of parameters decide, those at `parameters` are taken. Raises `OutOfReachError` where P_h has no
-    expansion in whole powers of h around the identity, where G has a diffusion that depends on the state, or differs
+    A branch that depends on signs of parameters is the one at `parameters`. Raises `OutOfReachError` where P_h has no
+    expansion in whole powers of h around the identity, where the diffusion of G depends on the state, or where G differs
     between the branches of a definition.
     """
     try:
@@ -135,7 +135,7 @@ def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]
 
 
 def _on_branch(scheme: Scheme, highest: int, signs: Signs, parameters: Mapping[str, float]) -> Defects | None:
-    """The operators of one branch; None where it is not that of the parameters."""
+    """The operators of one branch; None where `parameters` exclude the branch."""
     ring, transition = _expand(scheme, highest, signs)
     roots = {
         ring.position("root", name): root_interval(Fraction(parameters[name])) for name in ring.parameters
@@ -228,7 +228,7 @@ def value_of(
 ) -> Any:
     """A polynomial in T, D, ... and U', U'', ... at numbers: `derivatives[j]` stands for U^(j), `parameters` by name.
 
-    Raises `OutOfReachError` where the state itself occurs in it, or a root that stands for no number.
+    Raises `OutOfReachError` where the state itself occurs in it, or a root without a real value.
     """
     known: dict[int, Any] = {}
     for position in {k for exponents in polynomial.to_dict() for k, e in enumerate(exponents) if e}:

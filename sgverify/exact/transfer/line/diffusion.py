@@ -37,7 +37,7 @@ class Diffusion:
         return self.weights @ values
 
     def size(self, values: np.ndarray) -> float:
-        """The average of its absolute value: the scale of rounding."""
+        """The average of a grid function's absolute value: the scale of its rounding."""
         return float(self.weights @ np.abs(values))
 
     def observed(self, observable: Observable, degree: int) -> Jet:
@@ -62,7 +62,7 @@ class Diffusion:
     def poisson_derivative(self, function: Jet) -> Jet:
         """psi' for G psi = -f, f of average 0: psi' = -(1/a) e^V int_(-inf)^x f e^-V.
 
-        Integrated from either end to the middle of the mass, so that nothing large is subtracted; higher
+        Integrated from either end to the middle of the mass, so that no large numbers cancel; higher
         coefficients follow from J' = f + V' J.
         """
         degree = len(function.c) - 1
@@ -70,7 +70,7 @@ class Diffusion:
         cells, ratios = self._cells(function)
         values = np.empty_like(self.points)
         derivative = self.energy[1]
-        # Beyond the ends f varies slower than e^-V; what is left out is as small as the density there.
+        # Beyond the ends f varies slower than e^-V; the neglected integral is as small as the density there.
         values[0] = -function.c[0][0] / derivative[0] if derivative[0] < 0 else 0
         for i in range(middle):
             values[i + 1] = (values[i] + cells[i]) * ratios[i]

@@ -23,7 +23,7 @@ from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
 HIGHEST = 4
-"""The highest power of h that is looked at."""
+"""The highest power of h that is computed."""
 
 LEVELS = (55.0, 70.0)
 MOST_POINTS = 2400
@@ -52,7 +52,7 @@ BERNOULLI = (
 
 @dataclass(frozen=True, eq=False)
 class OperatorPrediction:
-    """What the operators of a scheme predict of its bias on a target of the line; `parameters` are T, D, ..."""
+    """The expansion at h = 0 of a scheme's bias on a target of the line, by its operators D_k; `parameters` are T, D, ..."""
 
     scheme: Scheme
     target: Target
@@ -72,7 +72,7 @@ class OperatorPrediction:
         return LeadingBias(tuple(terms), facts)
 
     def _at_zero(self, defects: Defects) -> BiasTerm:
-        """The limit h -> 0: the diffusion that the scheme tends to may have another law than the posterior."""
+        """The term at h = 0: the diffusion to which the scheme tends may have another invariant law than the posterior."""
         if defects.keeps_posterior:
             return BiasTerm(Fraction(0), 0.0, 0.0, proved_zero=True)
         factor = self._factor(defects)
@@ -121,7 +121,7 @@ class OperatorPrediction:
 
     def _on_grid(self, m: int, defects: Defects, level: float, finer: float) -> _OnGrid:
         factor = self._factor(defects)
-        # A Poisson equation asks for one degree more than it has, an operator D_k for 2k: these suffice for nu_m.
+        # A Poisson equation costs one degree, an operator D_k 2k degrees: these suffice for nu_m.
         degree = 12 + 5 * m
         highest = 2 * m + 3
         points = self._points(level, finer, (factor,))
@@ -165,7 +165,7 @@ class OperatorPrediction:
         return float(1 / np.sqrt(factor * np.abs(derivatives_of(self.target, x, 2)[2]).max()))
 
     def _factor(self, defects: Defects) -> float:
-        """c/a in the invariant density exp(-(c/a) U) of what the scheme tends to."""
+        """c/a in the invariant density exp(-(c/a) U) of the diffusion to which the scheme tends."""
         factor = self._number(defects.gradient_factor, defects) / self._number(defects.diffusion, defects)
         if not factor > 0:
             raise OutOfReachError("the diffusion that the scheme tends to has no invariant law")
@@ -218,14 +218,14 @@ class FunctionalExpansion:
         return all(self._idle(k, m - k + 1 - j) for k in range(2, m + 2) for j in range(m - k + 2))
 
     def coefficient(self, m: int, function: Jet) -> tuple[Any, float]:
-        """nu_m of a test function, and the average size of what was integrated, the scale of its rounding."""
+        """nu_m of a test function, and the average size of the integrand, which scales the rounding."""
         if m == 0:
             return self.diffusion.mean(function.c[0]), self.diffusion.size(function.c[0])
         if self.vanishes(m):
             return EXTENDED(0), 0.0
         rough = [k for k in self.defects.kinked if k <= m]
         if rough:
-            # nu_1 of a function with a kink is no Poisson equation of a smooth one, and powers between the whole ones may enter.
+            # Beyond nu_1 the Poisson equation would have a right side with a kink, and fractional powers of h may enter.
             raise OutOfReachError(
                 f"the coefficient of h^{m}: the defect at h^{rough[0]} is not smooth in the state"
             )
@@ -247,9 +247,9 @@ class FunctionalExpansion:
         return total, size
 
     def by_the_adjoint(self, m: int, function: Jet) -> Any:
-        """nu_m(phi) = int psi D_(m+1)^* 1 d pi where nu_1, ..., nu_(m-1) vanish by algebra: another way to it.
+        """nu_m(phi) = int psi D_(m+1)^* 1 d pi, an independent formula where nu_1, ..., nu_(m-1) vanish by algebra.
 
-        Of coefficients that are smooth, and the same on every branch.
+        It needs coefficients that are smooth, and the same on every branch.
         """
         assert all(self.vanishes(j) for j in range(1, m))
         k = m + 1
@@ -270,7 +270,7 @@ class FunctionalExpansion:
             return True
         if left:
             return self.vanishes(left)
-        # Partial integration across a kink leaves terms at it, which no adjoint of a branch holds.
+        # Partial integration across a kink leaves boundary terms, which the adjoint of a branch does not contain.
         return not self._is_rough(k) and k not in self.defects.adjoints
 
     def _is_rough(self, k: int) -> bool:
@@ -291,7 +291,7 @@ class FunctionalExpansion:
 
     @cached_property
     def _operators(self) -> dict[int, dict[int, Any]]:
-        """The coefficients of D_k at the grid points, as Taylor polynomials or numbers; each of its branch."""
+        """The coefficients of D_k at the grid points, as Taylor polynomials or numbers, branch by branch."""
         degree = min(len(derivative.c) for derivative in self.derivatives.values())
         derivatives = {j: Jet(derivative.c[:degree]) for j, derivative in self.derivatives.items()}
         found: dict[int, dict[int, Any]] = {}
@@ -309,7 +309,7 @@ class FunctionalExpansion:
         return found
 
     def _inside(self, branch: Defects, derivatives: Mapping[int, Jet]) -> np.ndarray | None:
-        """At which points of the grid a branch holds; None where there is only one."""
+        """A mask of the grid points on a branch; None where there is only one branch."""
         if not self.defects.elsewhere:
             return None
         inside = np.ones(len(self.diffusion.points), dtype=bool)

@@ -18,7 +18,7 @@ from sgverify.schemes.definition.noise import NoiseLaw
 from sgverify.targets import Target
 
 MOST_DRAWS = 3
-"""Draws of a step at most: the nodes of a quadrature multiply."""
+"""The largest number of draws of a step: the nodes of their quadratures multiply."""
 
 ON_ARRAYS = Carrier(
     lambda array: EntrywiseVector([Jet(np.asarray(array, dtype=EXTENDED)[None])]),
@@ -28,15 +28,15 @@ ON_ARRAYS = Carrier(
 """Points of the line, any shape: Taylor polynomials of degree 0, and vectors of one of them."""
 
 MOST_DATA = 20_000
-"""Data at most: a potential is visited datum by datum at every point."""
+"""The largest number of data: a potential is evaluated datum by datum at every point."""
 
 
 @dataclass(frozen=True)
 class StepMap:
-    """The map (x, z) -> X_1 of a scheme on the line, read off its definition; `parameters` are T, D, ...
+    """The map (x, z) -> X_1 of a scheme on the line, by its definition; `parameters` are T, D, ...
 
-    The arrays have one axis for points and one for each draw; a vector is a list of one Taylor polynomial over them, so that
-    its scalar products are what a scalar state would be.
+    The arrays have one axis for points and one for each draw. A vector is a list of one Taylor polynomial over them, so that
+    scalar products of vectors are defined.
     """
 
     scheme: Scheme
@@ -61,12 +61,12 @@ class StepMap:
         return moved.reshape(len(x), -1), weights
 
     def without_noise(self, x: np.ndarray, step: float) -> np.ndarray:
-        """X_1 from each point with every draw 0: where the drift alone carries it. Shape (n,) -> (n,)."""
+        """X_1 from each point with every draw 0: the motion by the drift alone. Shape (n,) -> (n,)."""
         return self._run(x, step, [np.zeros(1, dtype=EXTENDED)] * self.scheme.draws).reshape(len(x))
 
     @property
     def normal(self) -> int:
-        """How many draws have a density, so that nodes stand for them."""
+        """The number of draws with a density, which quadrature nodes replace."""
         return sum(not law.atoms for law in self.scheme.laws)
 
     def _run(self, x: np.ndarray, step: float, draws: list[np.ndarray]) -> np.ndarray:

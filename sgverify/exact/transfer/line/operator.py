@@ -39,7 +39,7 @@ Energy = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Mass:
-    """Where exp(-V) has its mass: V, its least value, and a frame around it."""
+    """The mass of exp(-V): V, its least value, and a frame that contains the mass."""
 
     energy: Energy
     centre: float
@@ -48,7 +48,7 @@ class Mass:
 
     @staticmethod
     def of(energy: Energy, centre: float, scale: float) -> Mass:
-        """The mass of exp(-energy), looked for from (centre, scale)."""
+        """The mass of exp(-energy), sought from (centre, scale)."""
         frame = find_frame(energy, centre, scale)
         return Mass(energy, frame.centre, frame.scale, frame.lowest)
 
@@ -58,7 +58,7 @@ class Mass:
         x = self.centre + self.scale * np.sinh(t)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.energy(x)
-        # Between two looks V may be lower still than the least that was met.
+        # Between grid points V may be lower than the least value found.
         lowest = min(self.lowest, float(np.nanmin(values)))
         inside = np.flatnonzero(values <= lowest + level)
         first, last = inside[0], inside[-1]
@@ -113,7 +113,7 @@ def _diverges(motion: StepMap, step: float, centre: float, edges: list[float]) -
 
 
 _NEAR = 1e-9
-"""Of a spacing: a state that far beyond an end is at the end, up to rounding."""
+"""The share of a spacing by which rounding may put a state beyond an end of the grid."""
 
 
 def centred(position: np.ndarray, count: int, stencil: int) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +162,7 @@ class GridOperator:
 
     @property
     def defect(self) -> float:
-        """By how much P 1 + leaving differs from 1: the rounding of the matrix."""
+        """The difference of P 1 + leaving from 1: the rounding of the matrix."""
         return float(np.abs(self.matrix.sum(1) + self.leaving - 1).max())
 
 
@@ -170,8 +170,8 @@ class GridOperator:
 class Stationary:
     """mu P = (1 - leak) mu with total mass 1: quadrature weights of the (quasi-)stationary law. Shape (n,).
 
-    Of the function f that was asked for, `sensitivity` is by how much mu(f) moves where the matrix does by 1, and
-    `relaxation` its integrated autocorrelation in units of time, int_0^inf of the correlation of f(X_0) and f(X_t) dt.
+    For the given function f, `sensitivity` bounds the change of mu(f) per unit change of the matrix, and `relaxation` is the
+    integrated autocorrelation in units of time, int_0^inf of the correlation of f(X_0) and f(X_t) dt.
     """
 
     weights: np.ndarray
@@ -211,8 +211,8 @@ def collocate(x: np.ndarray, moved: np.ndarray, weights: np.ndarray) -> GridOper
 def stationary(operator: GridOperator, step: float, guess: np.ndarray, function: np.ndarray) -> Stationary:
     """The (quasi-)stationary law of P, from the bordered system of mu (I - P)/h = rate mu, mu 1 = 1.
 
-    Solved in float64 and refined against residuals in long double. `guess`: weights near the answer, which the first
-    border takes; `function` is what will be averaged. Raises `numpy.linalg.LinAlgError` where the system is singular.
+    Solved in float64 and refined against residuals in long double. `guess`: weights near the answer, for the first border;
+    `function`: the function to be averaged. Raises `numpy.linalg.LinAlgError` where the system is singular.
     """
     n = len(guess)
     system = np.zeros((n + 1, n + 1), dtype=EXTENDED)
@@ -233,7 +233,7 @@ def stationary(operator: GridOperator, step: float, guess: np.ndarray, function:
             if residual < 1e-19:
                 break
         weights, rate = found[:n], found[n]
-        # The border is the law itself once it no longer moves; without a leak it does not matter.
+        # After convergence the border is the law itself; without a leak any border gives it.
         moved = abs(rate) * np.abs(weights - border).sum()
         border = weights
         if moved * step < 1e-19:

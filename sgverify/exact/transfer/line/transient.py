@@ -4,8 +4,8 @@ With P f(x) = E[f(X_1) | X_0 = x] and S_k = phi(X_1) + ... + phi(X_k), the first
 
     E_x S_k = P(phi + E S_(k-1)),    E_x S_k^2 = P(phi^2 + 2 phi E S_(k-1) + E S_(k-1)^2),    ...
 
-so that four functions on a grid, carried backwards L times, know the law of the average as far as its fourth moment. No
-invariant law is asked for, and no burn-in.
+so that four functions on a grid, carried backwards L times, give the first four moments of the average. No invariant law is
+needed, and no burn-in.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
 LEFT = 1e-8
-"""Of a chain, by the last step: more than this leaving a grid is an escape, or asks for a wider grid."""
+"""The largest probability of leaving a grid within L steps; a larger one is an escape, or needs a wider grid."""
 
 MOST_OF_LINE = 8000
-"""Points of a grid of the line at most: a step leads from each to few others."""
+"""The largest number of points of a grid of the line; a step leads from each point to few others."""
 
 _FILLED = 0.2
-"""Of the entries of an operator: where more are not 0, a dense product is faster than a sparse one."""
+"""The share of non-zero entries of an operator above which a dense product is faster than a sparse one."""
 
 _PER_SCALE, _FEWEST, _FINER = 4.0, 96, 1.5
 _NODES = {0: 1, 1: 16, 2: 10, 3: 8}
 _WIDENINGS = (1.0, 1.6, 2.5)
 _AROUND = 2.0
-"""Widths of the finest feature that a grid goes beyond the start."""
+"""The margin of a grid beyond the start, in widths of the finest feature."""
 
 
 @dataclass(frozen=True)
 class Transient:
-    """(1/L) sum_(l=1..L) phi(X_l) from X_0: its mean and variance, and its excess kurtosis, with estimates of their errors.
+    """The law of (1/L) sum_(l=1..L) phi(X_l) from X_0: mean, variance and excess kurtosis, with estimates of their errors.
 
     The errors are the changes under refinement of grid and quadrature and under widening of the domain, and rounding.
     `left`: the probability that a chain leaves the grid within L steps.
@@ -75,7 +75,7 @@ class Transient:
             fine.variance,
             error(lambda found: found.variance),
             fine.kurtosis,
-            # The first grid sums about another centre, which costs its fourth moment digits.
+            # The first grid has a less accurate centre, which costs digits of its fourth moment.
             abs(fine.kurtosis - wide.kurtosis),
             max(fine.left, wide.left),
             {"points": [found.points for found in (base, wide, fine)], **facts},
@@ -84,7 +84,7 @@ class Transient:
 
 @dataclass(frozen=True)
 class Solved:
-    """The same on one grid."""
+    """Mean, variance and kurtosis of the average as computed on one grid."""
 
     mean: float
     variance: float
@@ -104,8 +104,9 @@ def backward_moments(
 ) -> Solved:
     """The law of the average of `function` over L steps, as far as its fourth moment.
 
-    `carry` is P on the grid, `begin` the last application of it, to the start alone: (*grid, k) -> (k,). phi - centre
-    is what is summed: near the mean, little cancels. Beside the moments, 1 is carried: what is left of it has not left.
+    `carry` is P on the grid, `begin` its last application, for the start alone: (*grid, k) -> (k,). The summand is
+    phi - centre: near the mean, little cancels. The function 1 is carried beside the moments; its final value is the
+    probability of not having left the grid.
     """
     phi = function - centre
     stack = np.zeros((*phi.shape, _MOMENTS + 1))
@@ -126,8 +127,8 @@ def backward_moments(
 class LineTransient:
     """Averages over the first steps of a scheme of state (theta) on the line.
 
-    `estimates`: what the gradient of a step is drawn from, as targets with their probabilities, the target itself for
-    full gradients. Raises `OutOfReachError` where the scheme or the target is beyond the grids.
+    `estimates`: the distribution of the gradient of a step, as targets with their probabilities; empty for full gradients.
+    Raises `OutOfReachError` where the scheme or the target is beyond the grids.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """Kinetic schemes in the plane of one position and one momentum.
 
-`interpreter` reads a step on a `grid`, `operator` carries a law, `law` finds what a step adds to the invariant one,
-`bias` refines, `transient` averages over L steps. At h = 0: `expansion`, `poisson`, `leading`. `answers` joins them.
+`interpreter` runs a step on a `grid`, `operator` carries a law forward, `law` solves for the difference of the invariant law
+and the target, `bias` refines the grid, `transient` averages over L steps. At h = 0: `expansion`, `poisson`, `leading`.
+`answers` joins them.
 """

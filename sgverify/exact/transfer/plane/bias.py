@@ -1,4 +1,4 @@
-"""The bias of a kinetic scheme at one step size, on grids of the plane that are refined and enlarged until it settles."""
+"""The bias of a kinetic scheme at one step size, on grids of the plane that are refined and enlarged until it converges."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.targets import Observable
 
 _TOGETHER = 0.4
-"""Of the time spread/sqrt(T) in which a chain crosses the law: what is taken as one step of the iteration."""
+"""The share of the time spread/sqrt(T), in which a chain crosses the law, that one step of the iteration comprises."""
 _FINER, _WIDER = 1.4, 1.2
 _LARGEST = 24_000
 """Points of the largest grid."""
 _RELATIVE, _ABSOLUTE = 1e-8, 1e-12
-"""Changes of the bias at which a grid is good: a share of it, and of the average of |phi|."""
+"""Tolerances of the bias under refinement: as a share of the bias, and of the average of |phi|."""
 _LOST = 1e-3
-"""Share of the law that is lost in the time that a chain needs to forget: beyond it there is no law to speak of."""
+"""The largest share of the law that may be lost within the relaxation time; with more there is no quasi-stationary law."""
 _ROUNDED = 4.0
-"""What a residual costs at most, in root mean squares of psi."""
+"""The largest effect of a residual on the bias, in root mean squares of psi."""
 
 
 class _LostError(Exception):
-    """The quasi-stationary law loses so much per step that there is no law to speak of."""
+    """The quasi-stationary law loses so much mass per step that it is not defined."""
 
     def __init__(self, leak: float) -> None:
         super().__init__(leak)
@@ -39,7 +39,7 @@ class _LostError(Exception):
 
 @dataclass(frozen=True)
 class _Three:
-    """The law on a grid, on a finer and on a wider one, and what the two change."""
+    """The law on a grid, on a finer and on a wider one, and the changes of the bias between them."""
 
     base: LawDifference
     finer: LawDifference
@@ -65,10 +65,10 @@ class _Three:
 
 @dataclass
 class GridBiases:
-    """pi_h(phi) - pi(phi) at step sizes h; a grid that was good for one is the first for the next.
+    """pi_h(phi) - pi(phi) at step sizes h; the final grid of one step size is the first of the next.
 
-    `memory` is the root mean square of psi, L psi = -(phi - pi(phi)): what a unit of mass, misplaced per unit of time,
-    costs in pi_h(phi).
+    `memory` is the root mean square of psi, L psi = -(phi - pi(phi)): the effect on pi_h(phi) of a unit of mass that is
+    misplaced per unit of time.
     """
 
     reading: PlaneInterpreter
@@ -97,7 +97,7 @@ class GridBiases:
         return GridBias(step, found.value, bound, "" if escape is None else escape.text, escape, found.facts)
 
     def _settle(self, step: float, escape: Escape | None) -> _Three:
-        """Three grids on which the bias is as good as it gets."""
+        """Three grids on which the bias is as accurate as refinement can make it."""
         base = self._solve(
             step, self._grid or plane_grid(self.reading.target, self.reading.temperature), None
         )

@@ -1,4 +1,4 @@
-"""What P_h = sum_k h^k A_k of a step in the plane says about the bias of its invariant law, for every smooth U and for one.
+"""The bias of an invariant law in the plane in powers of h, from P_h = sum_k h^k A_k: for every smooth U, and for one.
 
 With L_h = (P_h - I)/h = L + h A_2 + h^2 A_3 + ..., the solution of L_h psi_h = -(phi - pi_h(phi)) is expanded:
 L psi_0 = -(phi - pi(phi)), and psi_k, b_k with pi_h(phi) = pi(phi) + sum_k b_k h^k follow from
@@ -59,7 +59,7 @@ class LimitingDynamics:
 
 @dataclass(frozen=True)
 class Coefficient:
-    """b_k, and a bound of what rounding does to it."""
+    """b_k, and a bound of its rounding."""
 
     value: float
     rounding: float
@@ -68,7 +68,7 @@ class Coefficient:
 def expand_in_plane(scheme: Scheme, highest: int) -> PlaneExpansion:
     """The expansion through h^(highest + 1), which is h^highest of the bias.
 
-    Raises `OutOfReachError` where there is none in whole powers of h.
+    Raises `OutOfReachError` where P_h has no expansion in whole powers of h.
     """
     ring, parts = _expand(scheme, highest + 1)
     if parts[0] or any(parts[1::2]):
@@ -110,7 +110,7 @@ class BiasSeries:
         return found
 
     def _apply(self, operator: Operator, ring: Ring, function: np.ndarray) -> tuple[np.ndarray, float]:
-        """The operator on a function of the plane, and what rounding does to the average of that."""
+        """The operator applied to a function of the plane, and the rounding of the average of the result."""
         plane, derivatives = self.plane, _Derivatives(self.plane, function)
         stretch = float(np.linalg.norm(plane.raising, 2)) / np.sqrt(plane.temperature)
         total, rounding = np.zeros_like(function), 0.0
@@ -122,7 +122,7 @@ class BiasSeries:
                 for _ in range(power):
                     term = plane.times_p(term)
                 total = total + values * term
-                # Each derivative in theta loses eps |K| of what it acts on.
+                # Each derivative in theta rounds by eps |K| times its argument.
                 size = float(np.linalg.norm(values * plane.root)) * plane.norm(term)
                 below = plane.norm(derivatives.at(max(of_theta - 1, 0), of_p)) * (
                     stretch if of_theta else 1.0
@@ -199,7 +199,7 @@ def _value(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> np.ndarra
 
 
 def _meaning(position: int, ring: Ring, plane: PoissonPlane) -> Any:
-    """The numbers that a generator of the ring stands for, at the plane's points."""
+    """The values of a generator of the ring at the plane's points."""
     if position == ring.position("theta", 0):
         return plane.theta
     if position in ring.jets:

@@ -11,13 +11,13 @@ from scipy.fft import next_fast_len
 from sgverify.targets import Target
 
 _DEPTH = 36.0
-"""A grid reaches to where the density is e^-36 of its largest value: 2e-16."""
+"""A grid extends to where the density is e^-36 = 2e-16 of its largest value."""
 _WINDOW, _LOOKS = 40.0, 1 << 14
-"""Where U/T < 36 is looked for: 40 standard deviations about the mean."""
+"""The interval where U/T < 36 is sought within 40 standard deviations of the mean."""
 _SHARE = 1e-14
 """Fourier coefficients of the density below this share of the first are left to refinement."""
 _SPARE = 1.25
-"""More points than the density itself asks for: a step folds it."""
+"""The factor by which a grid has more points than the density needs, because a step makes finer structure."""
 _SAMPLES = 1 << 10
 
 
@@ -92,7 +92,7 @@ class PlaneGrid:
         return np.outer(of_theta / of_theta.sum(), of_p / of_p.sum())
 
     def carry(self, masses: np.ndarray, other: PlaneGrid) -> np.ndarray:
-        """Masses on this grid as masses on `other`, made of it by `refined` or `enlarged`."""
+        """Masses on this grid as masses on `other`, which `refined` or `enlarged` has made of this grid."""
         for place, (old, new) in enumerate(((self.theta, other.theta), (self.p, other.p))):
             if old.count == new.count:
                 continue

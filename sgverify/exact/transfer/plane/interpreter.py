@@ -1,4 +1,4 @@
-"""The reading of a step on a grid of the plane: where each part of it sends every point, affinely in the noise."""
+"""The interpreter of steps on a grid of the plane: the image of every point under each part of a step, affine in the noise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Move = Callable[[np.ndarray, np.ndarray], Images]
 class PlaneInterpreter:
     """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
 
-    Raises `OutOfReachError` where scheme or target are others.
+    Raises `OutOfReachError` for other schemes and targets.
     """
 
     scheme: Scheme
@@ -90,7 +90,7 @@ class PlaneInterpreter:
 
 @dataclass(frozen=True, eq=False)
 class Noisy(Arithmetic):
-    """mean + sum_k draws[k] z_k: what the reading computes with. Products of two draws are refused."""
+    """The values of the interpreter: mean + sum_k draws[k] z_k. Products of two draws raise `OutOfReachError`."""
 
     mean: np.ndarray | np.float64
     draws: Mapping[int, Any] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class Noisy(Arithmetic):
 
 
 class _Operand:
-    """One side of an operation of `Noisy`, as Python's operators want it."""
+    """An operand of `Noisy` operations, as Python's operators require."""
 
     def __init__(self, value: Noisy) -> None:
         self.mean, self.draws = value.mean, value.draws
@@ -192,7 +192,7 @@ def _lift(value: Any) -> Noisy:
 
 
 ON_PLANE = Carrier(lambda value: value if isinstance(value, Noisy) else Noisy(value), _lift, _lift)
-"""Points, any shape, and what they become: affine in the draws."""
+"""The carrier of the interpreter: points of any shape, and values that are affine in the draws."""
 
 
 for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):

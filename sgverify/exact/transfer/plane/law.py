@@ -1,4 +1,4 @@
-"""What a step adds to exp(-(U + p.p/2)/T): the difference of the invariant law, by a Krylov method.
+"""The difference of the invariant law and exp(-(U + p.p/2)/T) in the plane, by a Krylov method; and escapes from the plane.
 
 With P the operator on masses and rho the posterior on the grid, delta = pi_h - rho solves (I - P) delta = (P - I) rho.
 The right side is of the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are taken
@@ -21,14 +21,14 @@ from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
 from sgverify.exact.transfer.result import Escape
 
 _RELATIVE = 1e-10
-"""Of the right side: where the iteration stops, unless rounding stops it earlier."""
+"""The residual, relative to the right side, at which the iteration stops unless rounding stops it earlier."""
 _DIRECTIONS, _CYCLES = 200, 3
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class LawDifference:
-    """delta = pi_h - rho on a grid, shape (theta, p), and the 1-norm of what is left of (I - P) delta = (P - I) rho."""
+    """delta = pi_h - rho on a grid, shape (theta, p), and the 1-norm of the residual of (I - P) delta = (P - I) rho."""
 
     grid: PlaneGrid
     law: np.ndarray
@@ -37,7 +37,7 @@ class LawDifference:
     iterations: int
 
     def unresolved(self) -> tuple[float, float]:
-        """The share of the highest quarter of frequencies in theta and in p: how much a finer grid could change."""
+        """The share of the highest quarter of frequencies in theta and in p, an estimate of the error of the grid."""
         shares = []
         for axis in (0, 1):
             sizes = np.abs(np.fft.rfft(self.masses, axis=axis)).max(1 - axis)
@@ -56,7 +56,7 @@ def difference_of_law(
     steps: int,
     guess: np.ndarray | None = None,
 ) -> LawDifference:
-    """Solve for delta, taking `steps` steps as one. Raises `OutOfReachError` where the iteration does not settle."""
+    """Solve for delta with `steps` steps combined to one. Raises `OutOfReachError` where the iteration does not converge."""
     rho = law.reshape(-1)
     defect = operator(rho) - rho
     found = np.zeros_like(rho) if guess is None else guess.reshape(-1) - rho * guess.sum()
@@ -89,7 +89,7 @@ def _correction(
         carried = vector
         for _ in range(steps):
             carried = operator(carried)
-        # The law itself is left unchanged by P: mass is put back on it, so that the system has one solution.
+        # P leaves the law itself unchanged: a multiple of it is added, so that the system has one solution.
         return np.asarray(vector - carried + rho * vector.sum())
 
     system = LinearOperator((len(rho), len(rho)), matvec=apply, dtype=np.float64)
@@ -120,17 +120,17 @@ _DOUBLINGS, _SECTIONS = 24, 16
 """Starts are tried to 2^24 = 1.7e7 standard deviations from the mean; the first that escapes is found to a 16th."""
 _STEPS = 100
 _GONE = 100.0
-"""Times farther out than it started: a chain that got there without noise is not coming back."""
+"""A chain that has moved outwards by this factor without noise counts as escaped."""
 _FAR, _ORBIT = 1e30, 2000
-"""What diverges is beyond 1e30 times the edge within 2000 steps; what an exponential force has thrown out comes back."""
+"""A diverging orbit passes 1e30 times the edge within 2000 steps; one thrown out by an exponential force returns before."""
 _NEGLIGIBLE = 1e-13
 
 
 def plane_escape(reading: PlaneInterpreter, step: float) -> Escape | None:
     """How chains escape, `leak` left at 0; None where the step without noise brings every start back.
 
-    Starts at rest, (theta, 0), are followed for 100 steps without noise, and those at the edges that show until they
-    diverge. With normal noise every start is reached in the end, so that a chain that escapes from somewhere escapes.
+    Starts at rest, (theta, 0), are followed for 100 steps without noise; those at the edges found are followed until they
+    diverge. With normal noise a chain reaches every start in the end, so that it escapes where any start does.
     """
     centre = float(reading.target.location_float64(reading.temperature)[0])
     spread = float(reading.target.spread_float64(reading.temperature)[0])
@@ -161,7 +161,7 @@ def leak_of(
 ) -> float:
     """The mass of a law at points of the grid from which the step without noise carries chains off.
 
-    No more than the mass at energies U + p.p/2 of at least those of the edges, which is looked at first.
+    It is bounded by the mass at energies U + p.p/2 of at least those of the edges, which is computed first.
     """
     theta, p = grid.points
     finite = np.array([edge for edge in escape.edges if np.isfinite(edge)])
@@ -197,7 +197,7 @@ def _gone(
     *,
     all_of_them: bool = True,
 ) -> np.ndarray:
-    """Whether |theta| came to exceed the bound; without `all_of_them` the first one ends the run."""
+    """Whether |theta| exceeds its bound within `steps` steps; without `all_of_them` the first excess ends the run."""
     gone = np.zeros(theta.shape, dtype=bool)
     moves = reading.moves(step)
     for _ in range(steps):
@@ -206,7 +206,7 @@ def _gone(
             theta, p = images.theta, images.p
         with np.errstate(invalid="ignore"):
             gone |= ~((np.abs(theta) < bounds) & np.isfinite(p))
-        # What is gone waits at the origin, where nothing overflows.
+        # Escaped points are moved to the origin, where nothing overflows.
         theta, p = np.where(gone, 0.0, theta), np.where(gone, 0.0, p)
         if gone.all() or (gone.any() and not all_of_them):
             break

@@ -21,10 +21,10 @@ from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.targets import Observable, Target
 
 HIGHEST = 4
-"""The last power of h that is looked at."""
+"""The highest power of h that is computed."""
 
 _DEPTH, _DEEPER = 66.0, 80.0
-"""Planes reach to where the density is e^-66 of its largest value, for its root is what functions are multiplied by."""
+"""Planes extend to where the density is e^-66 of its largest value: functions are multiplied by its root."""
 _MODES = 36
 _FINER = 4 / 3
 _LARGEST = (420, 160)

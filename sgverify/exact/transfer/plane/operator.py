@@ -1,4 +1,4 @@
-"""The transition operator of a step on a grid of the plane: where it carries a law, without its matrix.
+"""The transition operator of a step on a grid of the plane, applied to laws without forming its matrix.
 
 A law is held as the masses of the grid's points. A part of a step carries the mass at x to the normal law N(m(x), S(x))
 that the definition gives, and the Fourier coefficients of the sum of these are taken up to the grid's highest: the
@@ -21,7 +21,7 @@ Carry = Callable[[np.ndarray], np.ndarray]
 """One factor of a step: masses to masses, shape (theta, p)."""
 
 _ROUNDING = 1e-13
-"""Of the size of the images: two numbers that differ by less are one."""
+"""The relative difference, in sizes of the images, below which two numbers count as equal."""
 
 
 class PlaneOperator:
@@ -93,7 +93,7 @@ class Blur:
 
 
 Factor = Momentum | Drift | Blur
-"""What parts of a step are made of."""
+"""The factors into which the parts of a step are decomposed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class _Kernels:
 def factors_of(move: Move, grid: PlaneGrid) -> list[Factor]:
     """A part of a step, factored, in the order in which the factors act.
 
-    Raises `OutOfReachError` for a part that cannot be.
+    Raises `OutOfReachError` for a part that cannot be factored.
     """
     theta, p = grid.points
     images = move(theta, p)
@@ -124,7 +124,7 @@ def factors_of(move: Move, grid: PlaneGrid) -> list[Factor]:
     if not shift.any() and not of_theta.any():
         return [Momentum(images.p, of_p)]
     if np.ptp(shift, axis=0).max() <= near and _constant(of_theta, mixed, of_p):
-        # theta by the old p; then p, which must look back to the theta that it left.
+        # theta by the old p; then p, which depends on the theta before the step.
         first = Drift(shift[0])
         if not (images.p - p).any() and not of_p.any() and not of_theta.any():
             return [first]

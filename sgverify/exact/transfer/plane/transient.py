@@ -1,8 +1,8 @@
 """The average of a test function over the first L steps of a kinetic chain: functions of (theta, p) carried backwards.
 
-A function on a uniform grid of the plane is carried back through the factors of a step, one after another: each moves along
-one axis alone, where the function between grid points is the polynomial through the nearest ten. Test functions grow, so
-that Fourier series, which carry laws forward, do not hold them; polynomials do.
+A function on a uniform grid of the plane is carried back through the factors of a step, one after another. Each factor moves
+along one axis, where the function between grid points is the polynomial through the nearest ten. Test functions grow at
+infinity: Fourier series, which carry laws forward, cannot represent them; polynomials can.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ STENCIL = 10
 """Grid points that a polynomial goes through."""
 
 NODES = 10
-"""Of the quadrature for the noise of one factor: exact for polynomials of degree 19."""
+"""The nodes of the quadrature for the noise of one factor, which is exact for polynomials of degree 19."""
 
 LARGEST = 24_000
 """Points of the largest grid."""
 
 _DEPTH, _WIDER = 32.0, 1.35
-"""A grid reaches to where the density is e^-32 of its largest value; a wider one a third further in U/T."""
+"""A grid extends to where the density is e^-32 of its largest value; the wider one to a third more in U/T."""
 _TYPICAL, _LOOKS = 12.0, 2000
 _PER_SCALE, _PER_MOMENTUM, _FINER = 2.0, 2.1, 1.25
 """Points in the width of the finest feature, and in a standard deviation of p."""
@@ -63,7 +63,7 @@ class PlaneTransient:
     ) -> Transient:
         """The average over L steps of size h from (start, 0), or from (start, p) with p ~ N(0, T).
 
-        Raises `OutOfReachError` where a grid would need too many points, or a step is not made of factors.
+        Raises `OutOfReachError` where a grid would need too many points, or a step cannot be factored.
         """
         for widening in _WIDENINGS:
             depth = _DEPTH * widening
@@ -90,7 +90,7 @@ class PlaneTransient:
             factors = [factor for move in moves for factor in factors_of(move, grid)]
         except DefinitionError as error:
             raise OutOfReachError(f"the derivatives of the potential are not known: {error}") from None
-        # Backwards: the last factor is the first that a function meets.
+        # Backwards: the last factor acts first on a function.
         carries = [carry for factor in reversed(factors) for carry in _carries(factor, grid)]
 
         def carry(stack: np.ndarray) -> np.ndarray:
@@ -115,7 +115,7 @@ class PlaneTransient:
         low, high = min(low, start - _AROUND * self._scale), max(high, start + _AROUND * self._scale)
         theta = _axis(low, high, self._scale / (_PER_SCALE * finer))
         ends = self._target.energy_float64(np.array([[start], [self._lowest]])) / self._temperature
-        # What the start falls from, it may gain in p.
+        # The potential energy at the start may become kinetic energy.
         reach = float(np.sqrt(2 * self._temperature * (depth + max(0.0, ends[0] - ends[1]))))
         p = _axis(-reach, reach, float(np.sqrt(self._temperature)) / (_PER_MOMENTUM * finer))
         if theta.count * p.count > LARGEST:
@@ -159,7 +159,7 @@ def _axis(low: float, high: float, spacing: float) -> Axis:
 
 
 def _carries(factor: Factor, grid: PlaneGrid) -> list[Carry]:
-    """A factor as maps of functions, shape (theta p, k), in the order in which a function meets them."""
+    """A factor as maps of functions, shape (theta p, k), in the order in which they act on a function."""
     if isinstance(factor, Drift):
         return [_along_theta(grid, factor.shift, 0.0)]
     if isinstance(factor, Momentum):
