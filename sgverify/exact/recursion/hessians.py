@@ -1,10 +1,11 @@
-"""Minibatches that move the Hessian, fresh in every step: the moments of a step in words (`multiplicative.transition`).
+"""Minibatches that change the Hessian: mean operators on moments, for fresh minibatches and for the blocks of an epoch.
 
-Reshuffled minibatches that move the Hessian, by enumeration: the blocks of an epoch depend on one another.
+Fresh minibatches are averaged step by step (`exact.minibatch.transition`). Reshuffled ones are enumerated, because the blocks
+of an epoch depend on one another.
 
 The operator on moments after i steps of an epoch is the mean of T_{B_i} ... T_{B_1} over all ordered disjoint
 blocks, T_B being that of one step on the fixed minibatch B. Sums over the orders of one set of data are shared:
-F(S) = sum_{B in S} T_B F(S - B), so that what counts is the number of sets, not that of permutations.
+F(S) = sum_{B in S} T_B F(S - B), so that the cost grows with the number of sets, not of permutations.
 """
 
 from __future__ import annotations

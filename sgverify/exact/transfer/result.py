@@ -1,6 +1,6 @@
-"""What a transfer operator on a grid answers: the bias at a step size, the terms of its expansion at h = 0, and escape.
+"""The answers of transfer operators on grids: the bias at a step size, the terms of its expansion at h = 0, and escape.
 
-What grids answer about an invariant law: estimates, each with an estimate of its error, and no balls.
+Every number is an estimate with an estimate of its error, and no ball.
 """
 
 from __future__ import annotations

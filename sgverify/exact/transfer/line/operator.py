@@ -1,15 +1,13 @@
 """A transition operator on a uniform grid of the line, by collocation, and the law that it leaves invariant.
 
-P f(x_i) = sum_k w_k f(X_1(x_i, z_k)), where f between grid points is the polynomial through the 16 nearest ones. Smooth
-functions are what P acts on, so the grid need not resolve the kernel, however small the step.
+P f(x_i) = sum_k w_k f(X_1(x_i, z_k)), where f between grid points is the polynomial through the 16 nearest ones. P acts on
+smooth functions, so that the grid need not resolve the kernel, however small the step.
 
-The piece of the line that a chain lives on, and the edges beyond which its drift carries it off.
+The domain of a grid is the interval that holds the mass of a law, cut at the edges beyond which the drift carries chains off.
 
-Local polynomials on a uniform grid: centred everywhere, of lower degree towards its ends.
-
-A function that is carried back many times must not be extrapolated: the polynomial through the nearest points of one side
-alone can grow what it is given. Near an end the polynomial goes through as many points on the far side as there are on the
-near one.
+Interpolation uses local polynomials on the uniform grid, centred everywhere, of lower degree towards its ends. A function
+that is carried back many times must not be extrapolated, because the polynomial through points of one side alone can amplify
+it: near an end the polynomial goes through as many points on the far side as there are on the near one.
 """
 
 from __future__ import annotations

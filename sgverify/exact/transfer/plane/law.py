@@ -1,10 +1,10 @@
 """The difference of the invariant law and exp(-(U + p.p/2)/T) in the plane, by a Krylov method; and escapes from the plane.
 
 With P the operator on masses and rho the posterior on the grid, delta = pi_h - rho solves (I - P) delta = (P - I) rho.
-The right side is of the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are taken
-as one: (I - P^m) delta = (P^m - I) rho, with mh about the time that a chain takes to cross the law.
+The right side has the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are combined
+to one: (I - P^m) delta = (P^m - I) rho, with mh about the time in which a chain crosses the law.
 
-Whether a step of kinetic dynamics carries chains off that strayed far enough, and how much of a law it has lost.
+`plane_escape` finds starts from which a step carries chains to infinity, `leak_of` the share of a law that lies there.
 """
 
 from __future__ import annotations
