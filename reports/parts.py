@@ -143,7 +143,7 @@ def _page(suite: str, minutes: float) -> Part:
 _PARTS = (
     _experiments("chen2015", 2),
     _experiments("vr-resgld", 30),
-    _experiments("awsgld", 30),
+    _experiments("awsgld", 5),
     _page("chen2015", 1),
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),
