@@ -1,11 +1,12 @@
-"""Whether a step carries chains off to infinity that strayed far enough: then the chain is transient.
+"""Orbits from far-out starts: whether a step carries chains from there to infinity, so that the chain is transient.
 
-Where the drift grows faster than the state, an explicit step overshoots by more than it started with beyond some distance,
-whatever the step size (Roberts and Tweedie 1996, theorem 3.2; Hutzenthaler, Jentzen, Kloeden 2011). So it does where a
+Where the drift grows faster than the state, an explicit step overshoots beyond some distance by more than its start,
+whatever the step size (Roberts and Tweedie 1996, theorem 3.2; Hutzenthaler, Jentzen, Kloeden 2011). The same holds where a
 thermostat multiplies the momentum by 1 - h xi, on a Gaussian too. Normal noise reaches every distance in the end, so that such
-a chain has no invariant law: for exponentially long it has a quasi-stationary one. Starts are followed in any dimension, one
-state variable far out at a time, with some realisation of the noise: far out it is nothing, and near the mean a thermostat
-without it would lose its heat. What is followed is finite: that none goes proves nothing, and the answer names the starts.
+a chain has no invariant law, only a quasi-stationary one for an exponentially long time. Starts are followed in any dimension,
+one state variable far out at a time, with a realisation of the noise: far out the noise is negligible, and near the mean a
+thermostat without noise would cool down. Finitely many starts are followed: an answer without escape proves nothing, and
+names the starts.
 """
 
 from __future__ import annotations
@@ -35,42 +36,42 @@ NEAREST, DOUBLINGS = -2, 24
 """Starts are tried to 2^24 = 1.7e7 spreads from the mean: a cubic drift outruns steps down to 1e-14 of its time scale there."""
 
 AXES = 8
-"""Coordinates along which starts are tried, and the diagonal."""
+"""The number of coordinates along which starts are tried, beside the diagonal."""
 
 STEPS, GONE = 20, 100.0
-"""A chain that is 100 times as far out within 20 steps may be on its way: from twice the edge it takes a few."""
+"""A chain that is 100 times as far out within 20 steps is suspected of escape: from twice the edge it takes a few steps."""
 
 ORBIT, FAR = 300, 1e30
-"""It is, where it is 1e30 times as far out: x -> c x^q with q = 1.1 takes 30 steps to get there from a hundredfold.
+"""A suspected chain escapes where it is 1e30 times as far out within ORBIT steps: x -> c x^q with q = 1.1 takes 30 steps.
 
-Of each way out that is asked of the nearest start alone: what an exponential force has thrown out comes back.
+Only the nearest suspected start of each direction is tested: a chain thrown far out by an exponential force may come back.
 """
 
 TENFOLD, RUN = 10.0, 3
-"""So is a chain from any start that gets there by three steps in a row, each of which takes it ten times as far.
+"""A chain from any start escapes as well where RUN steps in a row each take it TENFOLD as far.
 
-An exponential takes one: exp(-xi h) p ends where h p^2 ~ -xi, before the step that goes far.
+An exponential makes one such step: exp(-xi h) p ends where h p^2 ~ -xi, before the next one.
 """
 
 SEED = 20_150_618
-"""Of the noise: the same starts have the same orbits each time."""
+"""The seed of the noise, so that the same starts always have the same orbits."""
 
 SETTING_OFF = 3
-"""Steps in which a start at rest may stay; a chain that moves outwards in every other one of `ORBIT` steps wanders off.
+"""The first steps, in which a start at rest may stay; a chain that then moves outwards in each of `ORBIT` steps drifts off.
 
-Asked of the outermost start of each way: what points outwards there, a force or a friction that falls without end, does so
-on from there. Where steps are so small that `ORBIT` of them are no time, a flow that only turns would look alike.
+Only the outermost start of each direction is tested: a force that points outwards there, or a friction that falls without
+end, does so from there on. The test is skipped where `ORBIT` steps are so short a time that a rotation would look alike.
 """
 
 REALISATIONS = 3
-"""Of the noise that such a start is followed with: where forces are weak, a momentum that remembers its noise for longer than
+"""Realisations of the noise for such a start: where forces are weak, a momentum that remembers its noise for longer than
 `ORBIT` steps keeps its sign for all of them once in twenty times, and takes the chain outwards or back by chance.
 """
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where chains are at home: for each state variable its centre, shape (d,) or (1,), and its spread."""
+    """The centre of each state variable under the target, shape (d,) or (1,), and its spread."""
 
     names: tuple[str, ...]
     centres: tuple[np.ndarray, ...] = field(repr=False)
@@ -79,9 +80,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Orbits:
-    """What was followed at step size `step`: `starts` starts, one of `names` far out at a time.
+    """The orbits that were followed at step size `step`: from `starts` starts, one of `names` far out at a time.
 
-    `gone` of them are carried off to infinity, the nearest from `distance` off the mean of `along`.
+    `gone` of them go to infinity, the nearest from a `distance` to the mean of `along`.
     """
 
     step: float
@@ -93,7 +94,7 @@ class Orbits:
 
     @property
     def followed(self) -> str:
-        """What was followed, for a reader."""
+        """A sentence that says which orbits were followed."""
         return (
             f"{self.starts} starts, {' or '.join(self.names)} from 2^{NEAREST} to 2^{DOUBLINGS} spreads off, for {STEPS} steps "
             f"of h={self.step:.3g}, for {ORBIT} where they went far or were outermost"
@@ -114,7 +115,7 @@ def followed_orbits(
 ) -> Orbits:
     """Follow starts in each state variable of `origin`, the others at rest or a spread off, and see which go to infinity.
 
-    `begin` adds to states of the dynamics what a step remembers. `long_enough`: whether `ORBIT` steps are many time scales.
+    `begin` adds the memory to states of the dynamics. `long_enough`: whether `ORBIT` steps are many time scales.
     """
     gone: list[np.ndarray] = []
     distances: list[np.ndarray] = []
@@ -169,7 +170,7 @@ def step_of_many(
 ) -> tuple[Move, Move]:
     """A definition's step on many states with the gradient on all data, and the start of its memory, its draws at 0.
 
-    All laws of draws have the variance 1, and normal ones stand for all.
+    Normal draws replace draws of other laws, which have the same variance 1.
     """
     random = np.random.default_rng(SEED)
     linear = target.quadratic and clip is None and not (scheme.census.parts or scheme.starts.parts)
@@ -187,7 +188,7 @@ def step_of_many(
 
 
 class _LinearGradient(FullGradientIngredient):
-    """The gradient of a quadratic potential, whatever the data that it is of."""
+    """The gradient of a quadratic potential, by its precision and mean alone."""
 
     def __init__(self, target: Target) -> None:
         self._precision = np.asarray(target.precision_float64(), dtype=EXTENDED)
@@ -217,16 +218,16 @@ def _first(left: np.ndarray) -> np.ndarray:
 def _follow(
     move: Move, origin: Origin, starts: Sequence[np.ndarray], sizes: np.ndarray, times: float, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Whether an orbit gets `times` as far out as it started, and whether it is seen to flee to infinity by `RUN` steps.
+    """Whether an orbit gets `times` as far out as it started, and whether it escapes by the criterion of `RUN` steps.
 
-    Shape (n,) both; `sizes` is how far out the starts are, in spreads.
+    Shapes (n,); `sizes` are the distances of the starts, in spreads.
     """
     alive = np.arange(len(sizes))
     left, fled = np.zeros(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
     run = np.zeros(len(sizes), dtype=int)
     state, before = list(starts), np.asarray(sizes, dtype=EXTENDED)
     single = len(starts) == 1
-    # What is remembered begins where the start puts it, and is measured by that.
+    # A memory begins at its own start, from which its distance is measured.
     known = len(origin.centres)
     units = [(1 + np.abs(value).max(1)) / sizes for value in starts[known:]]
     for _ in range(steps):

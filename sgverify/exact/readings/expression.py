@@ -1,4 +1,4 @@
-"""Expressions: values that remember how they were computed, and print it as Python would compute it."""
+"""Expression trees: values that record their computation, and print it as Python text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Expression:
     """A node: an operation on `parts`, or a leaf that holds a name or an exact number.
 
     Nodes are compared by identity: a value that a definition uses twice is one node, a value that it computes
-    twice is two. `serial` grows in the order of computation, so that parts come before what is made of them.
+    twice is two. `serial` grows in the order of computation, so that the parts of a node come before it.
     """
 
     __slots__ = ("operation", "parts", "serial", "value")
@@ -94,9 +94,9 @@ def call(function: Expression, *arguments: Expression) -> Expression:
 
 
 def text(node: Expression, names: dict[Expression, str]) -> tuple[str, int]:
-    """What the node prints as, and how tightly that binds; nodes in `names` print as their names.
+    """The text of the node, and the precedence of its outermost operation; nodes in `names` print as their names.
 
-    No bracket is added or lost: Python reads the text back as the very tree that was computed.
+    Python parses the text back to the same tree, with no bracket more or less.
     """
     if node in names:
         return names[node], ATOM
@@ -123,7 +123,7 @@ def text(node: Expression, names: dict[Expression, str]) -> tuple[str, int]:
 
 
 def number_text(value: Any) -> tuple[str, int]:
-    """A number as exact Python text, and how tightly it binds.
+    """A number as exact Python text, and the precedence of that text.
 
     >>> number_text(Fraction(-1, 2))
     ('-1/2', 2)
@@ -163,7 +163,7 @@ def _binary(operation: str, left: Any, right: Any) -> Any:
 
 
 def _scaled(node: Expression, factor: Fraction) -> Expression:
-    """factor * node as n*node/d: whole numbers stay exact for whoever copies the text into a file."""
+    """factor * node as n*node/d: the text stays exact where Python executes it."""
     above = {1: node, -1: -node}.get(factor.numerator) or Expression("*", number(factor.numerator), node)
     return Expression("/", above, number(factor.denominator))
 

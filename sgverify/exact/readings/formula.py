@@ -1,4 +1,4 @@
-"""The formula reading: a scheme's update as it is printed, itself an executable Python definition."""
+"""The printed formula of a scheme's update, which is itself an executable Python definition."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def formula(scheme: Scheme) -> str:
 def plant(scheme: Scheme, was: str, now: str, *, name: str | None = None) -> Scheme:
     """The scheme with the one occurrence of `was` in its formula replaced by `now`; a planted bug.
 
-    Dynamics, memory and claimed order stay; it is no longer a word. Raises `DefinitionError` unless `was` occurs
-    exactly once and `now` says something else, and where the edited text is not a well-formed scheme.
+    Dynamics, memory and claimed order stay; the result is no splitting. Raises `DefinitionError` unless `was` occurs
+    exactly once and `now` differs from it, and where the edited text is not a well-formed scheme.
     """
     before = formula(scheme)
     times = before.count(was) if was else 0
@@ -118,7 +118,7 @@ def _whole(node: ast.expr) -> bool:
 
 
 class _Run:
-    """One run of a definition on expressions: what it returned, and the nodes that get a name of their own."""
+    """One run of a definition on expressions: the returned state, and the nodes that get a name of their own."""
 
     def __init__(self, scheme: Scheme) -> None:
         self.stems: dict[Expression, str] = {}
@@ -179,7 +179,7 @@ class _Gradient:
 
 
 class _Metric:
-    """The metric ingredient: what is asked of it is a node."""
+    """The metric ingredient: every call of it is a node."""
 
     def __getattr__(self, asked: str) -> Callable[..., Expression]:
         if asked not in METRIC:
@@ -190,7 +190,7 @@ class _Metric:
 def _shared(run: _Run) -> dict[Expression, str]:
     """The nodes that are used more than once, except those that are shorter than a name, with their stems.
 
-    A gradient that is asked for and then used nowhere keeps a line as well: it is a minibatch evaluation.
+    A gradient that is evaluated and not used keeps a line as well, because it consumes a minibatch evaluation.
     """
     uses: Counter[Expression] = Counter(run.returned)
     seen: set[Expression] = set()

@@ -1,7 +1,7 @@
 """The parts of a gradient estimate, datum by datum: forward differentiation in long double, apart from the torch layer.
 
-grad U = grad prior + sum_i g_i, g_i = grad likelihood(x_i), from the one definition of the potential; a configured factor and a
-clip are applied as the configuration says them.
+grad U = grad prior + sum_i g_i, g_i = grad likelihood(x_i), from the definition of the potential; the factor and the clipping
+of the configuration are applied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PIECE = 256
 """Data that are visited at once."""
 
 _PROBE = 2.0**-18
-"""Relative change of the state and of the data by which their conditioning is read: small, and far above rounding."""
+"""The relative change of state and data for the estimate of conditioning: small, and far above rounding."""
 
 
 Derive = Callable[[Target, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -30,7 +30,7 @@ Derive = Callable[[Target, np.ndarray], tuple[np.ndarray, np.ndarray]]
 class GradientParts:
     """grad prior (d,), and g_i of each datum (N, d), in long double; N = 0 without data.
 
-    `conditioning`, shape (d,): how far one relative rounding of the state, and of every datum, moves any of the parts, over
+    `conditioning`, shape (d,): the change of any part by one relative rounding of the state and of every datum, divided by
     that rounding.
     """
 
@@ -59,8 +59,8 @@ def gradient_parts(
 ) -> GradientParts:
     """The parts at a point theta, shape (d,): scale g_i min(1, clip/|g_i|) for each datum.
 
-    `derive(target, theta)` gives grad prior (d,) and g_i (N, d) of a potential that cannot be read here. Raises
-    `DefinitionError` where the potential is made of what has no derivative here.
+    `derive(target, theta)` gives grad prior (d,) and g_i (N, d) of a potential that Taylor polynomials cannot evaluate. Raises
+    `DefinitionError` where the potential uses a function without a derivative here.
     """
 
     def parts(at: np.ndarray, of: Target) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ def gradient_parts(
 
 
 def _parts(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every direction at once: the batch of the polynomials is the coordinate that is differentiated."""
+    """The parts in every direction at once: the batch axis of the polynomials is the coordinate of differentiation."""
     d = len(theta)
     start = Jet(np.stack([np.broadcast_to(theta, (d, d)), np.eye(d, dtype=EXTENDED)]))
     with np.errstate(over="ignore", invalid="ignore"):

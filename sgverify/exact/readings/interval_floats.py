@@ -1,7 +1,7 @@
-"""The floats of a definition that are read as intervals: those that stand for no simple number.
+"""The floats of a definition that are read as intervals, because they stand for no simple number.
 
-A definition is run on values that absorb everything they meet, and what is no value of the state, of an ingredient or of a draw
-is a number that the definition brings along.
+A definition is run on absorbing values for state, ingredients and draws; every other operand is a number that the definition
+itself contains.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sgverify.schemes.numbers.rounded import intervals_met, literal
 
 
 def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
-    """Of a step, the start of its memory and its dynamics, without their signs, each once."""
+    """The intervals in a step, in the start of its memory and in its dynamics, without signs, each once."""
     bound = bind(scheme, Carrier(), dict.fromkeys(scheme.parameters, _ANY), dim=dim, metric=_ANY)
     state: State = (_ANY,) * len(scheme.dynamics.state)
     with intervals_met() as met:
@@ -26,7 +26,7 @@ def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
 
 
 def intervals_of_dynamics(dynamics: Dynamics, dim: int) -> tuple[float, ...]:
-    """Of drift and diffusion."""
+    """The intervals in drift and diffusion of a dynamics."""
     with intervals_met() as met:
         bound = bind(dynamics, Carrier(), dict.fromkeys(dynamics.parameters, _ANY), dim=dim, metric=_ANY)
         bound.coefficients((_ANY,) * len(dynamics.state), grad=_ANY)

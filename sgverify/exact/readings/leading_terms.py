@@ -1,9 +1,9 @@
-"""How far a step is from the leading terms of its own expansion, at step sizes and states that somebody may run it at.
+"""The distance of a step from the leading terms of its own expansion, at step sizes and states in practical use.
 
-An expansion at h = 0 says nothing of how small h is to be: h g exp(-1000 h g^2) is h g to leading order, and 0 at every step size
-that is ever used. So a definition is run in floats: its motion without draws over h, and what draws add over sqrt(h), at h and as
-h -> 0, on a Gaussian of a given curvature, at states and draws of up to three spreads. Of a method the two differ by a few
-times h in units of the fastest rate of target and friction; where h is a hundredth of that time, by a few per cent.
+An expansion at h = 0 does not tell how small h has to be: h g exp(-1000 h g^2) is h g to leading order, and 0 at every step size
+in use. So a definition is run in floats on a Gaussian of given curvature, at states and draws of up to three spreads: its
+motion without draws over h, and the contribution of draws over sqrt(h), are compared at h and as h -> 0. For a published method
+the two differ by a few times h in units of the fastest rate of target and friction, that is by a few per cent at h = 1/100.
 
 The powers of h that a function of the step size has, from its values at small steps, each with a bound of its error.
 """
@@ -33,14 +33,14 @@ from sgverify.schemes.numbers.constants import counted
 class PowersOfH:
     """y(h) = sum_j c_j h^j: coefficients and bounds of their errors, shape (degree + 1, *batch).
 
-    A bound is what rounding of the values may do, and twice what the fit changes by when its largest step is left out.
+    A bound is the effect of rounding in the values, plus twice the change of the fit when its largest step is left out.
     """
 
     coefficients: np.ndarray
     bounds: np.ndarray
 
     def seen(self, power: int) -> np.ndarray:
-        """Where the coefficient of h^power is not 0, by twice its bound. Shape (*batch)."""
+        """A mask: where the coefficient of h^power exceeds twice its bound. Shape (*batch)."""
         found: np.ndarray = np.abs(self.coefficients[power]) > 2 * self.bounds[power]
         return found
 
@@ -61,7 +61,7 @@ def powers_of_h(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Po
 
 
 def _fitted(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of the interpolating polynomial, and the sum of the sizes of what the errors add to them."""
+    """Coefficients of the interpolating polynomial, and bounds of the effect of the errors on them."""
     scaled = np.asarray(steps, dtype=np.longdouble) / steps[0]
     inverse = _inverse_vandermonde(scaled)
     powers = np.longdouble(steps[0]) ** np.arange(len(steps))
@@ -84,31 +84,31 @@ def _inverse_vandermonde(x: np.ndarray) -> np.ndarray:
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
-"""States and draws, in spreads."""
+"""The sizes of states and draws, in spreads."""
 
 TINY = 1e-8
-"""Of h: the leading terms are read off there, to 1e-6 of them in floats, and to 1e-8 times a constant in h."""
+"""The share of h at which leading terms are computed, to a relative 1e-6 in floats and to 1e-8 times a constant in h."""
 
 TINIEST = 2.0**-400
-"""The same in balls of so many `BITS` that it shows, at one state: a constant of 1e20 is no leading term."""
+"""The share of h for the computation in balls of `BITS` bits, at one state: it shows a constant of up to 1e20 beside h."""
 
 BITS = 2000
 
 WIDE = 1e-3
-"""Of a ball's middle: one that is wider is no leading term."""
+"""The largest relative radius of a ball that counts as a leading term."""
 
 SLIGHT = 1e-3
-"""A coordinate whose leading term is smaller, beside the largest, is held against the largest."""
+"""A coordinate whose leading term is below this share of the largest one is compared with the largest one."""
 
 SMALL = 0.01
-"""Of the fastest time: a step that is small for the target."""
+"""A step size that is small for the target, as a share of its fastest time scale."""
 
 FAR = 0.25
 """A share of the leading term that is no small correction at SMALL: a constant of FAR/SMALL = 25, where those of published schemes
 are 12 at most (Nose-Hoover thermostats at three spreads, tamed steps at a gradient of three)."""
 
 NEAR = 0.1
-"""The leading terms speak of a step that is nearer to them."""
+"""A step whose departure is below this share is described by its leading terms."""
 
 HALVINGS = 60
 
@@ -128,13 +128,13 @@ class LinearSetting:
 
     @property
     def rate(self) -> float:
-        """The fastest of its rates, and of one that is 1: definitions bring scales of their own, and wide targets excuse none."""
+        """The fastest of its rates, at least 1: definitions may contain scales of their own, whatever the width of the target."""
         return max(self.curvature, self.friction, 1.0)
 
 
 @dataclass(frozen=True)
 class Departure:
-    """At `step` the `part` of the motion of `variable` is off by `share` of its leading term; below `speaks` it is near it."""
+    """At `step` the `part` of the motion of `variable` differs by `share` from its leading term; below `speaks` it is near it."""
 
     step: float
     part: str
@@ -162,9 +162,9 @@ class Departure:
 
 
 def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2) -> Departure | None:
-    """The largest departure at `step`; None where the definition is not run in floats (a metric, or what is no number).
+    """The largest departure at `step`; None where the definition cannot be run in floats (a metric, or a result that is NaN).
 
-    In dimension `dim`, or in that of the longest constant that tells coordinates apart.
+    In dimension `dim`, or in the dimension of the longest constant that distinguishes coordinates.
     """
     if scheme.dynamics.riemannian or scheme.dynamics.positive:
         return None
@@ -204,7 +204,7 @@ def _departures(
 
 
 def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str, np.ndarray]]:
-    """The motion without draws over h, and what draws add over sqrt(h); shapes (state, grid)."""
+    """The motion without draws over h, and the contribution of draws over sqrt(h); shapes (state, grid)."""
     still = run.moved(step, 0.0)
     yield "drift", still / step
     with np.errstate(invalid="ignore"):
@@ -222,7 +222,7 @@ def _paired(
 def _apart(
     scheme: Scheme, part: str, here: np.ndarray, leading: np.ndarray, *, alone: bool = False
 ) -> Iterator[tuple[float, str, str]]:
-    """`alone`: at one state, where a leading term that is 0 by chance says nothing of its size elsewhere."""
+    """The relative differences of values and leading terms; `alone`: at one state, where a leading term may be 0 by chance."""
     known = np.isfinite(leading) & np.isfinite(here)
     sizes = np.where(known, np.abs(leading), 0.0).max(axis=1)
     for name, a, b, size, both in zip(scheme.dynamics.state, here, leading, sizes, known, strict=True):
@@ -293,7 +293,7 @@ class _Run:
                 [_number(y - x) / unit for x, y in zip(_entries(a), _entries(b), strict=True)]
                 for a, b, unit in zip(self._state, after, self._units, strict=False)
             ]
-        # A number beside vectors is as often there as they have coordinates.
+        # A number beside vectors is repeated for each of their coordinates.
         count = len(SIZES) ** len(self._units) if self._field is FLOATS else 1
         many = [row * (self._dim // len(row)) for row in rows]
         return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
@@ -324,7 +324,7 @@ def _entries(value: Any) -> list[Any]:
 
 
 def _number(value: Any) -> np.ndarray:
-    """In floats; NaN for a ball that the intervals of a definition's floats have made too wide for it."""
+    """A value as a float; NaN for a ball that the intervals of a definition's floats have made too wide."""
     if not isinstance(value, arb):
         return np.asarray(value, dtype=float)
     known = value.rad() <= abs(value.mid()) * WIDE or value.rad() <= TINIEST**2

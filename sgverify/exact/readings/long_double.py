@@ -1,4 +1,4 @@
-"""The plain reading in long double: a definition and a potential run, as they are written, on many states at once."""
+"""The interpreter in long double: definitions and potentials are evaluated as written, on many states at once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PIECE = 256
 """Data that are visited at once."""
 
 BITS = 40
-"""Bits of a `Coarse` number: many fewer than a long double's 64, so that what they do is seen, and enough for it to be small."""
+"""Bits of a `Coarse` number: many fewer than the 64 of a long double, so that rounding shows, and enough for it to be small."""
 
 
 class LongDouble(Arithmetic):
-    """A number of the run, or an array of one vector for each state, shape (n, d) or (n, 1)."""
+    """A value in long double: a number, or an array of one vector for each state, shape (n, d) or (n, 1)."""
 
     __slots__ = ("value",)
     __array_ufunc__ = None
@@ -53,9 +53,9 @@ class LongDouble(Arithmetic):
 
 
 class Coarse(LongDouble):
-    """A number of which every array that is made of it keeps `BITS` bits: what roundings do to a step, made larger.
+    """A value whose arrays are rounded to `BITS` bits after every operation, which magnifies the effect of roundings.
 
-    Constants, which have no dimension, keep all bits: what they lose by cancellation is a matter of its own.
+    Constants without an array keep all bits, so that their cancellation does not enter.
     """
 
     __slots__ = ()
@@ -65,11 +65,11 @@ class Coarse(LongDouble):
 
 
 class LongDoubleGradient(GradientIngredient):
-    """grad U on all data, or grad prior + N/n sum over given minibatches, the k-th one that is named takes the k-th.
+    """grad U on all data, or grad prior + N/n sum over given minibatches, which are used in order.
 
-    By Taylor polynomials of degree 1, coordinate by coordinate: neither autograd nor any closed form takes part. `scale`
-    multiplies the likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration. With a
-    `centre`, shape (d,), what the minibatch says there is taken away, and what all data say there is added.
+    By Taylor polynomials of degree 1, coordinate by coordinate, without autograd and closed forms. `scale` multiplies the
+    likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration. With a `centre`, shape (d,),
+    the minibatch's gradient there is subtracted, and the full gradient there is added.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class LongDoubleGradient(GradientIngredient):
         self._centre = centre
 
     def evaluate(self, place: LongDouble, minibatch: int) -> LongDouble:
-        """Shape (n, d) -> (n, d). Raises `DefinitionError` where the potential is none that Taylor polynomials read."""
+        """The estimate at `place`, (n, d) -> (n, d). Raises `DefinitionError` for a potential without Taylor polynomials."""
         chosen = self._chosen(minibatch)
         value = self._at(place.value, chosen)
         if self._centre is not None:
@@ -127,7 +127,7 @@ class LongDoubleGradient(GradientIngredient):
     def size(self, theta: np.ndarray) -> float:
         """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
 
-        What the terms of any sum that makes up the gradient amount to at most.
+        It bounds the sum of the sizes of all terms of the gradient.
         """
         target = self._target
         starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
@@ -212,8 +212,8 @@ def step_in_long_double(
 ) -> list[np.ndarray]:
     """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one.
 
-    `constants`: the format in which h, the parameters and what is made of them are computed, before they meet the state.
-    `carrier`: `Coarse` where roundings are to be seen.
+    `constants`: the format in which h, the parameters and functions of them are computed before they meet the state.
+    `carrier`: the type of values; `Coarse` shows the effect of roundings.
     """
     bound = bind(scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric))
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""The law that chains with memory tend to as h goes to 0: the memory follows theta, and an Ito equation is left.
+"""The limit law of chains with memory as h -> 0: the memory is a function of theta, which obeys an Ito equation.
 
 While theta moves by O(sqrt(h)) a step, a memory that forgets at a fixed rate per step stays within O(sqrt(h)) of its fixed
 point V*(theta) under the step with theta held. What a step does to theta there, E dX = h F(theta), Var dX = 2 h a(theta),
@@ -29,14 +29,14 @@ WIDTHS = (12.0, 24.0, 48.0)
 NEGLIGIBLE = 1e-13
 
 SMALL = 2.0**-28
-"""The step at which F and a are read: its square is below float64's rounding, and a long double's, over it, 1e-10."""
+"""The step size at which F and a are computed: its square is below float64's rounding; long double's rounding over it is 1e-10."""
 
 TINY = 1e-30
-"""What a memory may be off by where it is 0; its root is then good to 1e-15."""
+"""The error of a memory whose value is 0; its root is then accurate to 1e-15."""
 
 ROUNDS = 60
 FORGETS = 1 - 1e-9
-"""A memory that keeps more than this of a displacement in one step is said not to forget it."""
+"""A memory that keeps more than this share of a displacement in one step counts as not forgetting it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MemoryLimit:
     average: float
     error_bound: float
     keeps: float
-    """The largest share of a displacement of the memory that is left after a step."""
+    """The largest share of a displacement of the memory that remains after a step."""
 
 
 def memory_limit(
@@ -119,7 +119,7 @@ def _check_reach(scheme: Scheme, target: Target) -> None:
 
 
 class _Reading:
-    """The definition on all nodes at once, with the gradient there computed once."""
+    """The definition evaluated on all nodes at once, with the gradient at the nodes computed once."""
 
     def __init__(self, scheme: Scheme, target: Target, nodes: np.ndarray, temperature: float) -> None:
         self._bound = bind(scheme, extended(), {"T": temperature}, dim=1)
@@ -146,7 +146,7 @@ class _Reading:
         return found
 
     def fixed_point(self) -> tuple[tuple[np.ndarray, ...], float]:
-        """V* at every node by Aitken's process, exact where the memory is linear, and how much of a displacement stays."""
+        """V* at every node by Aitken's process, exact where the memory is linear, and the share of a displacement that remains."""
         still, moved = (0.0,) * self._draws, (1.0,) * self._draws
         memory = tuple(np.ones_like(self._nodes) for _ in self._bound.definition.memory)
         for _ in range(ROUNDS):
@@ -213,7 +213,7 @@ def _aitken(start: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndar
     with np.errstate(all="ignore"):
         better = start - (first - start) ** 2 / bend
     better = np.where((bend != 0) & np.isfinite(better), better, second)
-    # What stays on one side of 0, as a mean square does, is not carried across it by rounding.
+    # Rounding must not carry a non-negative memory, such as a mean square, across 0.
     return np.where(better * second < 0, 0 * second, better)
 
 

@@ -1,8 +1,8 @@
-"""Where a definition turns into another function of h: roots whose argument, a function of h alone, touches 0.
+"""Step switches: step sizes at which a definition becomes another function of h, because the argument of a root touches 0.
 
-min(h, a) is made of sqrt((h - a)^2), which is a - h below a and h - a beyond. A power series at h = 0 knows of it where it
-holds the whole argument, and of a longer one not. So a definition is run on arrays of step sizes: values of h, of parameters
-and of numbers are known there, everything else absorbs what it meets, and the argument of every root that is known is kept.
+min(h, a) is computed by sqrt((h - a)^2), which is a - h below a and h - a beyond. A power series at h = 0 shows the switch only
+where it contains the whole argument. So a definition is run on arrays of step sizes: functions of h, parameters and numbers
+have values there, every other value absorbs its operands, and the arguments of roots with values are recorded.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from sgverify.schemes.definition.mathematics import first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 
 GRID = np.geomspace(1e-7, 4.0, 1601)
-"""Step sizes, neighbours 1 % apart: two switches that are nearer to one another are one to any run."""
+"""The step sizes of the search, neighbours 1 % apart: nearer switches cannot be distinguished by any run."""
 
 ZOOMS, POINTS = 8, 41
 """Each zoom narrows a dip to two of its spaces: 20^8 is beyond the digits of float64."""
 
 RESOLVED = 16
-"""An argument is told from 0 where it is so many times what float64 and long double make it differ by."""
+"""An argument counts as non-zero where it exceeds this many times its difference between float64 and long double."""
 
 TOUCHES = 1e-20
-"""Of the argument's size beside the dip: a double zero is found to the rounding of h, 1e-16, and squared."""
+"""The value of a zero, relative to the argument beside the dip: a double zero is found to the rounding of h, 1e-16, squared."""
 
 
 def switches(scheme: Scheme, parameters: Mapping[str, float], dim: int) -> list[float]:
@@ -68,7 +68,7 @@ class _OfStep(Arithmetic):
 
 
 class Absorbing(Arithmetic):
-    """What depends on more than h, and with it everything that is made of it."""
+    """A value that depends on more than h; every operation with it gives such a value."""
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         return self
@@ -80,7 +80,7 @@ class Absorbing(Arithmetic):
         return self
 
     def __call__(self, *_: Any) -> Absorbing:
-        """A gradient or a metric, asked anywhere."""
+        """The value of a gradient or of a metric at any place."""
         return self
 
     fresh = prior = likelihood = hessian = __call__
@@ -103,8 +103,8 @@ def _arguments(
 def _dips(argument: np.ndarray, rounding: np.ndarray) -> list[int]:
     """The inner places at which the argument is least among its neighbours, and positive beside.
 
-    An argument that is the difference of large numbers, such as h - 2(1 - e^(-h)) + (1 - e^(-2h))/2 = h^3/3 + ..., is
-    rounding where h is small, and dips at random: the values beside a dip have to be told from 0.
+    An argument that is the difference of large numbers, such as h - 2(1 - e^(-h)) + (1 - e^(-2h))/2 = h^3/3 + ..., is pure
+    rounding where h is small, and dips at random: the values beside a dip have to exceed their rounding.
     """
     left, here, right = argument[:-2], argument[1:-1], argument[2:]
     told = argument > RESOLVED * rounding

@@ -1,6 +1,6 @@
-"""Rings in which definitions are read exactly.
+"""Rings in which definitions are evaluated exactly.
 
-`polynomials` over the rationals; `ring`, the coefficients of the power-series reading (state, derivatives of U,
-parameters); `roots` of numbers and of the state as elements of it; `evaluation` at numbers, which tells 0 from what
-the ring does not know to be 0; `power_series` in sqrt(h) with an explicit O; `differential_field`, for Fokker-Planck.
+`polynomials` over the rationals; `ring`, the coefficients of power series (state, derivatives of U, parameters); `roots` of
+numbers and of the state as its elements; `evaluation` at numbers, which distinguishes elements from 0 where the relations of
+the ring do not; `power_series` in sqrt(h) with an explicit O; `differential_field`, for Fokker-Planck.
 """

@@ -1,8 +1,8 @@
 """A differential field: rational functions of the state and of symbols for the derivatives of unknown functions.
 
-The unknown functions are the potential U and the entries of the metric's root B; what is proved of their symbols
+The unknown functions are the potential U and the entries of the metric's root B; an identity in their symbols
 holds for every smooth U and B. exp, sqrt and log of an element are symbols of their own, whose derivatives are
-known. Everything can be differentiated by every coordinate of the state.
+known. Every element can be differentiated by every coordinate of the state.
 
 Quotients are cancelled, which holds wherever nothing divides by 0, and roots are rewritten by their squares alone:
 sqrt(x^2) stays a symbol. Where such a root is 0 it has no derivative, and a current may jump there, so that a root of
@@ -36,10 +36,10 @@ from sgverify.schemes.definition.mathematics import log
 from sgverify.schemes.numbers.rounded import Rounded, literal
 
 DEPTH = 3
-"""Derivatives of U and B that are held: drift and density have one, Fokker-Planck takes up to two more."""
+"""The order of the derivatives of U and B in the field: drift and density contain one, Fokker-Planck takes up to two more."""
 
 SLOTS = 16
-"""How many different roots, exponentials and logarithms a definition may use, and floats that are read as intervals."""
+"""The largest number of different roots, exponentials, logarithms and interval floats in a definition."""
 
 INTERVAL = "interval"
 """The function of a slot that stands for a float: its argument is the interval's middle."""
@@ -102,7 +102,7 @@ class Field:
         if isinstance(number, Rounded):
             if float(number) < 0:
                 return -self.constant(-number)
-            # A symbol of its own, of which the interval is known: c^2 + s^2 is 1 up to the rounding of both.
+            # An independent symbol with a known interval: c^2 + s^2 is then 1 up to the rounding of both.
             self.intervals[float(number)] = number
             return self.slot(INTERVAL, self.constant(number.middle))
         assert isinstance(number, Fraction)  # what definitions can write has square roots at most
@@ -188,7 +188,7 @@ class Field:
         return total
 
     def reduce(self, value: Element) -> Element:
-        """`value` with the squares of all roots carried out in its numerator, and without what may be 0 by the intervals in it."""
+        """`value` with the squares of roots replaced in its numerator, and without terms that may be 0 by their intervals."""
         for k in reversed(range(len(self.slots))):
             function, argument = self.slots[k]
             place = self._at["slot", k]
@@ -204,7 +204,7 @@ class Field:
         return self._without_rounding(value) if self.intervals else value
 
     def numbers(self, known: Mapping[int, Any] | None = None) -> dict[int, Any]:
-        """Balls around the slots that stand for numbers, where `known` symbols do, and these, by their places."""
+        """Balls around the slots whose arguments are numbers, and the `known` symbols, by their positions."""
         found = dict(known or {})
         for k, (function, argument) in enumerate(self.slots):
             top, below = (value_at(part, found) for part in (argument.top, argument.below))
@@ -311,7 +311,7 @@ class Element(LiftedArithmetic):
 
 
 def value_at(polynomial: Polynomial, numbers: Mapping[int, Any]) -> Any:
-    """A polynomial where its symbols, by their places, are these numbers; None where one is missing."""
+    """The value of a polynomial at these numbers of its symbols, given by position; None where one is missing."""
     try:
         return evaluate(polynomial.to_dict(), numbers.__getitem__, fmpq)
     except KeyError:
