@@ -1,12 +1,10 @@
-"""The chance of a swap whose energies are noisy: E min(1, S) for a normal log S, in balls.
+"""The probability of a swap with noisy energies, E min(1, S) for a normal log S, in balls; and energies of all minibatches.
 
-For log S ~ N(m, v), E min(1, S) = Phi(m/sqrt v) + exp(m + v/2) Phi(-(m + v)/sqrt v). The rule itself is read, and not
-restated: log S is affine in the energies, so its mean and its variance are two of its values.
+For log S ~ N(m, v), E min(1, S) = Phi(m/sqrt v) + exp(m + v/2) Phi(-(m + v)/sqrt v). The rule itself is evaluated, not
+restated: log S is affine in the energies, so that its values give its mean and its variance.
 
-Energies of minibatches over all minibatches that there are, in exact numbers.
-
-The energy of a minibatch B of n of N data is L(B | theta) = (N/n) sum_{i in B} l(x_i | theta). Everything here runs over
-all N^n sequences of indices, or all subsets.
+The energy of a minibatch B of n of N data is L(B | theta) = (N/n) sum_{i in B} l(x_i | theta). Enumerations run over all N^n
+sequences of indices, or over all subsets, in exact numbers.
 """
 
 from __future__ import annotations
@@ -85,10 +83,11 @@ Linear = tuple[Fraction, Fraction]
 """Coefficients of u and of s^2."""
 
 TAUS = {"tau_1": Fraction(1, 3), "tau_2": Fraction(1)}
-"""The temperatures at which the rule is read; only their inverse gap enters."""
+"""The temperatures at which the rule is evaluated; only their inverse gap enters."""
 
 GAP = 1 / TAUS["tau_1"] - 1 / TAUS["tau_2"]
-"""Not 1: a rule that loses a power of it is seen. log S without noise is u = GAP (L1 - L2), its noise has GAP^2 Var(L1 - L2)."""
+"""The inverse gap, not 1, so that a wrong power of it shows. log S without noise is u = GAP (L1 - L2), with noise variance
+GAP^2 Var(L1 - L2)."""
 
 
 def normal_cdf(x: arb) -> arb:
@@ -125,7 +124,7 @@ def swap_chance(
     """E min(1, S) where log S without noise is u, and has normal noise of this variance, at these temperatures."""
     rule = rule or exchange_rules.log_swap_rate
     given = {"tau_1": number(tau_1), "tau_2": number(tau_2), "F": number(F)}
-    # Not the rule's own gap: what the rule makes of the temperatures is under examination.
+    # The gap is not taken from the rule, whose use of the temperatures is under examination.
     gap = 1 / given["tau_1"] - 1 / given["tau_2"]
     energy, spread = number(u) / gap, number(variance) / gap**2
     mean = rule(energy, arb(0), variance=spread, **given)
@@ -140,7 +139,7 @@ def imbalance(u: Any, variance: Any, *, F: Any, rule: Rule | None = None) -> arb
 
 
 def unbalanced_terms(F: Fraction, rule: Rule | None = None) -> dict[tuple[Linear, Linear], int]:
-    """What is left of chance(u) - exp(u) chance(-u) as sum c exp(a) Phi(b/s), by (a, b); {} proves balance for all u and s.
+    """The terms of chance(u) - exp(u) chance(-u) = sum c exp(a) Phi(b/s), by (a, b); {} proves balance for all u and s.
 
     a and b are linear in u and s^2 with exact coefficients. Terms of different (a, b) are linearly independent.
     """

@@ -27,7 +27,7 @@ BATCH = 2
 
 @dataclass(frozen=True)
 class LeastVariance:
-    """The pairs of places at which c* does not leave the least variance, and what was computed."""
+    """The pairs of places at which c* does not give the least variance, and the computed numbers."""
 
     defects: tuple[str, ...]
     certificate: dict[str, Any]

@@ -1,8 +1,8 @@
 """The variance of variance-reduced energies along the exact law of a chain whose data share one Hessian.
 
-There the energy of a minibatch at theta, less its mean over minibatches, is q + g . (theta - mu) with (q, g) free of theta:
-g is the noise of the gradient estimate, of covariance V. Energies at two places of the chain so have joint shares in q,
-g . theta and g . control; the rule that combines them is read with shares in place of numbers, and what is left is
+There the energy of a minibatch at theta, less its mean over minibatches, is q + g . (theta - mu) with (q, g) independent of
+theta: g is the noise of the gradient estimate, of covariance V. Energies at two places of the chain are therefore combinations
+of q, g . theta and g . control; the rule that combines energies is evaluated on the coefficients, and gives
 
     Var L~ = (share of q)^2 Var q + ... + tr(V E[v v^T]),    v = a (theta_k - mu) + b (theta_control - mu),
 
@@ -23,7 +23,7 @@ from sgverify.exact.numbers.ball import identity
 
 @dataclass(frozen=True)
 class EnergyShare:
-    """What an energy has of q, of g . (theta - mu) and of g . (control - mu)."""
+    """The coefficients of an energy at q, at g . (theta - mu) and at g . (control - mu)."""
 
     constant: Any
     here: Any
@@ -47,7 +47,7 @@ class EnergyShare:
 
 
 HERE, CONTROL, FULL = EnergyShare(1, 1, 0), EnergyShare(1, 0, 1), EnergyShare(0, 0, 0)
-"""The noise of a minibatch at theta, of the same one at the control, and of all data, which have none."""
+"""The noise of a minibatch at theta, of the same minibatch at the control, and of all data, which is zero."""
 
 MEANS = EnergyShare(0, 1, 0), EnergyShare(0, 0, 1), EnergyShare(0, 0, 1)
 """The mean energies over minibatches of the three, in full energies at theta and at the control."""
@@ -94,8 +94,8 @@ def reduced_variance(
 ) -> arb:
     """E Var(L~ | the states) at the step refreshed + age, the control being the state after `refreshed` steps.
 
-    `noise` is V, d x d; `centre` is mu, d x 1; theta are the first d coordinates. Raises ValueError where the rule leaves
-    a share of q, whose variance is not among what is given.
+    `noise` is V, d x d; `centre` is mu, d x 1; theta are the first d coordinates. Raises ValueError where the combined energy
+    contains q, whose variance is not given.
     """
     if combined.constant != 0:
         raise ValueError(f"the combined energy keeps {combined.constant} of the constant part of the noise")

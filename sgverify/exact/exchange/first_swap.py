@@ -93,7 +93,7 @@ def _metropolis(energies: Sequence[Fraction], temperature: arb) -> arb_mat:
 
 
 CURVATURE = SIZE = 2
-"""U'' = N of N = 2 data of unit variance under a flat prior; a minibatch of one is off by 1 from their mean."""
+"""U'' = N for N = 2 data of unit variance under a flat prior; a minibatch of one datum differs by 1 from their mean."""
 
 NODES = 80
 
@@ -116,19 +116,19 @@ class FirstSwap:
 
     @property
     def below(self) -> float:
-        """W2 is at least this."""
+        """A lower bound of W2."""
         swaps = self.intensity * self.eta * (float(self._exact) - float(self._noisy))
         left = swaps - 2 * self._tail
         return 2 * self._middle * left**0.5 if left > 0 else 0.0
 
     @property
     def above(self) -> float:
-        """W2 is at most this."""
+        """An upper bound of W2."""
         return float(np.sqrt(self.mass * 2 * self._largest_square + self._euler))
 
     @property
     def above_where_temperatures_swap(self) -> float:
-        """W2 after a second step is at most this, where a swap exchanges temperatures and leaves the replicas in place."""
+        """An upper bound of W2 after a second step, where a swap exchanges temperatures and leaves the replicas in place."""
         cold, warm = np.sqrt(2 * self.eta * np.array(self.taus))
         return float(np.sqrt(2 * self.mass * 2 * (warm - cold) ** 2) + 2 * np.sqrt(self._euler))
 

@@ -128,7 +128,7 @@ class Replicas:
     def symmetric(self) -> scipy.sparse.csr_matrix:
         """-Q between square roots of the law: its entries off the diagonal are -sqrt(q_ij q_ji) where Q is reversible.
 
-        So read they need no law, which is lost in rounding far out.
+        This form needs no law, which would be lost in rounding far out.
         """
         flat = self.generator - scipy.sparse.diags_array(self.generator.diagonal())
         return (-flat.multiply(flat.T).sqrt() - scipy.sparse.diags_array(self.generator.diagonal())).tocsr()

@@ -1,10 +1,10 @@
-"""The power-series reading: local orders proved for every smooth potential.
+"""The power-series interpreter: local orders proved for every smooth potential.
 
 `carrier` runs a definition on series, `branches` follows the signs under its roots, `operators` and `transition` make
 E f(X_1) a differential operator, `averaging` averages it over minibatches. `local_order` compares it with exp(hL), in
-the `dimensions` that are asked, and answers with the `orders`; `noise_terms` names what minibatches add. `letters`
-proves an alphabet, `equilibrated_memory` forgets the start of a memory, `invariant_order` solves for the invariant law,
-`probe` is a potential with nothing special, for black boxes.
+several `dimensions`, and answers with the `orders`; `noise_terms` names the terms that minibatches add. `letters` proves an
+alphabet, `equilibrated_memory` gives the step after the start of a memory is forgotten, `invariant_order` the order of the
+invariant law, `probe` a generic potential for black boxes.
 """
 
 from sgverify.exact.series.local_order import local_order

@@ -1,4 +1,4 @@
-"""The average over minibatches of an operator that was found for given minibatches."""
+"""Averages over minibatches of operators that were computed for fixed minibatches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Moments = tuple[Family, ...]
 
 
 def merge_minibatches(operator: Operator, ring: Ring) -> Operator:
-    """The operator with every minibatch set to the same one: what chen2015 proves about."""
+    """The operator with all minibatches set to one: the case that the proofs of chen2015 treat."""
     if ring.minibatches == 1:
         return operator
     merged = {index: ring.merged(value) for index, value in operator.items()}

@@ -1,7 +1,7 @@
-"""The branches of a definition: one for each way in which the signs of what stands squared under its roots may fall out.
+"""The branches of a definition: one for each combination of signs of the expressions that stand squared under its roots.
 
-On one branch |f| is f or -f throughout, and the definition is a power series there. What is proved on every branch
-is proved at every real state; what fails on one fails where a state was found that lies on it.
+On one branch |f| is f or -f throughout, and the definition is a power series there. A statement proved on every branch
+holds at every real state; a statement that fails on one branch is refuted where a state on that branch is found.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import UnknownSignError
 
 MOST_BRANCHES = 32
-"""Five signs of their own; each branch is an expansion."""
+"""The largest number of branches, those of five independent signs; each branch needs an expansion."""
 
 LOOKS = 400
-"""Points at which numbers are asked; one that tells is enough, so that their count decides what stays open and nothing else."""
+"""The number of points at which an element is evaluated. One decisive point suffices; with more points fewer cases stay open."""
 
 Signs = Mapping[str, int]
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class EmptyBranchError(Exception):
 
 
 def on_every_branch(expand: Callable[[Signs], T]) -> list[tuple[Signs, T]]:
-    """`expand` under every combination of the signs that it turns out to ask for.
+    """`expand` under every combination of the signs that it requests while it runs.
 
     Raises `NotExpandableError` where there are too many, or where a branch has no power series.
     """
@@ -54,10 +54,10 @@ def on_every_branch(expand: Callable[[Signs], T]) -> list[tuple[Signs, T]]:
 def told_from_zero(value: Polynomial, ring: Ring) -> bool:
     """Whether an element that is not 0 by the ring's relations is not 0 at some real state of the ring's branch.
 
-    Without opaque roots and signs it is: a polynomial that is not 0 is not 0 somewhere. Roots of numbers are
-    independent of one another, and a coefficient that may be 0 by the intervals of floats is dropped before (`nearly_zero`).
-    Raises `NotExpandableError` where no number tells: it may be 0 by a relation that the ring does not have, or the branch
-    may be empty.
+    Without opaque roots and signs it is: a non-zero polynomial does not vanish everywhere. Roots of numbers are
+    independent of one another, and coefficients that may be 0 by the intervals of floats are dropped before.
+    Raises `NotExpandableError` where no point decides: the element may be 0 by a relation that the ring does not have, or the
+    branch may be empty.
     """
     if not value:
         return False
@@ -78,7 +78,7 @@ def told_from_zero(value: Polynomial, ring: Ring) -> bool:
 def is_empty(ring: Ring) -> bool:
     """Whether it is proved that no real state lies on the ring's branch: polynomials in one generator contradict one another.
 
-    Between the real roots of all of them nothing changes its sign, so that one number of each interval says it all.
+    Between the real roots of all of them no polynomial changes its sign, so that one number of each interval decides.
     """
     return any(
         not any(
@@ -90,7 +90,7 @@ def is_empty(ring: Ring) -> bool:
 
 
 def points_of(ring: Ring) -> Iterator[Callable[[int], Fraction]]:
-    """Points at which every supposed sign is the sign: numbers for the generators by position."""
+    """Points at which all supposed signs are the true ones: numbers for the generators by position."""
     random = Random(0)
     inside = {
         position: _between_roots([f for _, f in members], ring, position)
@@ -117,7 +117,7 @@ def _of_one_generator(ring: Ring) -> dict[int, list[tuple[str, Polynomial]]]:
 
 def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> list[Fraction]:
     """A number below, between and above the real roots of polynomials in one generator, isolated exactly."""
-    # sympy takes a third of a second to load, and few definitions ask.
+    # sympy takes a third of a second to load, and few definitions need it.
     from sympy import Poly, Rational, Symbol
 
     x = Symbol("x")
@@ -150,7 +150,7 @@ def _isolated(poly: Any, width: Fraction | None) -> list[tuple[Fraction, Fractio
 
 @dataclass
 class _Point:
-    """Random numbers of every size and sign, roots of parameters positive, or numbers that were found inside."""
+    """Random numbers of every size and sign, positive for roots of parameters, or numbers found between roots of polynomials."""
 
     ring: Ring
     random: Random

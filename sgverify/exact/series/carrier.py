@@ -1,4 +1,4 @@
-"""The power-series reading: one step of a scheme on exact series, for every smooth potential at once."""
+"""The power-series interpreter: one step of a scheme on exact series, for every smooth potential at once."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SeriesGradient(GradientIngredient):
 
 
 class SeriesInterpreter:
-    """A run on series: state symbols, step size, parameters, draws, minibatches.
+    """Runs of definitions on series: the symbols of state, parameters, draws and minibatches, and the step size h = s^2.
 
     `laws` are those of the draws so far, in order. With `each_evaluation` every gradient evaluation counts as a
     minibatch of its own.
@@ -124,7 +124,7 @@ class SeriesInterpreter:
             name: TruncatedSeries(ring, {0: ring.generator("root", name) ** 2}, EXACT)
             for name in ring.parameters
         }
-        # Where the ring has a symbol for `dim`, that is what a definition is told, and not how many coordinates are followed.
+        # Where the ring has a symbol for `dim`, the definition is given this symbol, not the number of coordinates.
         dim = parameters.pop(DIM, ring.dim)
         return bind(definition, Carrier(), parameters, dim=dim, metric=Metric(ring))
 
@@ -148,7 +148,7 @@ class SeriesInterpreter:
         )
 
     def gradient(self) -> SeriesGradient:
-        """The gradient of a minibatch that nothing has asked for yet."""
+        """The gradient ingredient of a new minibatch."""
         return self._gradient.fresh()
 
 
@@ -176,7 +176,7 @@ def taylor(
     totals = [TruncatedSeries(ring, {}, EXACT) for _ in functions]
     for index, power in _powers(shifts, ring):
         if not power.terms or sum(index) + order > ring.depth:
-            # Unknown from here on, or without a symbol in the ring: O(s^n) stands for it.
+            # Higher terms are unknown, or without a symbol in the ring: they are O(s^n).
             totals = [total + TruncatedSeries(ring, {}, power.valuation) for total in totals]
             continue
         weight = ring.constant(inverse_factorial(index))

@@ -1,25 +1,25 @@
-"""In which dimensions a local order is proved: in several by number, and in every one where `dim` is a symbol.
+"""The dimensions in which a local order is proved: several dimensions by number, or all of them with a symbol for `dim`.
 
-A proof in dimension d follows d coordinates. What it says of other dimensions depends on how the dimension enters.
+A proof in dimension d follows d coordinates. Whether it extends to other dimensions depends on how the dimension enters.
 
-Through `dim` itself. Then definition and dynamics are read with a symbol n in its place, beside d = 1, 2 and 3 coordinates:
-an identity that holds for the symbol holds for every number, and (n - 1)(n - 2)(n - 3) is no zero. This asks for more than
-is needed, because d coordinates among n that are not followed is no case that occurs: a scheme that fails here alone, as
+Through `dim` itself. Then definition and dynamics are run with a symbol n in its place, beside d = 1, 2 and 3 coordinates:
+an identity that holds for the symbol holds for every number, and (n - 1)(n - 2)(n - 3) is no zero. The symbol demands more
+than necessary, because d followed coordinates among n others do not occur: a scheme that fails only with the symbol, as
 one that takes E z.z = n, is proved by number, with n = d.
 
-Through the number of terms of a sum over coordinates (`dot`, a contracted derivative). Such a sum either holds a coordinate
-of its own, that of a state, a derivative or a derivative d/dx, and is then the same expression in every dimension. Or nothing
-in it tells the coordinates apart, E z_i^2 or a sum of ones, and it is a multiple of d. Where every draw comes with its
-sqrt(h) there are at most k such sums of draws at h^k, so that a defect there is a polynomial in d of degree k at most, and
-k + 1 dimensions settle it. Where that is not so, or constants are summed, the series says so (`LocalOrder.counts`), and only
-the dimensions that were read by number count.
+Through the number of terms of a sum over coordinates (`dot`, a contracted derivative). If the summand contains a coordinate
+of the state, a derivative of U or a derivative d/dx, the sum is the same expression in every dimension. If it does not
+distinguish the coordinates, as E z_i^2 or a sum of ones, the sum is a multiple of d. Where every draw comes with its
+sqrt(h) there are at most k such sums of draws at h^k, so that a defect there is a polynomial in d of degree at most k, and
+k + 1 dimensions decide it. Otherwise, or where constants are summed, the series records it (`LocalOrder.counts`), and the
+proof covers only the dimensions that were computed by number.
 
-Through the number of different coordinates that one term holds. exp(hL) has at most k at h^k given those that the test
-function is differentiated by: each L brings one. So has a step in which every derivative of U and every pair of draws comes
-with its factor of h, which is every step that divides by no power of h; a term of h^k is then met in dimension k already.
+Through the number of different coordinates in one term. exp(hL) has at most k of them at h^k beside those by which the test
+function is differentiated: each L brings one. So has a step in which every derivative of U and every pair of draws comes
+with its factor of h, that is every step without division by a power of h; each term of h^k then occurs in dimension k already.
 
-Through constants that tell coordinates apart. They repeat after q coordinates, and couple none of different periods: what
-was said of k coordinates holds of k periods, the last of which a dimension may cut short: dimensions 1 to k q settle it.
+Through constants that distinguish coordinates. They repeat after q coordinates and do not couple different periods: the
+statements about k coordinates hold for k periods, the last of which may be cut short: dimensions 1 to k q decide.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import Scheme
 
 SYMBOLIC = (1, 2, 3)
-"""The numbers of coordinates that are followed where `dim` is a symbol."""
+"""The numbers of coordinates in the proofs with a symbol for `dim`."""
 
 BY_NUMBER = (1, 2, 3, 4, 5)
 FURTHER = (6, 7, 8, 9, 10, 12, 15, 20)
-"""Dimensions in which a definition that may be wrong beyond the first ones is looked at, until one shows it."""
+"""The further dimensions in which a definition is examined whose order may drop beyond the first ones."""
 
 CONSTANTS = "its constants tell more coordinates apart than are read"
 
@@ -50,8 +50,8 @@ COUNTS = "a sum over coordinates in the step grows with their number by itself"
 class Proved:
     """The least local order over the dimensions `dims`, with the whole proof of the dimension that has it.
 
-    `every`: the order is that of every dimension. Otherwise `why_not` says what is in the way, None where the definition
-    does not ask for `dim` and nothing else counts coordinates: then the dimensions stand for those beyond (see above).
+    `every`: the order holds in every dimension. Otherwise `why_not` is the obstacle, or None where the definition does not use
+    `dim` and no sum counts coordinates: then the dimensions `dims` decide the others as well (see above).
     """
 
     order: LocalOrder
@@ -71,10 +71,10 @@ class Proved:
 def prove_order(
     scheme: Scheme, base: int, configured: int, *, at: Mapping[str, Fraction] | None = None
 ) -> Proved:
-    """The local order in dimension `base`, and the powers of h that it says to agree in further dimensions too.
+    """The local order in dimension `base`, and a comparison of the same powers of h in further dimensions.
 
-    `configured` is read by number where its cost allows; `at` is as for `local_order`. Raises `NotExpandableError`
-    where dimension `base` cannot be read; a further dimension that cannot is left out.
+    The `configured` dimension is computed by number where its cost allows; `at` is as for `local_order`. Raises
+    `NotExpandableError` where dimension `base` has no expansion; a further dimension without one is left out.
     """
     order = local_order(scheme, base, at=at)
     through = floor(order.order)
@@ -117,7 +117,7 @@ def dimensions_text(dims: Sequence[int]) -> str:
 def _by_number(
     scheme: Scheme, through: int, candidates: Iterable[int], at: Mapping[str, Fraction] | None
 ) -> tuple[list[int], LocalOrder | None, str | None]:
-    """The dimensions in which the step agrees, the first in which it does not, and why they do not stand for others."""
+    """The dimensions in which the step agrees, the first in which it does not, and why they do not decide the others."""
     dims: list[int] = []
     why = None
     for dim in sorted(candidates):
@@ -139,20 +139,20 @@ def _by_number(
 
 
 def _differs(found: LocalOrder, through: int) -> bool:
-    """Whether a step, or the start of its memory, leaves less than the order `through`."""
+    """Whether a step, or the start of its memory, has less than the order `through`."""
     given, start = found.given_minibatch, found.start
     return (given is not None and given.power <= through) or (start is not None and start.power < through)
 
 
 def _largest(scheme: Scheme, through: int) -> int:
-    """The largest dimension that is read in about a second: derivatives of U through order 2 k - 1 enter h^k."""
+    """The largest dimension that takes about a second: derivatives of U through order 2 k - 1 enter h^k."""
     if scheme.memory:
         return 3
     return {1: 20, 2: 10, 3: 5}.get(through, 3) // (2 if scheme.dynamics.riemannian else 1)
 
 
 def _with_symbol(scheme: Scheme, through: int) -> str | None:
-    """What stands against the proof for every `dim`; None where nothing does."""
+    """The obstacle to a proof with a symbol for `dim`; None where the proof succeeds."""
     for dim in SYMBOLIC:
         if dim > _largest(scheme, through):
             break

@@ -1,13 +1,13 @@
 """The step of a chain with memory once the start of its memory is forgotten, in powers of s = sqrt(h).
 
-P maps functions of (x, z), z the memory, to E F(X_1, Z_1). As s -> 0 x stays, and the memory follows a law of its own,
-which it forgets its start for: the averages of what is polynomial in z settle. Then there are one operator E on functions
-of x alone, and operators Lambda_b g = "E z^b g, the memory equilibrated", with
+P maps functions of (x, z), z the memory, to E F(X_1, Z_1). As s -> 0, x is constant, and the memory forgets its start: the
+averages of polynomials in z converge. Then there are one operator E on functions of x alone, and operators
+Lambda_b g = "E z^b g, the memory equilibrated", with
 
     E = sum_c Lambda_c A^0_c,     E Lambda_b = sum_c Lambda_c A^b_c,     P (z^b g) = sum_c z^c A^b_c g,     Lambda_0 = 1,
 
-solved power by power of s. Averages along the chain obey u_(n+1) f = u_n (E f) up to what decays geometrically in n: E is
-what accumulates, and the one step from (x, z) is not. Where the chain starts enters once, as u_n f = R E^n f, R = 1 + O(s).
+solved power by power of s. Averages along the chain obey u_(n+1) f = u_n (E f) up to terms that decay geometrically in n: the
+errors of E accumulate, not those of one step from (x, z). The start of the chain enters once, as u_n f = R E^n f, R = 1 + O(s).
 This is the change of variables that makes the method of Leimkuhler and Matthews 2013 a Markov chain with a
 postprocessor (Vilmart 2015), for every memory that forgets.
 """
@@ -48,9 +48,9 @@ Parts = dict[Index, Polynomial]
 class EquilibratedStep:
     """E and R of a scheme with memory, all minibatches the same one.
 
-    `depth` is how many derivatives of U the ring holds, `signs` what it supposes (`radicals`), and
-    `symbolic` makes `dim` a symbol. Raises `NotExpandableError` where the memory cannot be read: it is neither free, nor
-    O(s), nor within O(s) of theta, or does not forget.
+    `depth` is the order of the derivatives of U in the ring, `signs` are its supposed signs (`rings.roots`), and
+    `symbolic` makes `dim` a symbol. Raises `NotExpandableError` for a memory that is neither free, nor O(s), nor within O(s)
+    of theta, or that does not forget its start.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class EquilibratedStep:
             scheme.dynamics,
             dim,
             depth=depth,
-            # The symbols of the memory come before those of a step's draws; the start has others to itself.
+            # The symbols of the memory come before those of a step's draws; the start has symbols of its own.
             draws=max(len(scheme.memory) + scheme.draws, scheme.starts.draws),
             minibatches=max(scheme.minibatches, scheme.starts.minibatches),
             cap=degree + 4,
@@ -105,7 +105,7 @@ class EquilibratedStep:
         return self.ring.reduce(total)
 
     def _read(self, scheme: Scheme) -> None:
-        """The step, with the first way to write the memory under which it is O(s) away from where it was."""
+        """The step, in the first parametrisation of the memory under which a step moves it by O(s)."""
         why = NotExpandableError("a memory")
         ways_of_one = [(False, 0), (False, 1), *([(True, 1)] if "theta" in scheme.dynamics.state else [])]
         for ways in product(ways_of_one, repeat=len(scheme.memory)):
@@ -150,7 +150,7 @@ class EquilibratedStep:
     def _written(
         self, values: Sequence[Any], theta: EntrywiseVector, ways: Sequence[tuple[bool, int]]
     ) -> list[TruncatedSeries]:
-        """The z that stand for memory values, beside this theta."""
+        """The symbols z of given memory values at this theta."""
         found = []
         for value, (relative, weight) in zip(values, ways, strict=True):
             entries = value.entries if isinstance(value, EntrywiseVector) else [value] * self.ring.dim
@@ -225,7 +225,7 @@ class EquilibratedStep:
             yield from self._answer(size, k).items()
 
     def _computed_answer(self, size: int, k: int) -> Parts:
-        """C_b at s^k of every b of this size; of b larger than k there is none."""
+        """C_b at s^k of every b of this size; it vanishes for sizes above k."""
         ring = self.ring
         if size > k:
             return dict.fromkeys(self._indices(size), ring.zero)
@@ -270,7 +270,7 @@ class EquilibratedStep:
         return _inverse([[int(b == c) - value for c, value in enumerate(row)] for b, row in enumerate(rows)])
 
     def _refuse_what_stays(self) -> None:
-        """The share that is kept of a displacement; the powers N^n of a memory of m coordinates."""
+        """Raise where a displacement of the memory does not decay: its kept share by the powers N^n, for m coordinates."""
         indices = self._indices(1)
         kept = [[abs(_number(self._parts(b, 0).get(c))) for c in indices] for b in indices]
         if any(kept[b][c] for b in range(len(kept)) for c in range(len(kept))):
@@ -294,7 +294,7 @@ class EquilibratedStep:
 
 
 class _OtherWayError(Exception):
-    """The memory is to be written in another way."""
+    """The memory needs another parametrisation."""
 
 
 NORMAL = NoiseLaw("normal")

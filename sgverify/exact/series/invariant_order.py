@@ -1,7 +1,7 @@
 """The order of the invariant law of a scheme, proved for every smooth potential.
 
-With E = 1 + h L_1 + h^2 A_2 + ... what one step does to averages, rho E f = rho f + O(h^(r+1)) for every f says that the
-scheme's invariant law differs from rho by O(h^r), the scheme being ergodic: then A_j^* rho = 0 for j = 1..r. (Talay and
+Let E = 1 + h L_1 + h^2 A_2 + ... be the operator of one step on averages. If rho E f = rho f + O(h^(r+1)) for every f, that is
+A_j^* rho = 0 for j = 1..r, the invariant law of an ergodic scheme differs from rho by O(h^r). (Talay and
 Tubaro 1990; Abdulle, Vilmart, Zygalakis 2014, equation (19).) Weak order K at finite times is enough for r = K, and not
 needed: the method of Leimkuhler and Matthews has 1 at finite times and 2 here.
 """
@@ -43,11 +43,11 @@ HIGHEST = 4
 
 @dataclass(frozen=True)
 class InvariantOrder:
-    """r with E f under the invariant law = E f under rho + O(h^r), and what is left at h^(r+1) where that was seen.
+    """r with E f under the invariant law = E f under rho + O(h^r), and the defect at h^(r+1) where one was found.
 
-    `left` is None where nothing was left through h^(examined + 1). `generator` is L_1, and `own` says whether it is another
-    one than the dynamics'. `mixes` is False where L_1 is seen not to forget its start: what stays where it is leaves
-    every law invariant, and nothing follows.
+    `left` is None where no defect was found through h^(examined + 1). `generator` is L_1, and `own` says whether it differs
+    from the dynamics' generator. `mixes` is False where L_1 does not forget its start: a chain that does not move leaves
+    every law invariant, and no order follows.
     """
 
     dim: int
@@ -61,7 +61,7 @@ class InvariantOrder:
 
     @property
     def order(self) -> Fraction:
-        """r, or what was examined where nothing was left."""
+        """r, or the highest examined order where no defect was found."""
         return Fraction(self.examined) if self.power is None else self.power - 1
 
 
@@ -154,7 +154,7 @@ def _refuse_kinks(ring: Ring) -> None:
 def _symbols(
     scheme: Scheme, dim: int, degree: int, depth: int, signs: Signs
 ) -> tuple[Ring, list[Polynomial]]:
-    """The symbols of what one step does to averages, by powers of s = sqrt(h), all minibatches the same one."""
+    """The symbols of the operator of one step on averages, by powers of s = sqrt(h), with one minibatch throughout."""
     if scheme.memory:
         equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs)
         return equilibrated.ring, [equilibrated.symbol(j) for j in range(degree + 1)]
@@ -174,7 +174,7 @@ def _symbols(
 
 
 def _energy_gradient(dynamics: Dynamics) -> dict[str, str]:
-    """Of each variable x what stands for -T d log rho/dx: "U" for grad U, "x" for the variable itself."""
+    """-T d log rho/dx for each variable x: "U" for grad U, "x" for the variable itself."""
     stated, meant = dynamics.density, default_density(dynamics.shapes, dynamics.parameters)
     if stated is None or meant is None or stated.function is not meant.function:
         raise NotExpandableError("another density than exp(-U/T) or exp(-(U + p.p/2)/T)")

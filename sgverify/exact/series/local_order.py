@@ -42,13 +42,13 @@ def local_order(
     coefficient by coefficient with the normal-ordered h^k L^k/k!; equality is equality of polynomials in the
     state, in all derivatives of U, and in the parameters. `highest` is the last order that is examined (to
     h^(highest+1)), by default HIGHEST_ORDER or the order that the scheme claims, whichever is larger (a claim
-    beyond HIGHEST_CLAIM is examined that far). Where the order differs between regions of the parameters, it is that
+    beyond HIGHEST_CLAIM is examined that far). Where the order differs between regions of the parameters, it is the order
     at the parameters `at`, and without them the least. Raises `NotExpandableError` where the step has no power series
-    that the ring can hold, or a difference is neither proved to be 0 nor told from it.
+    in the ring, or where a difference is neither proved to be 0 nor distinguished from it.
     """
     if highest is None:
         highest = max(HIGHEST_ORDER, min(scheme.order or 0, HIGHEST_CLAIM))
-    # Most schemes differ at h^2 or h^3, and the low powers cost a fraction of the high ones.
+    # Most schemes differ at h^2 or h^3, and low powers cost a fraction of high ones.
     return _over_branches(scheme, dim, (1, *range(2, highest + 1)), at)
 
 
@@ -60,9 +60,9 @@ def compare_through(
     at: Mapping[str, Fraction] | None = None,
     symbolic: bool = False,
 ) -> LocalOrder:
-    """The first differences through h^through, where there are any; with a memory one power further, for its start.
+    """The first differences through h^through, if any; with a memory one power further, for its start.
 
-    `symbolic`: `dim` coordinates are followed, and definition and dynamics are told that there are n, a symbol.
+    `symbolic`: the proof has `dim` coordinates, and definition and dynamics are given a symbol n in place of `dim`.
     """
     return _over_branches(scheme, dim, (through if scheme.memory else through - 1,), at, symbolic)
 
@@ -90,9 +90,10 @@ def _over_branches(
 
 @dataclass(frozen=True)
 class _Branch:
-    """The order on one branch; `is_here` says whether the parameters asked for lie in its region or on its edge.
+    """The order on one branch; `is_here` says whether the given parameters lie in its region or on its edge.
 
-    On an edge, where |f| = f = 0, both branches are the same step: `closed` is the region with the edges that they lie on.
+    On an edge, where |f| = f = 0, both branches are the same step: `closed` is the region with the edges that contain the
+    parameters.
     """
 
     order: LocalOrder
@@ -154,7 +155,7 @@ def _placed(defect: Defect | None, where: str) -> Defect | None:
 
 
 def _worst(branches: list[_Branch]) -> _Branch:
-    """What holds on all of these branches of the state: the least powers at which one of them differs."""
+    """The statement for all of these branches of the state: the least powers at which one of them differs."""
     orders = [branch.order for branch in branches]
     given = [order.given_minibatch for order in orders if order.given_minibatch]
     averaged = [order.averaged for order in orders if order.averaged]
@@ -216,7 +217,7 @@ def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:
 
 
 def _equilibrated(scheme: Scheme, dim: int, degree: int, signs: Signs, symbolic: bool) -> EquilibratedStep:
-    """The step with its memory equilibrated, through s^degree, in the leanest ring that holds it."""
+    """The step with its memory equilibrated, through s^degree, in the smallest ring that suffices."""
     for depth in range(degree - 1, degree + 4):
         try:
             equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs, symbolic)
@@ -229,7 +230,7 @@ def _equilibrated(scheme: Scheme, dim: int, degree: int, signs: Signs, symbolic:
 
 
 def _start_defect(equilibrated: EquilibratedStep, given: Defect | None, examined: int) -> Defect | None:
-    """The first power of h that the start of the memory leaves below the order that the steps themselves have."""
+    """The first power of h at which the start of the memory contributes an error below the order of the steps."""
     order = Fraction(examined) if given is None else given.order
     for k in range(1, int(2 * order)):
         left = equilibrated.start(k)
@@ -240,7 +241,7 @@ def _start_defect(equilibrated: EquilibratedStep, given: Defect | None, examined
 
 
 def steps_of(scheme: Scheme) -> int:
-    """How many consecutive steps are expanded: what k memories hand on has reached the state after k more steps."""
+    """The number of consecutive steps that are expanded: with k memories a value reaches the state after k more steps."""
     return 1 + len(scheme.memory)
 
 
@@ -263,7 +264,7 @@ def _expand(
     signs: Signs | None = None,
     symbolic: bool = False,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
-    """P_h and exp(hL) through s^degree on the branch of these signs, in the leanest ring that holds both."""
+    """P_h and exp(hL) through s^degree on the branch of these signs, in the smallest ring that suffices."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
     if each_evaluation:
         # A Hessian is that of all data then: it takes a symbol of its own, whose noise nothing asks for.
@@ -299,8 +300,8 @@ def _expand(
 def _reach(dynamics: Dynamics, dim: int) -> int:
     """The power of s by which theta moves in a step: 1 where noise drives it directly, else 2.
 
-    A gradient is multiplied by h and expanded around theta, so that s^degree sees 1 + (degree - 2)/reach
-    derivatives of U; where a scheme sees more of them, the ring that is tried next has them.
+    A gradient is multiplied by h and expanded around theta, so that s^degree contains 1 + (degree - 2)/reach
+    derivatives of U; where a scheme needs more of them, a larger ring is tried next.
     """
     ring = ring_of(dynamics, dim, depth=1, cap=1)
     second = [tuple(2 * (c == ("theta", i)) for c in ring.coordinates) for i in range(dim)]
@@ -311,10 +312,10 @@ def _reach(dynamics: Dynamics, dim: int) -> int:
 def _averaged_defect(
     symbol: Polynomial, plain: Polynomial, ring: Ring, power: Fraction, own: Ring
 ) -> Defect | None:
-    """What the average over minibatches leaves; `plain`, of the ring `own`, is the difference with all of them the same.
+    """The difference averaged over minibatches; `plain`, of the ring `own`, is the difference with one minibatch throughout.
 
-    Below the first power at which a step differs given the minibatch it is the exact flow of that minibatch, in which
-    no root of a derivative of U occurs; at that power such a root has no moments, and only `plain` is shown.
+    Below the first power at which it differs, a step is the exact flow of its minibatch, without roots of derivatives of U.
+    At that power such a root may occur; it has no moments, and only `plain` is shown.
     """
     operator = operator_of(plain, own)
     texts = [defect_text(operator, own, power)] if plain else []

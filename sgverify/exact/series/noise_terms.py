@@ -1,7 +1,7 @@
-"""What the noise of minibatches adds to E f(X_1), power by power, its moments by their names: V = E g^2, E g^3, ...
+"""The terms that minibatch noise adds to E f(X_1), power by power, with named moments: V = E g^2, E g^3, ...
 
-Averaging P_h over minibatches leaves P_h of the full gradient and terms that carry moments of g, the minibatch's
-gradient less the full one. Those of the lowest power are what the averaged order loses.
+The average of P_h over minibatches is P_h of the full gradient plus terms with moments of g, the minibatch's gradient less
+the full one. The terms of the lowest power determine the averaged order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sgverify.schemes import Dynamics, Scheme
 _ALONE = re.compile(r"\[(-?)(\d+)(?:/(\d+))?\] ([^+]+)")
 
 HIGHEST = 4
-"""The highest power of h: that at which E g^4 enters."""
+"""The highest power of h, at which E g^4 enters."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class NoiseTerm:
         return self.with_moment(self.name)
 
     def with_moment(self, value: str) -> str:
-        """The term with a number, or a polynomial, in the place of the moments' name."""
+        """The term with a number, or a polynomial, in place of its moments."""
         alone = _ALONE.fullmatch(self.operator_text)
         if alone is None:
             return f"h^{self.power} {value} ( {self.operator_text} ) f"
@@ -90,10 +90,10 @@ def moment_name(moments: Moments) -> str:
 
 
 def noise_defect(dynamics: Dynamics, dim: int) -> Defect | None:
-    """(h^2/2) (E L_l^2 - L^2): what the average over minibatches of exp(h L_l) differs by from exp(h L).
+    """(h^2/2) (E L_l^2 - L^2): the difference of the average of exp(h L_l) over minibatches and exp(h L).
 
     If P_h = exp(h L_l) + O(h^3) given the minibatch, then its average has exactly this defect at h^2, whatever
-    the scheme: the step of chen2015 appendix D that replaces psi by L_l^(K-1) psi loses it.
+    the scheme: the step of chen2015 appendix D that replaces psi by L_l^(K-1) psi drops it.
     """
     ring = ring_of(
         dynamics,

@@ -1,11 +1,8 @@
 """Differential operators with polynomial coefficients, in normal order: {a: c_a} stands for sum_a c_a d^a.
 
-What a root of the state takes from an element of a ring: its derivatives, and its average over minibatches.
-
-Differential operators as polynomials: sum_a c_a d^a, in normal order, is written sum_a c_a xi^a.
-
-One polynomial with the dual variables xi holds all coefficients at once, so that a product of operators and the
-expectation of f(x + D), E exp(xi . D), are a few products of polynomials instead of one for each multi-index.
+As a polynomial, the symbol of the operator, it is written sum_a c_a xi^a. One polynomial with the dual variables xi holds
+all coefficients at once, so that a product of operators and the expectation of f(x + D), E exp(xi . D), are a few products of
+polynomials instead of one for each multi-index.
 """
 
 from __future__ import annotations
@@ -97,7 +94,7 @@ def generator_of(dynamics: Dynamics, ring: Ring) -> Operator:
 
 
 def identity(ring: Ring) -> Operator:
-    """The operator that changes nothing."""
+    """The identity operator."""
     return {(0,) * len(ring.coordinates): ring.one}
 
 

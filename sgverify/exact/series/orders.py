@@ -1,4 +1,4 @@
-"""What is found of a scheme's local order: a number, the defect behind it, and what all of it is said under."""
+"""The result of a proof of local order: the order, the defect behind it, and the conditions of both."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sgverify.exact.series.operators import Operator
 
 @dataclass(frozen=True)
 class Defect:
-    """The first power of h at which P_h and exp(hL) differ, and the operator that they differ by.
+    """The first power of h at which P_h and exp(hL) differ, and the operator of their difference.
 
-    Of a defect averaged over minibatches, `operator` is the part without noise, and `noise_alone` says that
-    there is none: everything that is left carries moments of the gradient noise. `where` is the part of the state
-    space in which it was found, "" where the definition is one power series for all states.
+    For a defect averaged over minibatches, `operator` is the part without noise; `noise_alone` says that this part vanishes
+    and all terms carry moments of the gradient noise. `where` is the part of the state space in which the defect was found,
+    "" where the definition is one power series for all states.
     """
 
     power: Fraction
@@ -26,7 +26,7 @@ class Defect:
 
     @property
     def order(self) -> Fraction:
-        """The local order K that this defect leaves: the error is O(h^(K+1))."""
+        """The local order K with this defect: the error is O(h^(K+1))."""
         return self.power - 1
 
 
@@ -34,15 +34,15 @@ class Defect:
 class LocalOrder:
     """Local order K (chen2015 Definition 1), given the minibatch and averaged over minibatches.
 
-    A `None` defect means that none was found up to order `examined`. Of a scheme with memory the order is the weak
-    one at finite times: the defect is that of the step once the start of the memory is forgotten, which is what
-    accumulates, and `start` is what the start leaves in E f(X_n) for good. `steps` is the number of consecutive steps that
-    were expanded for the moments of the minibatches: one, and one more for each memory that a scheme carries.
+    A `None` defect means that none was found up to order `examined`. For a scheme with memory the order is the weak
+    order at finite times: the defect is that of the step with its memory equilibrated, whose errors accumulate, and `start`
+    is the lasting error of the start in E f(X_n). `steps` is the number of consecutive steps that were expanded for the
+    moments of the minibatches: one, and one more for each memory of the scheme.
 
-    All of it is said as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| in
-    it is proved on every branch, and a defect is one of some branch. Where signs of parameters decide, this is
-    the order in the region `where` (such as "T - 1 > 0"), and `elsewhere` holds that of the other regions. `counts`: a
-    sum over coordinates in the step grows with their number by itself, as one of constants does.
+    All statements hold as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| is proved
+    on every branch, and a defect belongs to some branch. Where signs of parameters decide, this is the order in the region
+    `where` (such as "T - 1 > 0"), and `elsewhere` holds the orders of the other regions. `counts`: a sum over coordinates in
+    the step grows with their number, as a sum of constants does.
     """
 
     dim: int
@@ -60,7 +60,7 @@ class LocalOrder:
     def order(self) -> Fraction:
         """K given the minibatch, or the order examined where no defect was found."""
         own = Fraction(self.examined) if self.given_minibatch is None else self.given_minibatch.order
-        # One step's error at h^(K+1) adds up to h^K; what the start leaves is there once.
+        # Errors of steps at h^(K+1) add up to h^K; the error of the start enters once.
         return own if self.start is None else min(own, self.start.power)
 
     @property
@@ -75,10 +75,10 @@ class LocalOrder:
 
     @property
     def unseen(self) -> bool:
-        """Whether the definition holds what no power of h shows, so that the order is that of h -> 0 alone."""
+        """Whether the definition has terms that no power of h shows, so that the order concerns h -> 0 alone."""
         return any(condition.kind == UNSEEN for condition in self.conditions)
 
     @property
     def exceptions(self) -> tuple[str, ...]:
-        """Where the definition is not defined, or not real: what is proved is proved where these hold."""
+        """The conditions on states and parameters under which the definition is defined and real, and the proof holds."""
         return tuple(condition.text for condition in self.conditions if condition.kind == WHERE)

@@ -1,6 +1,6 @@
-"""A potential and a state with nothing special about them, where orders of black boxes are measured.
+"""A generic potential and state, at which orders of black boxes are measured, and exp(hL) there.
 
-exp(hL) at one point of one potential: the moments of the diffusion's increment in powers of h, as numbers.
+The moments of the diffusion's increment at one point of one potential are numbers, in powers of h.
 """
 
 from __future__ import annotations

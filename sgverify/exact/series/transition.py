@@ -55,7 +55,7 @@ class Transition:
     def at(self, j: int) -> Operator:
         """{a: coefficient of d^a} at s^j."""
         found = operator_of(self.symbol(j), self.ring)
-        # The term of degree 0 is E 1 and not a change of f.
+        # The term of degree 0 is E 1, no derivative of f.
         found.pop((0,) * len(self.ring.coordinates), None)
         return found
 
@@ -63,7 +63,7 @@ class Transition:
 def transition_of(
     scheme: Scheme, ring: Ring, degree: int, steps: int = 1, *, each_evaluation: bool = False
 ) -> Transition:
-    """The transition operator of `steps` consecutive steps, memory started as the scheme says.
+    """The transition operator of `steps` consecutive steps, with the memory started by the scheme.
 
     Each step has minibatches of its own, and so has the start of the memory; with `each_evaluation` each gradient.
     """
