@@ -32,6 +32,11 @@ def gaussian():
     return found(IID)
 
 
+@pytest.fixture(scope="module")
+def well():
+    return found(WELL, ["exchange-rate"])
+
+
 def test_every_claim_has_its_evidence_and_what_falls_has_its_correction(gaussian):
     assert {id: (item.verdict, item.refuted) for id, item in gaussian.items()} == {
         "vr-resgld/best-coefficient": ("conforms", False),
@@ -97,10 +102,10 @@ def test_the_loss_of_swaps_is_of_the_order_of_the_deviation_at_log_s_0_alone(gau
     assert set(orders.values()) == {"beyond every power"}
 
 
-def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian):
+def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian, well):
     flat = gaussian["vr-resgld/theorem-1"].certificate["spectral gap by r"]
     assert max(flat.values()) == pytest.approx(min(flat.values()), rel=0.02)
-    item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+    item = well["vr-resgld/theorem-1"]
     gaps = list(item.certificate["spectral gap by r"].values())
     assert item.verdict == "conforms" and gaps == sorted(gaps) and gaps[-1] > 4 * gaps[0]
     below, above = zip(
@@ -111,8 +116,8 @@ def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian):
     )
 
 
-def test_noisy_energies_cost_the_gain_of_a_double_well_by_m_eta_and_n():
-    item = found(WELL, ["exchange-rate"])["vr-resgld/theorem-1"]
+def test_noisy_energies_cost_the_gain_of_a_double_well_by_m_eta_and_n(well):
+    item = well["vr-resgld/theorem-1"]
     table = next(v for k, v in item.certificate.items() if k.startswith("spectral gap at r"))
     gaps, alone = list(table.values()), item.certificate["without swaps"]
     assert gaps[0] == 1 and gaps == sorted(gaps, reverse=True) and gaps[-1] < 1.5 * alone < 0.5

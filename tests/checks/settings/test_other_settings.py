@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
+from sgverify.checks.settings import other_settings
 from sgverify.checks.settings.designs import designs
 from sgverify.checks.settings.one_step_map import read_one_step
 from sgverify.checks.settings.step_at_setting import try_setting
@@ -161,7 +162,9 @@ def test_right_code_conforms_and_says_what_was_tried(step):
     assert ("not affine" in found.reason) == (step in (tamed, torch_code.sgnht))
 
 
-def test_code_for_one_dimension_is_tried_in_that_one():
+def test_code_for_one_dimension_is_tried_in_that_one(monkeypatch):
+    some = designs()[:3]
+    monkeypatch.setattr(other_settings, "designs", lambda: some)
     found = settings_of(made_for_two_dimensions, target={"name": "gaussian", "dim": 2})
     assert found.verdict == "conforms" and "not judged at dimension 4" in found.reason
     assert ", dimension in {2}, h from" in found.reason

@@ -52,8 +52,14 @@ def the(claim: str, about: CompositeSubject) -> list[Evidence]:
 WELL = ("target.name=double-well", "partition.bins=6", "partition.zeta=2", "temperature=2")
 
 
+@cache
+def well() -> CompositeSubject:
+    """The subject of tests that plant nothing: what it has found it keeps."""
+    return subject(*WELL)
+
+
 def test_printed_lemmas_fall_for_every_sampler_and_their_cards_hold() -> None:
-    found = {e.claim: e for e in judged(subject(*WELL))}
+    found = {e.claim: e for e in judged(well())}
     assert found["awsgld/lemma-3"].verdict == "conforms"
     for lemma in ("lemma-4", "lemma-6"):
         assert found[f"awsgld/{lemma}"].refuted
@@ -90,7 +96,7 @@ def test_a_stable_point_need_not_be_so_in_the_euclidean_norm() -> None:
 def test_what_is_not_settled_says_so() -> None:
     (empty,) = the("awsgld/lemma-5", subject("target.name=gaussian", "partition.edges=[-3, -2, -1, 1]"))
     assert empty.verdict == "inconclusive" and "region 1" in empty.reason
-    (limit,) = the("awsgld/lemma-5", subject(*WELL))
+    (limit,) = the("awsgld/lemma-5", well())
     assert limit.verdict == "inconclusive" and "limit" in limit.reason
     (steep,) = the("awsgld/theorem-2", subject("partition.zeta=20"))
     assert steep.verdict == "inconclusive" and "that in omega is not settled" in steep.reason
@@ -107,7 +113,7 @@ def test_masses_of_the_plane_are_said_to_be_by_quadrature() -> None:
 
 
 def test_the_other_terms_are_named_with_their_sizes() -> None:
-    (found,) = the("awsgld/theorem-2", subject(*WELL))
+    (found,) = the("awsgld/theorem-2", well())
     assert found.verdict == "conforms"
     assert set(found.certificate["on the line"]) >= {
         "|average(eps) - average(0)|/eps", "|average_k - limit|/(1/(k eps) + sqrt(sum omega/k))",
@@ -208,7 +214,7 @@ BUGS: dict[str, tuple[str, Callable[..., Any], str]] = {
 
 @cache
 def against_the_right_one(check: str) -> set[str]:
-    return against(subject(*WELL), (check,))
+    return against(well(), (check,))
 
 
 @pytest.mark.parametrize("what", BUGS)

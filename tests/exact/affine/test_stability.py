@@ -112,9 +112,18 @@ def test_a_radius_that_rounds_to_one_is_decided_in_balls(
     assert stability_of(find_scheme(name), given, rates, found * (1 + 1e-12)) is Stability.EXPANDS
 
 
-@pytest.mark.parametrize("share", [0.245, 0.2495, 0.2499])
-@pytest.mark.parametrize("friction", ["1e-4", "1e-7"])
-@pytest.mark.parametrize("rates", [[1.0], [0.9, 1.7**2]])
+@pytest.mark.parametrize(
+    ("share", "friction", "rates"),
+    [
+        # Every share meets both frictions and both spectra.
+        (0.245, "1e-4", [1.0]),
+        (0.245, "1e-7", [0.9, 1.7**2]),
+        (0.2495, "1e-4", [0.9, 1.7**2]),
+        (0.2495, "1e-7", [1.0]),
+        (0.2499, "1e-4", [1.0]),
+        (0.2499, "1e-7", [0.9, 1.7**2]),
+    ],
+)
 def test_narrow_windows_of_instability_are_found(share: float, friction: str, rates: list[float]) -> None:
     """The window is 2 % wide or less, between points of any coarse grid; a dense one shows where it opens."""
     item, given = two_leapfrogs(share), {"T": Fraction(1), "D": Fraction(friction)}
