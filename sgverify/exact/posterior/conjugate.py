@@ -1,6 +1,6 @@
 """Conjugate posteriors that are not Gaussian, recognised by sympy from the potential: no posterior is typed in.
 
-The potential is read at theta_j = log r_j with symbols r_j > 0. Where U/T comes out as
+The potential is evaluated at theta_j = log r_j with symbols r_j > 0. Where U/T has the form
 
     U/T = sum_j (B_j r_j - A_j log r_j) + sum_P S_P log P,    P = 1 + sum_(j in J) r_j,
 
@@ -44,7 +44,7 @@ _READ: WeakKeyDictionary[Target, sympy.Expr | None] = WeakKeyDictionary()
 class ConjugateLaw:
     """The law of theta = log r; `laws` are the factors as text, `log_normaliser` is log Z in the symbols `natural`.
 
-    `values` gives A_j for each symbol of `natural`, and what B_j and S_P are. `shares` are the groups of
+    `values` gives A_j for each symbol of `natural`, and the numbers B_j and S_P. `shares` are the groups of
     coordinates that are log ratios of the shares of one Dirichlet law.
     """
 
@@ -57,7 +57,7 @@ class ConjugateLaw:
     def average(self, terms: Mapping[Powers, Fraction]) -> arb:
         """sum_a terms[a] E prod_j theta_j^(a_j), from its formula in polygamma functions, enclosed."""
         with flint.ctx.workprec(BITS):
-            # Moments have whole coefficients in gamma functions of symbols: nothing that Python would round.
+            # Moments have whole coefficients in gamma functions of symbols: Python rounds nothing.
             given = [
                 as_ball(Fraction(int(v.p), int(v.q))) for v in map(sympy.nsimplify, self.values.values())
             ]
@@ -99,7 +99,7 @@ class ConjugateLaw:
 
 
 def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
-    """The law of exp(-U/T) where it is recognised as one of the conjugate families, else None."""
+    """The law of exp(-U/T) where it belongs to one of the conjugate families, else None."""
     if target not in _READ:
         _READ[target] = _read_target(target)
     energy, T = _READ[target], read_number("temperature", temperature)
@@ -109,7 +109,7 @@ def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
 
 
 class _Symbols(Vector):
-    """The carrier of this reading: vectors of sympy's expressions."""
+    """Vectors of sympy's expressions, on which a potential is evaluated."""
 
 
 @constant.register
@@ -136,7 +136,7 @@ def _(value: sympy.Expr) -> sympy.Expr:
 
 
 def _read_target(target: Target) -> sympy.Expr | None:
-    """U in the symbols r_j, data summed; None where it is read by no such formula."""
+    """U in the symbols r_j, with the data summed; None where sympy cannot evaluate it."""
     if target.components or (target.data is None and target.independent):
         return None
     theta, _ = _coordinates(target.dim)

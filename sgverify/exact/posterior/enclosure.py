@@ -1,4 +1,4 @@
-"""Certified moments of one coordinate under exp(-U/T), and averages of polynomials made of them."""
+"""Certified moments of one coordinate under exp(-U/T), and averages of polynomials from these moments."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sgverify.targets.line import Energy, Frame, find_frame
 
 BITS = 128
 MOST_DATA = 2000
-"""Each datum is read some twenty times in ball arithmetic; beyond this many different ones, quadrature answers at once."""
+"""The largest number of different data: each is evaluated some twenty times in ball arithmetic, and quadrature is faster."""
 MOST_DATA_OF_PEAKS = 50
-"""Between peaks that are far apart panels are many, and more the narrower the peaks are: quadrature takes each by itself."""
+"""The largest number of data for peaks far apart: panels between them are many, and quadrature integrates each peak alone."""
 
 _LOOKS = 80
 _HEIGHT = 46.0
-"""e^-46 = 2^-66: where the search for a cut begins."""
+"""The height -log(density) = 46, e^-46 = 2^-66, at which the search for a cut begins."""
 _LEFT_OUT = arb(2) ** -60
-"""Of the mass, on either side."""
+"""The largest share of the mass beyond a cut on either side."""
 
 
 def enclosed_moments(target: Target, place: int, temperature: Fraction, top: int) -> tuple[arb, list[arb]]:
@@ -97,7 +97,7 @@ def read_energy(
     target: Target, place: int, temperature: Fraction, carrier: type[Vector], zero: Any, lowest: arb
 ) -> Callable[[Any], Any]:
     """x -> U(x)/T less its least value, the other coordinates at 0, on one of the carriers."""
-    # Data that are alike are read once.
+    # Equal data are evaluated once.
     rows = [(carrier(_lifted(value, zero) for value in row), count) for row, count in _distinct(target)]
 
     def energy(x: Any) -> Any:
@@ -124,7 +124,7 @@ def _lifted(value: float, zero: Any) -> Any:
 
 
 def first_look(energy: Energy, frame: Frame, side: int) -> float:
-    """How far from the centre E seems to stay `_HEIGHT` above its least value; a wrong guess costs time, not rigour."""
+    """A guess of the distance from which E stays `_HEIGHT` above its least value; a wrong guess costs time, not rigour."""
     offsets = frame.scale * 1.1 ** np.arange(-60, 80)
     with np.errstate(over="ignore", invalid="ignore"):
         low = np.flatnonzero(~(energy(frame.centre + side * offsets) > frame.lowest + _HEIGHT))
@@ -134,7 +134,7 @@ def first_look(energy: Energy, frame: Frame, side: int) -> float:
 def find_cut(
     energy: Callable[[Bounds], Bounds], centre: arb, width: arb, side: int, top: int, reach: float
 ) -> tuple[arb, list[arb]]:
-    """A cut on one side beyond which the moments around `centre` are negligible, and bounds of what they are there."""
+    """A cut on one side beyond which the moments around `centre` are negligible, and bounds of these moments there."""
 
     def centred(x: Bounds) -> Bounds:
         return energy(x + centre)

@@ -1,4 +1,4 @@
-"""Integrals of (x - c)^k exp(-E(x)) between two cuts: Taylor polynomials with Cauchy's bound of what they leave out.
+"""Integrals of (x - c)^k exp(-E(x)) between two cuts: Taylor polynomials with Cauchy's bound of their remainders.
 
 On the disc |x - m| <= R of an analytic E, |E - E(m)| <= M, so the Taylor coefficients have |u_j| <= M/R^j (Cauchy),
 and the polynomial p of degree below n misses E by at most eps = M q^n/(1 - q) on |x - m| <= q R, q = 1/4. M comes from
@@ -6,10 +6,9 @@ one evaluation on a complex box, p from one evaluation on a power series, howeve
 e^(-p) is expanded in turn around the centre s of ever smaller intervals |t| <= w: its j-th coefficient is at most
 e^(-p(s) + B)/(4 w)^j with B = sum_j |p_j| (4 w)^j over the coefficients of p around s.
 
-The carrier of balls: a potential read on real balls, on complex boxes and on power series of balls.
-
-On a complex box a function with a branch cut answers with a ball without bounds where its argument may meet the cut,
-so that a finite answer says that the potential is analytic on the box, and is the continuation of the real one.
+The carrier `Balls` evaluates a potential on real balls, on complex boxes and on power series of balls. On a complex box a
+function with a branch cut returns an unbounded ball where its argument may meet the cut, so that a finite value proves that the
+potential is analytic on the box, and continues the real one.
 """
 
 from __future__ import annotations
@@ -126,14 +125,14 @@ _WITHOUT_BOUNDS = acb(arb.nan(), arb.nan())
 ENERGY_TERMS = 36
 DENSITY_TERMS = 48
 MOST_PANELS, MOST_PIECES = 2000, 5000
-"""Beyond these it would take longer than quadrature is worth waiting for."""
+"""The largest numbers of panels and of pieces; with more the enclosure takes too long."""
 _RATIO = 4
 _ENERGY_ERROR = arb(2) ** -56
 _DENSITY_ERROR = arb(2) ** -64
 _GROWTH = 1.25
-"""Discs of neighbouring panels are of similar size: a disc that is tried in vain costs a reading of all data."""
+"""The growth of the disc from one panel to the next: neighbouring discs are similar, and a failed trial visits all data."""
 _SMALLEST = 1e-9
-"""Of the interval: a disc below this size means that E is not analytic on the line."""
+"""The smallest disc as a share of the interval: smaller ones mean that E is not analytic on the line."""
 
 Energy = Callable[[Any], Any]
 """E on a real ball, a complex box or a power series of balls."""
@@ -158,7 +157,7 @@ def integrals_between(energy: Energy, low: arb, high: arb, centre: arb, top: int
         if last:
             radius = (high - at) / 2
         middle = (at + radius).mid()
-        # An exact middle is a little off: the panel still has to reach from `at` to `end`.
+        # The middle is rounded: the panel still has to reach from `at` to `end`.
         end = high if last else (middle + radius).mid()
         reach = (middle - at).max(end - middle).upper()
         eps = _missed(energy, middle, reach)
@@ -239,7 +238,7 @@ def _of_polynomial(p: arb_poly, low: arb, high: arb, shift: arb, top: int, width
 
 @contextmanager
 def _series_length(terms: int) -> Iterator[None]:
-    """flint cuts every series at a global length, 10 by default, whatever length a series was made with."""
+    """Context that sets the global length at which flint cuts every series, 10 by default."""
     kept, flint.ctx.cap = flint.ctx.cap, terms
     try:
         yield

@@ -1,4 +1,4 @@
-"""Posterior averages of polynomials, derived by sympy from the potential: no formula is typed in.
+"""Posterior averages of polynomials under Gaussian laws, derived by sympy from the potential.
 
 Under exp(-(U + p.p/2)/T) partial integration gives, for every polynomial f and coordinate x_i,
 
@@ -112,7 +112,7 @@ class _Law:
     covariance: tuple[tuple[Any, ...], ...]
 
     def of(self, observable: Observable) -> _Law:
-        """The law of the coordinates that the observable reads: theta, or theta and p."""
+        """The law of the coordinates in the observable: theta, or theta and p."""
         return self.with_momentum if observable.uses_momentum else self
 
     @cached_property
@@ -128,7 +128,7 @@ class _Law:
 
 
 class _Polynomials(Vector):
-    """The carrier of this reading: vectors of sympy's polynomials, in theta and x, over a field."""
+    """Vectors of sympy's polynomials in theta and x over a field, on which a potential is evaluated."""
 
 
 @constant.register
@@ -210,7 +210,7 @@ def _summed_over_data(one: PolyElement, dim: int, power_sum: Any) -> PolyElement
 
 
 def _data_averages(layout: DataLayout, dim: int) -> dict[Monomial, str]:
-    """The averages over the data that a likelihood of the layout asks for, as {monomial: the symbol's name}."""
+    """The averages over the data that enter a likelihood of this layout, as {monomial: the symbol's name}."""
     if layout.degree is None:
         raise DefinitionError("the likelihood is no polynomial; no exact average is derived for it")
     columns = layout.columns(dim)
@@ -250,7 +250,7 @@ def _lowered(exponents: tuple[int, ...], place: int) -> tuple[int, ...]:
 
 
 def _by_powers_of(symbol: sympy.Symbol, expression: sympy.Expr) -> sympy.Expr:
-    """The same expression as sum_k T^k times a factored coefficient, which is how it reads best."""
+    """The same expression as sum_k T^k times a factored coefficient, for legibility."""
     coefficients = sympy.Poly(sympy.together(expression), symbol, domain="EX").as_dict()
     return sympy.Add(*(sympy.factor(value) * symbol ** power[0] for power, value in coefficients.items()))
 

@@ -26,12 +26,12 @@ Method = Literal["exact", "certified", "quadrature", "stated"]
 _LOWEST_FIRST: tuple[Method, ...] = ("stated", "quadrature", "certified", "exact")
 
 STATED = 1e-3
-"""The relative difference at which a stated average is contradicted: people state three digits."""
+"""The relative difference at which a stated average is refused; people state three digits."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """E[phi] = value, within `error_bound`; how it is known."""
+    """E[phi] = value, within `error_bound`, and the method by which it was found."""
 
     value: Fraction | float
     error_bound: float
@@ -42,7 +42,7 @@ class Reference:
 
 
 def reference_average(target: Target, observable: Observable, temperature: Any) -> Reference:
-    """E[phi(theta, p)] under exp(-(U(theta) + p.p/2)/T), on the highest rung that reaches it.
+    """E[phi(theta, p)] under exp(-(U(theta) + p.p/2)/T), by the strongest method that applies.
 
     `exact` where U is quadratic, for the conjugate families and for a mixture of Gaussians at T = 1; as `stated` in the
     target's averages; in one dimension and for independent coordinates `certified`, an enclosure in ball arithmetic,
@@ -66,7 +66,7 @@ def reference_average(target: Target, observable: Observable, temperature: Any) 
 
 
 def _check_stated(observable: Observable, value: float, found: Reference) -> None:
-    """Refuse a stated average that quadrature contradicts: a scheme would be blamed for it."""
+    """Raise `ConfigurationError` for a stated average that quadrature contradicts: it would be counted as a scheme's bias."""
     if abs(value - float(found)) > STATED * abs(float(found)) + found.error_bound:
         raise ConfigurationError(
             f"target.averages: {str(observable)!r} is stated as {value:g}, and quadrature gives {float(found):.10g}; expected "
@@ -75,7 +75,7 @@ def _check_stated(observable: Observable, value: float, found: Reference) -> Non
 
 
 def _stated(target: Target, observable: Observable) -> dict[str, Any]:
-    """The stated averages that speak of the observable's state, as polynomials."""
+    """The stated averages of test functions of the observable's state, as polynomials."""
     found = {}
     for text in target.averages:
         try:
@@ -140,7 +140,7 @@ def _of_theta(
 
 
 def _enclosed(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> Reference | None:
-    """The average with an enclosure of it, None where there is none; the float nearest to its middle."""
+    """The certified average, the float nearest to the middle of its enclosure; None where there is no enclosure."""
     try:
         ball = enclosed_average(target, terms, T)
     except NoEnclosureError:
@@ -149,7 +149,7 @@ def _enclosed(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> 
 
 
 def _within(ball: arb, method: Method) -> Reference:
-    """The float nearest to the middle of a ball, with the furthest that the ball reaches from it."""
+    """The float nearest to the middle of a ball, with the largest distance of a point of the ball as its bound."""
     value = float(ball.mid())
     return Reference(value, float((ball - value).abs_upper()) * (1 + 2**-50), method)
 

@@ -1,10 +1,10 @@
-"""The carrier of tails: polynomial bounds of a potential that hold on a whole half-line, and the integral beyond a cut.
+"""Bounds of tails: polynomial bounds of a potential on a whole half-line, and of the integral beyond a cut.
 
-The potential is read on x = c + s t with s = 1 or -1, and every value carries polynomials in t with
+The potential is evaluated on x = c + s t with s = 1 or -1, and every value carries polynomials in t with
 
     lower(t) <= value <= upper(t)    for all t >= 0,
 
-exact ones (lower = upper) for sums, products and quotients by numbers, and for what is not a polynomial:
+exact ones (lower = upper) for sums, products and quotients by numbers, and bounds for other functions:
 
 - exp is convex and increasing: exp(v) >= exp(l(t)) >= e^(l_0) (1 + l(t) - l_0), its tangent at l_0 = l(0);
 - so is softplus: softplus(v) >= softplus(l_0) + (l(t) - l_0)/(1 + e^(-l_0)); and its slope is between 0 and 1, so
@@ -46,7 +46,7 @@ class Bounds:
 
     @property
     def exact(self) -> bool:
-        """Whether both are one and the same: the function itself."""
+        """Whether lower and upper bound are one polynomial, the function itself."""
         return self.upper is self.lower
 
     def __add__(self, other: Any) -> Bounds:
@@ -100,7 +100,7 @@ class Bounds:
 
 
 class Tails(Vector):
-    """A vector of bounds: the carrier."""
+    """A vector of `Bounds`, on which a potential is evaluated."""
 
     def __mul__(self, number: Any) -> Vector:
         return self._made(entry * number for entry in self.entries)

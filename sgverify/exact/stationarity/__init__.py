@@ -1,6 +1,6 @@
-"""Which density a diffusion leaves invariant: Fokker-Planck, decided for every smooth potential.
+"""Whether a diffusion leaves a density invariant: the Fokker-Planck equation, decided for every smooth potential.
 
-`fokker_planck` decides, `recipe` makes every drift with a given density (Ma, Chen, Fox 2015).
+`fokker_planck` decides it, `recipe` finds the curl with which a drift leaves a density invariant (Ma, Chen, Fox 2015).
 """
 
 from sgverify.exact.stationarity.fokker_planck import Residual, stationarity_residual

@@ -1,6 +1,6 @@
 """The stationary Fokker-Planck equation of a dynamics and a density, decided for every smooth potential.
 
-A dynamics and a density read on the differential field, coordinate by coordinate.
+Dynamics and density are evaluated on the differential field, coordinate by coordinate.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ class Residual:
     """L* rho / rho, L* rho = -div(F rho) + sum_ij d_i d_j (a_ij rho), a = sigma sigma^T / 2.
 
     `density` is the name of rho, `log_density` its logarithm as text. `zero`: rho is invariant, for every smooth U (and
-    every metric), at every value of the parameters that are not `fixed`. Where it is not zero `text` is what is left,
-    and `witness` holds values of the state, the derivatives of U and the parameters with the value that it takes there;
-    an empty witness says that none was found, and that nothing is decided. `integrable` is False where rho grows in a
-    momentum-like variable at every theta, so that it is no density; None where that is not decided; True: as far as
-    exp(-U/T) is one.
+    every metric), at every value of the parameters that are not `fixed`. A non-zero residual is printed in `text`, and
+    `witness` holds values of the state, of derivatives of U and of parameters, with the residual's value there; an empty
+    witness means that none was found, and that nothing is decided. `integrable` is False where rho grows in a momentum-like
+    variable at every theta, so that it is no density; None where that is not decided; True where rho is integrable if
+    exp(-U/T) is.
     """
 
     dynamics: str
@@ -143,7 +143,7 @@ class Residual:
 
     @property
     def invariant(self) -> bool:
-        """Whether the density is proved to be an invariant one: residual zero, and nothing against its being a density."""
+        """Whether the density is proved to be invariant: the residual is zero, and rho is not shown to be non-integrable."""
         return self.zero and self.integrable is not False
 
 
@@ -180,7 +180,7 @@ def stationarity_residual(
 
 
 def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None = None) -> Density:
-    """The density that is asked about: the one given, or the one that the dynamics states."""
+    """The density to be examined: `density`, or by default the one that the dynamics states."""
     if isinstance(density, Density):
         stated: Density | None = density
     else:
@@ -237,7 +237,7 @@ def velocity(
 
 
 def integrable(log_density: Element, field: Field) -> bool | None:
-    """False where rho is not integrable over the variables besides theta, at any theta; None where that is open.
+    """False where rho is not integrable over the variables besides theta, at any theta; None where that is undecided.
 
     Decided where log rho = c U + q with c < 0 and q of degree at most 2 in these variables, with coefficients that are
     numbers and parameters: the integral over them exists iff the quadratic part is negative definite. Signs are taken
@@ -293,7 +293,7 @@ def find_witness(value: Element) -> dict[str, str]:
         if _at(value, chosen) is None:
             continue
         for place in places:
-            # A witness that is mostly zeros is read at a glance.
+            # A witness with mostly zeros is easy to check by hand.
             fewer = {**chosen, place: Fraction(0)}
             if _free(field, place) and _at(value, fewer) is not None:
                 chosen = fewer
@@ -313,7 +313,7 @@ def _at_one(polynomial: Polynomial, parameters: set[int]) -> Fraction | None:
 
 
 def _negative_definite(form: list[list[Fraction]]) -> bool:
-    """By elimination: every pivot is negative."""
+    """Whether a quadratic form is negative definite, by elimination: every pivot is negative."""
     rows = [list(row) for row in form]
     for k, row in enumerate(rows):
         if row[k] >= 0:
@@ -351,7 +351,7 @@ def _occurring(value: Element) -> list[int]:
 
 
 def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
-    """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or not told from 0."""
+    """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or may be 0."""
     field = value.field
     try:
         numbers = field.numbers({place: to_fmpq(x) for place, x in chosen.items()})

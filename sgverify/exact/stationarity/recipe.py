@@ -1,7 +1,7 @@
 """The complete recipe of Ma, Chen and Fox (2015, equation (3) and theorem 2): every drift with a given density.
 
 With H = -log rho a drift leaves rho invariant iff F = -(a + Q) grad H + Gamma, Gamma_i = sum_j d_j (a_ij + Q_ij), for some
-skew matrix Q(x), a = sigma sigma^T / 2. Q is looked for among polynomials by linear algebra over the parameters.
+skew matrix Q(x), a = sigma sigma^T / 2. Q is sought among polynomials by linear algebra over the parameters.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def find_curl(
 ) -> Curl | None:
     """A skew Q, affine in the state (and in the entries of B), with which the recipe gives the drift of the dynamics.
 
-    None where there is none: then either rho is not invariant, which `stationarity_residual` tells, or Q is not of
-    this form. What is found is a proof that rho is invariant, for every smooth U. `fixed` sets parameters to numbers.
+    None where there is none: then either rho is not invariant, which `stationarity_residual` decides, or Q is not of
+    this form. A Q is a proof that rho is invariant, for every smooth U. `fixed` sets parameters to numbers.
 
     >>> from sgverify.schemes import kinetic
     >>> print(find_curl(kinetic, dim=1))

@@ -1,4 +1,4 @@
-"""theta*, the weights at which an adaptively weighted sampler stands still, enclosed by ball arithmetic.
+"""theta*, the weights at which the mean field of an adaptively weighted sampler vanishes, enclosed by ball arithmetic.
 
 With the masses p_i of the regions under exp(-U/tau) the mean field of AWSGLD vanishes where
 
@@ -7,10 +7,9 @@ With the masses p_i of the regions under exp(-U/tau) the mean field of AWSGLD va
 If t solves it with Z = 1 and t(m) unknown, c t solves it with Z = c^(-zeta): so one forward recursion and a division by
 t(m) do. Each step has one root, for t - p t^(1 - zeta) increases in t wherever it is not negative (zeta > 0).
 
-The mean field of an adaptively weighted sampler under its piecewise law, read from the rules that run.
-
-Under varpi ~ pi_tau/theta^zeta(J) (awsgld (23)) the region J has the chance p_J theta(J)^-zeta/Z, and h_i(theta) is the average
-of the random field over J: sums of finitely many terms, exact in fractions wherever zeta is whole.
+The mean field under the piecewise law is evaluated by the rules of the sampler themselves: under varpi ~ pi_tau/theta^zeta(J)
+(awsgld (23)) the region J has the probability p_J theta(J)^-zeta/Z, and h_i(theta) is the average of the random field over J, a
+finite sum that is exact in fractions wherever zeta is whole.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ from sgverify.schemes.composites import weighting
 
 
 class WeightRule(Protocol):
-    """How theta follows the regions: the two parts of its random field that differ between samplers."""
+    """The rule by which theta follows the regions: the two parts of the random field that differ between samplers."""
 
     def indicator(self, i: Any, region: Any) -> Any:
         """1 where theta(i) grows at a state in `region`."""
 
     def pull(self, here: Any) -> Any:
-        """What the field is multiplied by, given theta(J)."""
+        """The factor of the field, given theta(J)."""
 
 
 @dataclass(frozen=True)
@@ -115,14 +114,14 @@ def jacobian(
 
 
 def slowest_decay(matrix: Sequence[Sequence[arb]]) -> tuple[float, bool]:
-    """The largest real part among the eigenvalues, rounded, and whether all of them are certain to be below 0.
+    """The largest real part of the eigenvalues, rounded, and whether all real parts are certainly below 0.
 
-    The certificate is Lyapunov's: P > 0 with A^T P + P A < 0, P solved for at the middles of the balls and the radii counted
-    in. Shape (m, m).
+    The certificate is Lyapunov's: P > 0 with A^T P + P A < 0, where P is computed at the midpoints of the balls and the
+    inequality is verified in balls. Shape (m, m).
     """
     given = np.array([[float(entry.mid()) for entry in row] for row in matrix])
     radii = np.array([[float(entry.rad()) for entry in row] for row in matrix])
-    # Powers of 2 that even out the rows and columns: similar, and exactly so.
+    # Scaling by powers of 2 balances rows and columns, and is an exact similarity.
     _, (scale, _) = linalg.matrix_balance(given, permute=False, separate=True)
     middle = given * scale[None, :] / scale[:, None]
     radius = float(np.linalg.norm(radii * scale[None, :] / scale[:, None]))
@@ -130,7 +129,7 @@ def slowest_decay(matrix: Sequence[Sequence[arb]]) -> tuple[float, bool]:
     if slowest >= 0:
         return slowest, False
     with warnings.catch_warnings():
-        # What is close to singular is told by the certificate, or rather by its absence.
+        # Near a singular matrix the certificate fails, and nothing is claimed.
         warnings.simplefilter("ignore", RuntimeWarning)
         form = linalg.solve_continuous_lyapunov(middle.T, -np.eye(len(middle)))
     form = (form + form.T) / 2
@@ -142,7 +141,7 @@ def slowest_decay(matrix: Sequence[Sequence[arb]]) -> tuple[float, bool]:
 
 
 def agreement(weights: Sequence[Any], star: Sequence[Any], field: Sequence[Any]) -> Any:
-    """<h(theta), theta - theta*>, which lemma 1 wants below -phi |theta - theta*|^2."""
+    """<h(theta), theta - theta*>, which is below -phi |theta - theta*|^2 by lemma 1."""
     parts = [h * (w - s) for h, w, s in zip(field, weights, star, strict=True)]
     return sum(parts[1:], parts[0])
 

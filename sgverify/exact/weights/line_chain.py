@@ -1,8 +1,8 @@
-"""One step of an adaptively weighted sampler on the line, its weights held still: the kernel, its law, and averages under it.
+"""One step of an adaptively weighted sampler on the line at fixed weights: its kernel, its invariant law, and averages.
 
-A step that is a drift and one normal draw has a smooth density, so that the law that it leaves invariant solves a linear
-system at Gauss's nodes. The multiplier jumps where the energy crosses an edge: no panel of nodes holds such a place, and
-the rule converges as for smooth functions. Nothing is sampled, and no step is taken for small.
+A step of a drift and one normal draw has a smooth density, so that its invariant law solves a linear system at Gauss's nodes.
+The multiplier jumps where the energy crosses an edge: panels of nodes end at such places, so that the rule converges as for
+smooth functions. Nothing is sampled, and no step size is assumed to be small.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.targets import Target
 
 _LEVEL = 34.0
-"""(U - min U)/tau at the ends: e^-34 = 2e-15 of the largest density is left out."""
+"""(U - min U)/tau at the ends of the grid, where the density is e^-34 = 2e-15 of its largest value."""
 _ORDER = 8
 _PANEL = 1.6
-"""Of the standard deviation of a step: the widest panel."""
+"""The widest panel as a share of the standard deviation of a step."""
 MOST_NODES = 900
 _LOOKS = 4001
 _BISECTIONS = 60
@@ -42,8 +42,8 @@ _BISECTIONS = 60
 class LineChain:
     """A scheme of one gradient and one normal draw on a target of the line, with the regions of an adaptation.
 
-    `tilt` c makes the energy of a minibatch U(x) + c x or U(x) - c x, each with chance 1/2: one datum of two, whose noise has
-    the variance c^2 x^2 in the energy and c^2 in the gradient. The weights adapt by a minibatch of their own.
+    `tilt` c makes the energy of a minibatch U(x) + c x or U(x) - c x, each with probability 1/2, as for one datum of two: its
+    noise has the variance c^2 x^2 in the energy and c^2 in the gradient. The weights adapt by another minibatch.
     `finer` multiplies the number of panels. Raises `OutOfReachError` for other schemes and targets.
     """
 
@@ -81,7 +81,7 @@ class LineChain:
 
     @property
     def nodes(self) -> np.ndarray:
-        """The states that stand for all. Shape (n,)."""
+        """The nodes of the quadrature. Shape (n,)."""
         return self.grid[0]
 
     @cached_property
@@ -95,7 +95,7 @@ class LineChain:
         return np.stack([self._region(energy) for energy, _ in self._energies(self.nodes)])
 
     def shares(self, region: int) -> np.ndarray:
-        """The chance that the weights are told `region` at each node. Shape (n,)."""
+        """The probability that the weights adapt by `region`, at each node. Shape (n,)."""
         return np.asarray((self.regions == region).mean(0))
 
     def kernel(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -103,13 +103,13 @@ class LineChain:
         return self.rows(theta, self.nodes)
 
     def rows(self, theta: Sequence[float] | np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The same from any states, which need not be nodes. Shapes (m,), (k,) -> (k, n)."""
+        """The kernel's rows from arbitrary states x. Shapes (m,), (k,) -> (k, n)."""
         return self.rows_and_leaving(theta, x)[0]
 
     def rows_and_leaving(
         self, theta: Sequence[float] | np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The rows, and the chance that the step leaves the grid: what does is held at its ends. Shapes (k, n), (k,)."""
+        """The rows, and the probability of leaving the grid; such mass is put at its ends. Shapes (k, n), (k,)."""
         weights, (nodes, sizes) = np.asarray(theta, dtype=np.float64), self.grid
         total = np.zeros((len(x), len(nodes)))
         energies = self._energies(x)
@@ -133,11 +133,11 @@ class LineChain:
         return found
 
     def law(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The chances of the nodes that the step leaves invariant. Shape (m,) -> (n,)."""
+        """The invariant probabilities of the nodes. Shape (m,) -> (n,)."""
         return invariant(self.kernel(theta))
 
     def law_of_flow(self, theta: Sequence[float] | np.ndarray) -> np.ndarray:
-        """The same as h -> 0: exp(-U/tau)/Psi_theta(U)^zeta. Shape (m,) -> (n,)."""
+        """The invariant probabilities as h -> 0: exp(-U/tau)/Psi_theta(U)^zeta. Shape (m,) -> (n,)."""
         weights, a = np.asarray(theta, dtype=np.float64), self.adaptation
         (energy, _), *_ = LineChain._energies(self, self.nodes, 0.0)
         region = self._region(energy)
@@ -155,7 +155,7 @@ class LineChain:
         return np.asarray(shares / shares.sum())
 
     def chances(self, law: np.ndarray) -> np.ndarray:
-        """The chances of the regions that the weights are told. Shape (n,) -> (m,)."""
+        """The probabilities of the regions by which the weights adapt. Shape (n,) -> (m,)."""
         bins = self.adaptation.partition.bins
         found: np.ndarray = np.mean([np.bincount(r - 1, law, minlength=bins) for r in self.regions], axis=0)
         return found
@@ -180,7 +180,7 @@ class LineChain:
         return np.asarray(self.adaptation.multiplier(*self._ends(weights, region), widths))
 
     def _moved(self, x: np.ndarray, gradient: np.ndarray) -> tuple[np.ndarray, float]:
-        """The mean of X_1 and its standard deviation, read off the definition at the draws 0, 1 and 2."""
+        """The mean of X_1 and its standard deviation, from the definition at the draws 0, 1 and 2."""
         at = [self._after(x, gradient, float(z)) for z in (0, 1, 2)]
         once, twice = at[1] - at[0], at[2] - at[1]
         if np.ptp(once) > 1e-12 * (1 + np.abs(at[0]).max()) or np.abs(twice - once).max() > 1e-12 * (
@@ -197,7 +197,7 @@ class LineChain:
         return np.broadcast_to(moved, len(x)).astype(np.float64)
 
     def _crossings(self, low: float, high: float) -> list[float]:
-        """Where the energy of a minibatch is an edge u_1, ..., u_m."""
+        """The places where the energy of a minibatch equals an edge u_1, ..., u_m."""
         x = np.linspace(low, high, _LOOKS)
         found: list[float] = []
         for s in {self.tilt, -self.tilt}:

@@ -1,14 +1,14 @@
-"""The joint law of state and weights of a running sampler with two regions, at every step: averages carried back to the start.
+"""The weights of adaptively weighted samplers on the line: their limit and spread, and their joint law with the state.
 
-theta(1) moves, theta(2) is 1 (AWSGLD) or 1 - theta(1) (CSGLD). The state lives on the nodes of `LineChain`, log theta(1), or its
-logit, on Chebyshev's, between the least and the largest value that any path reaches: both rules converge as for smooth functions.
-So nothing is taken for small: not eps, nor omega, nor 1/k.
+`rest`: the limit theta solves h(theta) = 0 for the mean field under the law that the chain itself has at this theta, at a step
+size and with noisy energies; eps, Var and 1/m enter exactly. E|theta_k - theta|^2/omega_k tends to the trace of the solution P of
+A P + P A^T + S = 0, where A is the derivative of the mean field and S sums the autocovariances of the field along the chain, by
+its Poisson equation.
 
-Where the weights of an adaptively weighted sampler come to rest at a step size and with noisy energies, and their spread there.
-
-theta solves h(theta) = 0 for the mean field under the law that the chain itself has at that theta: no eps, no Var and no 1/m
-is left out. About it E|theta_k - theta|^2/omega_k tends to the trace of the solution P of A P + P A^T + S = 0, where A is the
-derivative of the mean field and S sums the autocovariances of the field along the chain, by its Poisson equation.
+`RunningWeights`: the joint law of state and weights at every step, for two regions, by averages that are carried back to the
+start. theta(1) moves, theta(2) is 1 (AWSGLD) or 1 - theta(1) (CSGLD). The nodes of the state are those of `LineChain`, the nodes
+of log theta(1), or its logit, Chebyshev's between the least and the largest value on any path: both rules converge as for smooth
+functions. Neither eps, nor omega, nor 1/k is assumed to be small.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEAVING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """theta at rest, shape (m,), the law of the chain there, shape (n,), and what is left of the mean field."""
+    """The limit theta, shape (m,), the law of the chain there, shape (n,), and the residual of the mean field."""
 
     chain: LineChain
     theta: np.ndarray
@@ -45,13 +45,13 @@ class Rest:
         return float(self.law @ values)
 
     def weighted_average(self, values: np.ndarray) -> float:
-        """sum theta^zeta(J) f/sum theta^zeta(J) along the chain, by the regions that the weights are told."""
+        """sum theta^zeta(J) f/sum theta^zeta(J) along the chain, J being the region by which the weights adapt."""
         counts = self.counts
         return float(self.law @ (counts * values) / (self.law @ counts))
 
     @property
     def counts(self) -> np.ndarray:
-        """What a draw at each node counts, on average over minibatches. Shape (n,)."""
+        """The weight of a draw at each node, averaged over minibatches. Shape (n,)."""
         zeta = self.chain.adaptation.zeta
         sizes = weighting.importance(self.theta, zeta=zeta)
         return np.asarray(sizes[self.chain.regions - 1].mean(0))
@@ -99,7 +99,7 @@ class Rest:
         return field_of(self.chain, moved, self.chain.law(moved))
 
     def _noise(self) -> np.ndarray:
-        """Cov H + sum_(t >= 1) (C_t + C_t^T). The minibatch that the weights are told is drawn afresh: it is white."""
+        """Cov H + sum_(t >= 1) (C_t + C_t^T). The weights' minibatch is fresh at every step: its noise is white."""
         chain = self.chain
         table = fields_of(chain, self.theta)
         told = table[chain.regions - 1]  # (minibatches, n, m)
@@ -124,7 +124,7 @@ def field_of(chain: LineChain, theta: np.ndarray, law: np.ndarray) -> np.ndarray
 
 
 def rest(chain: LineChain, start: Sequence[float] | np.ndarray, *, flow: bool = False) -> Rest:
-    """Where the weights rest, looked for from `start`; `flow`: as h -> 0. Raises `OutOfReachError` where none is found."""
+    """The limit of the weights, sought from `start`; `flow`: as h -> 0. Raises `OutOfReachError` where none is found."""
     cumulative = chain.adaptation.cumulative
 
     def whole(logs: np.ndarray) -> np.ndarray:
@@ -135,7 +135,7 @@ def rest(chain: LineChain, start: Sequence[float] | np.ndarray, *, flow: bool = 
 
     def moving(logs: np.ndarray) -> np.ndarray:
         theta = whole(logs)
-        # Of a region that is hardly met the field is small because theta is: what counts is the ratio.
+        # In a rarely visited region the field is small because theta is: the ratio of the two decides.
         found = field_of(chain, theta, law(theta)) / theta
         return found[:-1] if cumulative else found
 
@@ -194,11 +194,11 @@ class RunningWeights:
         return np.exp(place) if self.chain.adaptation.cumulative else 1 / (1 + np.exp(-place))
 
     def _place(self, t: np.ndarray) -> np.ndarray:
-        """log theta(1), or its logit: what the multiplier is linear in."""
+        """log theta(1), or its logit, in which the multiplier is linear."""
         return np.asarray(np.log(t) - np.log(self._other(t)))
 
     def after(self, length: int) -> AfterSteps:
-        """What `length` steps lead to, by f <- P_k (f + what step k adds), k = length, ..., 1."""
+        """The averages over `length` steps, by f <- P_k (f + summand of step k), k = length, ..., 1."""
         t = self.weights
         n = len(self.chain.nodes)
         ends = np.zeros((6, n, len(t)))
@@ -218,7 +218,7 @@ class RunningWeights:
         return AfterSteps(*found)
 
     def _told(self, values: np.ndarray, k: int, length: int, at: np.ndarray | None = None) -> np.ndarray:
-        """E over what the weights are told, of what step k adds and of the values after it. (6, n, p) -> (6, n, q)."""
+        """The average of the summand of step k and of the later values over the weights' energies. (6, n, p) -> (6, n, q)."""
         old, total = self.weights if at is None else at, 0.0
         zeta = self.chain.adaptation.zeta
         for region in (1, 2):
@@ -251,7 +251,7 @@ class RunningWeights:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """The places where every step is in region 2, and where every one is in region 1."""
+        """The range of log theta(1), or its logit: its values if every step were in region 2, and if every one in region 1."""
         ends = []
         for region in (2, 1):
             t = np.array([self.chain.adaptation.start])

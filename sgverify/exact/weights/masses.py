@@ -1,7 +1,7 @@
 """The masses of the energy regions under exp(-U/tau): enclosed on the line and for quadratic potentials, by grids in the plane.
 
-On the line an interval is cut in halves until U, read on a ball that holds it, stays between two edges, or until it is
-negligible: what is left undecided, and the tails, widen the masses. So no crossing of an edge is missed.
+On the line an interval is halved until U on a ball around it certainly lies between two edges, or until it is negligible.
+Undecided intervals and the tails widen the balls of the masses, so that no crossing of an edge is missed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from sgverify.targets import Target
 from sgverify.targets.line import find_frame
 
 _NEGLIGIBLE = 2.0**-44
-"""Of the scale of the density: the width of an interval around an edge that is left undecided."""
+"""The width of undecided intervals around an edge, as a share of the scale of the density."""
 _MOST_PIECES = 60_000
 _GRID = 1200
 _REACH = 9.0
-"""Standard deviations that a grid of the plane reaches out: exp(-40) is left out of a Gaussian."""
+"""The extent of a grid of the plane in standard deviations: the density of a Gaussian is exp(-40) there."""
 
 
 @dataclass(frozen=True)
 class RegionMasses:
-    """p_1, ..., p_m with sum 1, how they are known, and on the line the intervals (a, b, J) between crossings."""
+    """p_1, ..., p_m with sum 1, the method that found them, and on the line the intervals (a, b, J) between crossings."""
 
     masses: tuple[arb, ...]
     method: str
@@ -125,7 +125,7 @@ def _on_line(target: Target, edges: list[Fraction], tau: Fraction) -> RegionMass
 def _runs(
     energy: Callable[[Any], Any], low: arb, high: arb, heights: list[arb], smallest: float
 ) -> tuple[list[tuple[arb, arb, int]], list[tuple[arb, arb]]]:
-    """Intervals whose energies are certain to lie in one region, from left to right, and the pieces that are left."""
+    """Intervals whose energies certainly lie in one region, from left to right, and the undecided pieces."""
     runs: list[tuple[arb, arb, int]] = []
     undecided: list[tuple[arb, arb]] = []
     pending, looked = [(low, high)], 0

@@ -1,7 +1,8 @@
-"""The law that a sampler with the multiplier (19) leaves invariant, and the piecewise one of the proofs, on exact energies.
+"""The invariant law of a sampler with the multiplier (19), and the piecewise law of the proofs, on exact energies.
 
-varpi_Psi ~ exp(-U/tau)/Psi_theta(U)^zeta is what the gradient multiplied by (19) is the gradient of; varpi_Psi~ has theta(J)
-for Psi (awsgld (23)). With U = |x|^2/2 in the plane the energies are exponential, and every integral over a region closes:
+The gradient multiplied by (19) is -tau times that of log varpi_Psi, varpi_Psi ~ exp(-U/tau)/Psi_theta(U)^zeta; varpi_Psi~ has
+theta(J) in place of Psi (awsgld (23)). With U = |x|^2/2 in the plane the energies are exponential, and every integral over a
+region is in closed form:
 
     int_a^b exp(-u/tau)/tau Psi^-zeta du = below^-zeta exp(-a/tau) (1 - exp(-M (b - a)/tau))/M,   M the multiplier of the region.
 """
@@ -51,11 +52,11 @@ class PlaneEnergies:
         return (self.top - self.first) / (self.bins - 1)
 
     def start(self, i: int) -> Fraction:
-        """Where region i begins: 0, and u_(i-1)."""
+        """The lower end of region i: 0 for the first, else u_(i-1)."""
         return Fraction(0) if i == 1 else self.first + (i - 2) * self.width
 
     def length(self, i: int) -> Fraction:
-        """How wide region i is."""
+        """The width of region i."""
         return self.first if i == 1 else self.width
 
     def cumulated(self, energy: Any) -> arb:
@@ -76,9 +77,9 @@ class PlaneEnergies:
         return [self._part(weights, zeta, i, None) / self._inside for i in range(1, self.bins + 1)]
 
     def rest(self, start: np.ndarray, zeta: Any) -> np.ndarray:
-        """Where AWSGLD's weights rest under varpi_Psi: theta(i) = sum_(J <= i) q_J theta(J)/sum_J q_J theta(J). Shape (m,).
+        """The limit of AWSGLD's weights under varpi_Psi: theta(i) = sum_(J <= i) q_J theta(J)/sum_J q_J theta(J). Shape (m,).
 
-        Iterated in floats from `start`, with steps of 1/zeta at most. Raises `PrecisionLostError` where that does not settle.
+        Iterated in floats from `start`, with steps of 1/zeta at most. Raises `PrecisionLostError` without convergence.
         """
         theta, share = start, min(1.0, 1 / float(zeta))
         for _ in range(_ROUNDS):
