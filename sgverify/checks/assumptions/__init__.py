@@ -1,4 +1,4 @@
-"""What theorems assume, decided where drift and gradients are polynomials.
+"""Do the assumptions of theorems hold for a subject? Decided if drift and gradients are polynomials.
 
 `diffusion`: bounded derivatives, the backward equation, a bounded solution of the Poisson equation. `target`: steps that
 sum to infinity, Lipschitz gradients, dissipativity, noise that grows no faster than the gradient.

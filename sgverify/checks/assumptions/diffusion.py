@@ -1,6 +1,7 @@
-"""Checks: the drift has bounded derivatives, and E phi(X_t) is exp(t L) phi, where drift and noise are polynomials.
+"""Checks of a diffusion: bounded derivatives, the backward equation, and the bound of the Poisson equation's solution.
 
-Check: the solution of the Poisson equation and its derivatives are bounded by a Lyapunov function, where it is a polynomial.
+Has the drift bounded derivatives, and is E phi(X_t) = exp(t L) phi? Both are decided if drift and noise are polynomials. Does a
+Lyapunov function bound the solution of the Poisson equation and its derivatives? Decided if the solution is a polynomial.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from sgverify.rates import Judgement
 from sgverify.targets.form import Form
 
 ORDER = 4
-"""Powers of t to which the two readings of E phi(X_t) are compared."""
+"""The power of t up to which the two expansions of E phi(X_t) are compared."""
 
 LARGEST = 8
 MOST_DEGREE = 4
-"""Coordinates and degree up to which all products of the Gaussian moments are formed, in about a second."""
+"""The largest number of coordinates and degree for which all products of Gaussian moments are formed, in about a second."""
 
 
 def check_bounded_derivatives(question: Question) -> Evidence:
     """F is smooth, every derivative of it is bounded, and |F| grows no faster than a power: chen2015 Assumption 3.
 
-    Of the derivatives from the first on: F itself is what the second part bounds.
+    The derivatives are those of order 1 and higher; the second part of the assumption bounds F itself.
     """
     subject = question.subject
     try:
@@ -59,7 +60,7 @@ def check_bounded_derivatives(question: Question) -> Evidence:
 
 
 def judge_derivatives(generator: Generator, name: str) -> Judgement:
-    """A polynomial has bounded derivatives where it is affine, and nowhere else: the witness is one that is not constant."""
+    """Judge by: a polynomial has bounded derivatives if and only if it is affine; a non-constant derivative is the witness."""
     for coordinate, form in zip(generator.coordinates, generator.drift, strict=True):
         for i, by in enumerate(generator.coordinates):
             partial = derivative(form, i)
@@ -108,7 +109,7 @@ def check_backward_equation(question: Question) -> Evidence:
 
 
 def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:
-    """Whether t^i/i! L^i phi is the i-th term of E phi(X_t) for every i that is compared."""
+    """Judge whether t^i/i! L^i phi is the i-th term of E phi(X_t), for every i up to `ORDER`."""
     term = phi
     for i, found in enumerate(law):
         series = {m: c * fmpq(1, factorial(i)) for m, c in term.items()}
@@ -187,7 +188,7 @@ def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any])
         subject.step_sizes.check([step], "schedule.step")
     except InstabilityError as error:
         return Judgement("violates", False, f"sup_l E V^p is infinite: {error}")
-    # X_l = M X_(l-1) + c + a draw with all moments, independent of X_(l-1): with a contracting M every moment stays bounded.
+    # X_l = M X_(l-1) + c + z_l, with z_l independent of X_(l-1) and all its moments finite: M contracts, so moments are bounded.
     certificate["(17)"] = f"one step of size {step:g} contracts, and its draws have all moments"
     return Judgement(
         "conforms",
@@ -204,7 +205,7 @@ def _degree(psi: dict[tuple[int, ...], Any]) -> int:
 def _certificate(generator: Generator, lyapunov: Lyapunov, psi: Any) -> dict[str, Any]:
     bounds = {}
     for order in ORDERS:
-        # p_k > 0 is asked for, of a constant or zero derivative too.
+        # The assumption requires p_k > 0, for a constant or zero derivative too.
         degree = max(1, _degree(psi) - order)
         constants = [lyapunov.constant(part, degree) for part in derivatives(psi, generator.size, order)]
         largest = max((float(c.upper()) for c in constants), default=0.0)

@@ -1,6 +1,7 @@
-"""Check: decreasing steps sum to infinity, and their powers K + 1 are lost beside them.
+"""Checks of step sizes and targets: divergent step sums, Lipschitz gradients, dissipativity, and the growth of gradient noise.
 
-Checks of what is assumed of a target: a Lipschitz gradient, dissipativity, noise that grows no faster than the distance.
+Do decreasing steps satisfy sum h_l = inf and sum h_l^(K+1)/sum h_l -> 0? Is grad U Lipschitz and dissipative, and does the
+variance of its noise grow at most like |x|^2?
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def check_step_conditions(question: Question) -> Evidence:
         return question.unanswered(why, "not-applicable")
     order = subject.predicted_order
     if kind == "cyclical":
-        # By the inequality of the power means, whatever the shape of a cycle.
+        # By the power mean inequality, for every shape of a cycle.
         why = (
             f"the steps of a cycle jump back; and sum h^{order + 1}/sum h is at least the {order}-th power of the mean step, which "
             "is that of one cycle however long the run"
@@ -51,7 +52,7 @@ def check_step_conditions(question: Question) -> Evidence:
 
 
 def judge_powers(alpha: Fraction, order: int) -> Judgement:
-    """The conditions for h_l = C l^-alpha: sums of l^-s grow like L^(1 - s) for s < 1, log L for s = 1, and stay finite beyond."""
+    """Judge h_l = C l^-alpha: sums of l^-s grow like L^(1 - s) for s < 1, like log L for s = 1, and converge for s > 1."""
     if alpha <= 0:
         return Judgement("violates", False, f"l^{-alpha} does not decrease")
     if alpha > 1:
@@ -113,7 +114,7 @@ def check_noise_growth(question: Question) -> Evidence:
 
 
 def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
-    """A polynomial is Lipschitz where it is affine, and nowhere else; the constant is the largest row sum of |A|."""
+    """Judge by: a polynomial is Lipschitz if and only if it is affine; the constant is the largest row sum of |A|."""
     degree = _degree(gradients)
     if degree > 1:
         why = f"grad U is a polynomial of degree {degree}, whose derivative is unbounded"
@@ -127,7 +128,7 @@ def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
 
 
 def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
-    """By the positive definite matrix of an affine gradient, else by the leading term of each coordinate; or why neither tells."""
+    """Judge by the matrix of an affine gradient, or by the leading term of each coordinate; or the reason why neither decides."""
     n = len(gradients)
     if _degree(gradients) <= 1:
         units = [tuple(int(i == j) for j in range(n)) for i in range(n)]

@@ -1,4 +1,4 @@
-"""Are the data indices of running minibatches drawn as defined, and is the noise of `additive` gradients A z?"""
+"""Are the data indices of running minibatches drawn as defined, and is the noise of `additive` gradients z A, z ~ N(0, I)?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replica exchange: the rule of its swaps, the code that applies it, and what swaps are good for.
+"""Replica exchange: is the rule of its swaps right, does the code apply it, and how much do swaps speed up convergence?
 
 The rule: `balance` (the joint law is left invariant, in the rule and in `driven` runs), `swap_rate` (how the chance of
 a swap falls with the noise), `energy_variance` (of variance-reduced energies). The run: `run` compares a `transcript`

@@ -1,4 +1,4 @@
-"""Check: swaps leave the joint law of the replicas invariant, in the rule and in the code that runs it."""
+"""Check: do swaps leave the joint law of the replicas invariant, in the rule and in the running code?"""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from sgverify.samplers.composites.exchange import ExchangeChoice
 
 BITS = 128
 DIFFERENCES = (Fraction(1, 2), Fraction(2))
-"""Energy differences U1 - U2, in units of 1/(1/T1 - 1/T2)."""
+"""The tested energy differences U1 - U2, in units of 1/(1/T1 - 1/T2)."""
 
 VARIANCES = (Fraction(0), Fraction(1, 4), Fraction(4))
-"""Variances of normal noise in the difference of two energies, in the same units squared."""
+"""The tested variances of normal noise in U1 - U2, in units of 1/(1/T1 - 1/T2)^2."""
 
 UNIFORMS = 32
-"""Steps whose uniform numbers are looked at."""
+"""The number of steps whose uniform numbers are tested."""
 
 LEVEL = 1e-9
-"""Of the one test that is statistical: that these numbers are uniform."""
+"""The level of the only statistical test, that these numbers are uniform."""
 
 
 def check_swap_balance(question: Question) -> Evidence:
@@ -66,9 +66,10 @@ def check_swap_balance(question: Question) -> Evidence:
 
 
 def imbalances(subject: CompositeSubject) -> dict[str, arb]:
-    """log of E min(1, S) exp(-U1/T1 - U2/T2) over its reverse, for each pair of neighbours, difference and noise; 0 balances.
+    """log of the flow E min(1, S) exp(-U1/T1 - U2/T2) over the reverse flow; 0 is detailed balance.
 
-    Without minibatches there is no noise. Read off the rule that runs, in balls.
+    One entry for each pair of neighbours, energy difference and noise variance; without minibatches there is no noise. The
+    running rule is evaluated in ball arithmetic.
     """
     choice, c, found = _choice(subject), subject.configuration, {}
     T = [Fraction(repr(c.temperature)) * Fraction(repr(float(value))) for value in choice.ladder]
@@ -84,7 +85,10 @@ def imbalances(subject: CompositeSubject) -> dict[str, arb]:
 
 
 def energy_faults(subject: CompositeSubject) -> list[str]:
-    """Energies on minibatches that hold every datum as often as any other: they average to U; none is left at a control."""
+    """Sentences about wrong minibatch energies. Their mean over minibatches with equal use of every datum must be U.
+
+    At a control's own state, the energy with that control must be exactly U.
+    """
     size, n = subject.target.size, subject.configuration.gradient.batch
     chains = 1 if size is None else size // math.gcd(size, n)
     driven = drive(subject, chains)
@@ -114,7 +118,10 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
 
 
 def stream_faults(subject: CompositeSubject) -> list[str]:
-    """The uniform numbers are uniform and each chain's own; the minibatches of energies too, and the same for all replicas."""
+    """Sentences about uniform numbers that are not uniform or are shared by chains, and about minibatches of energies.
+
+    Minibatches must differ between chains, and be shared by all replicas of a chain.
+    """
     driven = drive(subject, CHAINS)
     hooks, found = driven.hooks, []
     driven.enter(driven.state("streams", CHAINS))
@@ -151,13 +158,13 @@ def _choice(subject: CompositeSubject) -> Any:
 
 
 def _variance_faults(subject: CompositeSubject) -> list[str]:
-    """What is measured when all data are shown once: the variance of the difference at theta, of the energies in use."""
+    """Sentences about a measured variance of the energy difference that is wrong if every datum is used once."""
     driven = drive(subject, 1)
     hooks, size, n = driven.hooks, subject.target.size or 1, subject.configuration.gradient.batch
     control, state = driven.state("control", 1), driven.state("energy", 1)
     driven.enter(control)
     before, repeated = hooks.controls, hooks.energies.repeated
-    # Of a repeated measurement each draw is a minibatch; else a datum, and all of them are one minibatch.
+    # In a repeated measurement each draw is a minibatch; otherwise each draw is a datum of one minibatch.
     if repeated:
         draws, share = (torch.arange(size // math.gcd(size, n) * n) % size).reshape(-1, n), 1.0
     else:
@@ -188,7 +195,7 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
 
 
 def _rounding(driven: Drive, theta: Tensor) -> float:
-    """How far sums of N terms may be off: N eps times the sum of their sizes, at a few orders of summation."""
+    """A rounding bound of sums of N terms in any order: a multiple of N eps times the sum of absolute values."""
     target, at = driven.subject.target, theta.double().numpy()
     total, size = float(np.abs(np.asarray(target.prior(at))).max()), target.size or 1
     if target.data is not None and target.likelihood is not None:

@@ -1,4 +1,4 @@
-"""Check: what the bounds of vr-resgld Theorems 2 and 3 say as the step size falls, at a fixed time and at a fixed k."""
+"""Check: at which rate do the bounds of vr-resgld Theorems 2 and 3 fall with the step size, at fixed time and at fixed k?"""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from sgverify.exact.exchange.first_swap import FirstSwap
 from sgverify.rates import Judgement
 
 PREFACTOR = {"k": Fraction(3, 2), "eta": Fraction(1)}
-"""(9): d k^(3/2) eta (eta^(1/4) + delta^(1/4) + (m^2 eta/n)^(1/8))."""
+"""The powers of k and eta before the brackets in (9): d k^(3/2) eta (eta^(1/4) + delta^(1/4) + (m^2 eta/n)^(1/8))."""
 
 TERMS = {"eta^(1/4)": Fraction(1, 4), "delta^(1/4)": Fraction(0), "(m^2 eta/n)^(1/8)": Fraction(1, 8)}
-"""The powers of eta inside the brackets."""
+"""The power of eta in each term inside the brackets."""
 
 TIME = 1.0
 STEPS = tuple(10.0**-k for k in range(1, 9))
 
 
 FALLING = tuple(2.0**-k for k in range(12, 31, 3))
-"""Steps along which the first swap is followed."""
+"""The step sizes along which the first swap is followed."""
 
 CLOSE = 0.01
-"""A slope between the last two of them this close to a multiple of 1/8 is one: what is left falls as sqrt(eta), 1e-4."""
+"""The tolerance within which a slope between the last two steps counts as a multiple of 1/8; its error, sqrt(eta), is 1e-4."""
 
 
 def check_exchange_bound(question: Question) -> Evidence:
-    """The printed bound of W2 at a fixed time k eta, where it holds of everything, and at a fixed k, where it is a claim."""
+    """The printed bound of W2 at a fixed time k eta, where it is trivial, and at a fixed k, where it is a claim."""
     powers = {name: PREFACTOR["eta"] - PREFACTOR["k"] + power for name, power in TERMS.items()}
     at_fixed_k = {name: PREFACTOR["eta"] + power for name, power in TERMS.items()}
     certificate: dict[str, Any] = {
@@ -103,13 +103,13 @@ def _crossing(below: Fraction, predicted: Fraction) -> Fraction:
 
 
 def _bound(k: float, eta: float) -> float:
-    """The bound without its constant, gradient noise and m^2/n."""
+    """The bound at (k, eta) without its constant, the term of gradient noise and the factor m^2/n."""
     inner = sum(eta ** float(power) for name, power in TERMS.items() if name != "delta^(1/4)")
     return k ** float(PREFACTOR["k"]) * eta ** float(PREFACTOR["eta"]) * inner
 
 
 def _slope(values: list[float]) -> Fraction | None:
-    """The power of eta at the last two steps, a multiple of 1/8; None where it is none."""
+    """The power of eta between the last two steps; None if it is not a multiple of 1/8 within `CLOSE`."""
     slope = math.log(values[-2] / values[-1]) / math.log(FALLING[-2] / FALLING[-1])
     near = Fraction(round(8 * slope), 8)
     return near if abs(slope - near) < CLOSE else None

@@ -1,8 +1,8 @@
-"""The running code of replica exchange, driven: its states, energies, minibatches and uniform numbers are put in.
+"""Does the running code of replica exchange swap with the right probability, and keep the joint density?
 
-Each function returns what is wrong, in words. What is looked at is what the code does, not how: the chance that it swaps
-with is found by bisecting the uniform number, the law that a swap leaves invariant by the density before and after it. No
-rule of the sampler is restated.
+The code is driven: its states, energies, minibatches and uniform numbers are prescribed. Each function returns sentences about
+faults. Only the code's effects are observed: bisection of the uniform number gives the probability of a swap, and the
+density before and after a swap shows the law that it leaves invariant. No rule of the sampler is restated.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from sgverify.schemes.composites import exchange_rules
 from sgverify.schemes.definition.abstract_value import SCALAR
 
 CHAINS = 64
-"""Chains of a driven swap: as many pairs of energies, every second one the reverse of the one before."""
+"""The number of chains in a driven swap, each with its own pair of energies; every second pair reverses the one before."""
 
 BISECTIONS = 60
-"""Of a uniform number's logarithm from -50 to 0: 50 / 2^60 is below the rounding of log S."""
+"""The bisections of a uniform number's logarithm in [-50, 0]: 50 / 2^60 is below the rounding of log S."""
 
 _DEEPEST = -50.0
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A composite under a configuration, ready to be driven. Rows S = replicas, of one schedule."""
+    """A composite under a configuration with prescribed inputs; it has S rows, one for each replica, on one schedule."""
 
     subject: CompositeSubject
     ensemble: Ensemble
@@ -45,35 +45,35 @@ class Drive:
 
     @property
     def replicas(self) -> int:
-        """R, the length of the ladder."""
+        """R, the number of replicas."""
         return self.hooks.replicas
 
     @property
     def temperatures(self) -> np.ndarray:
-        """T of each replica, from the configuration."""
+        """The configured temperature of each replica, shape (R,)."""
         return self.ensemble.temperatures
 
     @property
     def parities(self) -> Iterator[tuple[int, list[int]]]:
-        """For each set of pairs that are tried together: the number of such a step, and the colder rows."""
+        """For each set of pairs that are tried together: the number of a step that tries them, and the pairs' colder rows."""
         every, sets = self.hooks.choice.every, min(2, self.replicas - 1)
         for parity in range(sets):
             numbers = [every * (sets * turn + parity) for turn in range(1, 4)]
-            # Where nothing is measured and refreshed, if there is such a step.
+            # Preferably a step without measurement and refresh.
             number = next((number for number in numbers if number % self.hooks.period), numbers[0])
             yield number, list(range(parity, self.replicas - 1, 2))
 
     @property
     def h(self) -> np.ndarray:
-        """The step size of each replica."""
+        """The step size of each replica, shape (R,)."""
         return np.array([row.at(1) for row in self.ensemble.rows])
 
     def energy(self, theta: Tensor) -> Tensor:
-        """U of the target by its definition. Shape (S, C, d) -> (S, C), float64."""
+        """U by the target's definition, in float64; theta of shape (S, C, d) gives shape (S, C)."""
         return torch.from_numpy(energies_of(self.subject.target, theta.double().numpy(), None))
 
     def state(self, stage: str, chains: int, same: bool = False) -> tuple[Tensor, ...]:
-        """A state about the target's location; with `same` every chain has the one of the first."""
+        """A random state about the target's location; with `same` every chain has the state of the first."""
         scheme, c = self.subject.scheme, self.subject.configuration
         target, made = (
             self.subject.target,
@@ -97,16 +97,16 @@ class Drive:
         return tuple(values)
 
     def enter(self, state: tuple[Tensor, ...], carried: tuple[Tensor, ...] = ()) -> None:
-        """Begin at `state`, or go on there with what was carried."""
+        """Start the code at `state`, or continue there with the carried variables of an earlier step."""
         self.hooks.enter(self.ensemble.stage(tuple(range(self.replicas))), state, carried)
 
     def step(self, number: int, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """What the code does after step `number`, to a copy of the state."""
+        """The state after the code's actions at step `number` (swaps, measurements), applied to a copy of `state`."""
         return self.hooks.after(0, number, tuple(value.clone() for value in state), self.h)
 
 
 def drive(subject: CompositeSubject, chains: int) -> Drive:
-    """The sampler's own object for the composite, of so many chains; raises what the configuration deserves."""
+    """The sampler's own object for the composite, with `chains` chains; errors of the configuration are raised."""
     settings = Settings.of(subject.configuration, chains=chains, first_chain=0)
     ensemble = Ensemble(subject.composite, subject.target, fixed([subject.step], [1]), settings)
     assert isinstance(ensemble.hooks, Exchange)
@@ -116,7 +116,10 @@ def drive(subject: CompositeSubject, chains: int) -> Drive:
 
 
 def chance_faults(subject: CompositeSubject) -> list[str]:
-    """The chance of a swap at prescribed energies: the rule's, and balanced where these are exact."""
+    """Sentences about swap probabilities, at prescribed energies, that differ from the rule or are not in detailed balance.
+
+    Detailed balance is required for exact energies only.
+    """
     found = []
     driven = drive(subject, CHAINS)
     T, F = torch.tensor(driven.temperatures), driven.hooks.choice.correction
@@ -124,7 +127,7 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
     for number, low in driven.parities:
         high = [k + 1 for k in low]
         gaps = 1 / T[low] - 1 / T[high]
-        # Halves of the gaps' scale, so that S is on both sides of 1.
+        # Energies in halves of the gaps' scale, so that S lies on both sides of 1.
         E = torch.randint(-4, 5, (driven.replicas, CHAINS), generator=random).double() / 2 / gaps.max()
         E[low, 1::2], E[high, 1::2] = E[high, 0::2], E[low, 0::2]
         for size in (0.0, 1.0):
@@ -152,7 +155,7 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
 
 
 def _log_chance(driven: Drive, number: int, E: Tensor, V: Tensor) -> Tensor:
-    """log of the chance that each row swaps with the one above, found by bisecting the uniform number. Shape (R, C)."""
+    """log of the probability that each row swaps with the next, shape (R, C), by bisection of the uniform number."""
     hooks, state = driven.hooks, driven.state("chance", CHAINS)
     low = torch.full(E.shape, _DEEPEST, dtype=torch.float64)
     high = torch.zeros_like(low)
@@ -172,7 +175,7 @@ def _log_chance(driven: Drive, number: int, E: Tensor, V: Tensor) -> Tensor:
 
 
 def law_faults(subject: CompositeSubject) -> list[str]:
-    """What an accepted swap does to the state: the joint density changes as S says, and a second swap undoes it."""
+    """Sentences about accepted swaps that change the joint density other than by S, or that a second swap does not undo."""
     driven = drive(subject, CHAINS)
     before, found = driven.state("law", CHAINS), []
     T, hooks = torch.tensor(driven.temperatures)[:, None], driven.hooks
@@ -210,7 +213,7 @@ def law_faults(subject: CompositeSubject) -> list[str]:
 
 
 def _log_density(driven: Drive, state: tuple[Tensor, ...], T: Tensor) -> Tensor:
-    """log of the density of each replica: exp(-[U + p.p/2 + dim/2 (xi - D)^2]/T). Shape (R, C)."""
+    """log of each replica's density exp(-[U + p.p/2 + dim/2 (xi - D)^2]/T), shape (R, C)."""
     scheme, D = driven.subject.scheme, driven.subject.configuration.friction
     total = driven.energy(state[0])
     for name, value in zip(scheme.state, state, strict=True):
@@ -222,7 +225,7 @@ def _log_density(driven: Drive, state: tuple[Tensor, ...], T: Tensor) -> Tensor:
 
 
 def _enter(driven: Drive, state: tuple[Tensor, ...], V: Tensor) -> None:
-    """Begin at `state`, with these variances and every control at its own theta."""
+    """Start the code at `state` with the variances V, and every control at its replica's own theta."""
     hooks = driven.hooks
     driven.enter(state)
     carried = hooks.carried
@@ -231,7 +234,7 @@ def _enter(driven: Drive, state: tuple[Tensor, ...], V: Tensor) -> None:
 
 
 def _hold(driven: Drive, V: Tensor) -> None:
-    """Whatever is measured from now on is V."""
+    """Replace every later measurement of a variance by V."""
     nothing = torch.full((*V.shape, 1), torch.nan, dtype=torch.float64)
     driven.hooks.energies.measure = lambda *given: Measured(V[..., None], nothing)  # type: ignore
 

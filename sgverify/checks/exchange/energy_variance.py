@@ -1,4 +1,4 @@
-"""Check: the variance of variance-reduced energies along the chain, vr-resgld Lemma 1."""
+"""Check: how does the variance of variance-reduced energies along the chain depend on h, m and n (vr-resgld Lemma 1)?"""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ from sgverify.schemes.composites.exchange_rules import reduced_energy
 
 BITS = 320
 VANISHING = 2**-80
-"""Step sizes, in units of the configured one, at which exponents in h are read: what is left of them is of this order."""
+"""The step size, in units of the configured one, at which exponents in h are read; their error is of this order."""
 
 LONGEST = 40
-"""Doublings of the age of a control: far beyond the memory of a chain whose step size is of use."""
+"""The doublings of a control's age: far beyond the correlation time of any chain at a useful step size."""
 
 CLOSE = 1e-6
-"""How close an exponent comes to a multiple of 1/2 at vanishing steps; the remainder is about 1e-20."""
+"""The tolerance within which an exponent counts as a multiple of 1/2; at vanishing steps its error is about 1e-20."""
 
 
 @dataclass(frozen=True)
 class Replica:
-    """One replica: its model, the noise of gradients that energies are drawn with, and what the rule leaves of energies."""
+    """One replica: its model, the covariance of the gradient noise in its energies, and the energies' share after the control."""
 
     model: Model
     noise: arb_mat
     combined: EnergyShare
 
     def variance(self, step: arb, refreshed: int, age: int) -> arb:
-        """E Var L~ at `age` steps after the control was refreshed."""
+        """E Var L~, `age` steps after a refresh of the control at step `refreshed`."""
         chain, centre = self.model.chain(step), column(self.model.target.mean)
         return reduced_variance(chain, self.noise, centre, self.combined, refreshed=refreshed, age=age)
 
@@ -152,7 +152,7 @@ def _growth(values: list[arb]) -> list[float]:
 
 
 def _by_batch(subject: Subject, ladder: Ladder, combined: EnergyShare, h: list[arb]) -> float:
-    """The largest exponent in n between n and 2 n, at vanishing steps; where 2 n data are not there, between n/2 and n."""
+    """The largest exponent in n at vanishing steps, between n and 2 n; between n/2 and n if there are fewer than 2 n data."""
     batch, size = subject.configuration.gradient.batch, subject.target.size
     assert size is not None
     low = batch if 2 * batch <= size else max(1, batch // 2)
@@ -173,13 +173,13 @@ def _replica(subject: Subject, temperature: Fraction, batch: int, combined: Ener
     spread = arb_mat(dim, dim) if noise is None else arb_mat(noise)
     model = replace(subject.model, temperature=temperature)
     if noise is not None and subject.noise.covariance is not None and not subject.noise.exchangeable:
-        # The chain's own minibatches are of this size too.
+        # The minibatches that move the chain have the same size.
         model = replace(model, noise=replace(model.noise, covariance=noise, third=None, fourth=None))
     return Replica(model, spread, combined)
 
 
 def _slope(more: arb, less: arb) -> float:
-    """log2 of the ratio; a multiple of 1/2 where it is within 1e-6 of one."""
+    """log2 of the ratio, rounded to a multiple of 1/2 if it is within `CLOSE` of one."""
     if less.contains(0) or more.contains(0):
         return 0.0 if not (more.contains(0) and less.contains(0)) else math.inf
     value = float((more / less).log().mid()) / math.log(2)

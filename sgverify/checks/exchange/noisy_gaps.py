@@ -1,12 +1,12 @@
-"""What noisy energies leave of the gain by swaps: the spectral gap at E min(1, S~), against m, eta and n; vr-resgld Theorem 1.
+"""How much do noisy energies reduce the gain by swaps? The spectral gap at E min(1, S~) against m, eta, n; vr-resgld Theorem 1.
 
-log S~ has normal noise of the deviation s, its correction F = 2, under which swaps still balance the joint Gibbs law, at the
-chance E min(1, S~) <= min(1, S). With control variates that are refreshed every m steps, and data that enter the energies
-linearly about their control,
+log S~ has normal noise with the standard deviation s and the correction F = 2. With this correction swaps are still in detailed
+balance with the joint Gibbs law, at the smaller probability E min(1, S~) <= min(1, S). With control variates that are refreshed
+every m steps, and data that enter the energies linearly about their control,
 
-    s^2 = (1/tau1 - 1/tau2)^2 (V/n) (E D_1^2 + E D_2^2),    D_h = beta^(h)_(m eta) - beta^(h)_0 from the Gibbs law,
+    s^2 = (1/tau1 - 1/tau2)^2 (V/n) (E D_1^2 + E D_2^2),    D_h = beta^(h)_(m eta) - beta^(h)_0 from the Gibbs law.
 
-V/n the variance of the gradient's noise: D_h is that of the diffusion, on the grid, at the end of a period.
+V/n is the variance of the gradient's noise. D_h is the displacement of the diffusion on the grid at the end of a period.
 """
 
 from __future__ import annotations
@@ -29,59 +29,65 @@ from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 
 DEVIATIONS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Of log S."""
+"""The tested standard deviations s of log S~."""
 
 CELLS, INTENSITY = 48, 1.0
-"""Of a line, and r in units of the curvature: more of it makes up for noise, as motion between swaps then sets the gap."""
+"""The cells of a line, and the intensity r in units of the curvature.
+
+A larger r compensates for noise: the motion between swaps then determines the gap.
+"""
 
 TIMES_MORE = 16.0
-"""How much larger m, eta and n are, one by one, than they are configured."""
+"""The factor by which m, eta and n, one at a time, exceed their configured values."""
 
 ROUNDING = 1e-9
-"""Of a gap, relative: eigenvalues of matrices of 2304 rows in float64."""
+"""The relative rounding of a gap, an eigenvalue of a matrix with 2304 rows in float64."""
 
 
 REDONE = 1e-8
-"""Of a chance: adaptive quadrature of a bounded integrand, broken where min(1, .) is, is told to keep 1e-10."""
+"""The tolerance of a probability, computed by adaptive quadrature with tolerance 1e-10, split at the kink of min(1, .)."""
 
 REACH = 12.0
-"""Standard deviations of the noise, beyond which 1e-32 is left."""
+"""The range of integration, in standard deviations of the noise; the mass beyond it is 1e-32."""
 
 LEVELS = (0.1, 0.9)
-"""Quantiles of each replica's energy at which chances are computed anew."""
+"""The quantiles of each replica's energy at which probabilities are recomputed."""
 
 
 class Lined(Protocol):
-    """The line of two replicas."""
+    """Two replicas on the line, as this file uses them."""
 
     @property
     def ladder(self) -> Ladder:
-        """That they are from."""
+        """The ladder of the two replicas."""
 
     @property
     def temperatures(self) -> tuple[float, float]:
-        """Of the two."""
+        """The temperatures of the two replicas."""
 
     def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
-        """The two on a grid."""
+        """The two replicas on grids of `count` cells, at the intensity r and the standard deviation of log S~."""
 
 
 @dataclass(frozen=True)
 class NoisyGaps:
-    """Spectral gaps, in units of that with exact energies: by the deviation of log S, and by what is larger than configured."""
+    """Spectral gaps with noisy energies, in units of the gap with exact energies.
+
+    The gaps are given by the standard deviation of log S~, and by the setting (m, eta or n) that exceeds its configured value.
+    """
 
     alone: float
     by_deviation: dict[float, float]
     by_setting: dict[str, tuple[float, float]]
     scale: str
     unbalanced: float
-    """Of the flows that a noisy chance leaves, the largest over all deviations."""
+    """The largest violation of detailed balance by noisy swaps, relative to the largest flow, over all deviations."""
     apart: float
-    """Of the chances and E min(1, S~) by another quadrature, the largest over deviations and pairs of energies."""
+    """The largest difference between the swap probabilities and E min(1, S~) by another quadrature."""
 
     @property
     def certificate(self) -> dict[str, Any]:
-        """As a table."""
+        """The gaps as a table for the certificate."""
         return {
             f"spectral gap at r = {INTENSITY:g} over that of exact energies, by the deviation of log S": {
                 f"s = {s:g}": gap for s, gap in self.by_deviation.items()
@@ -95,7 +101,7 @@ class NoisyGaps:
         }
 
     def judged(self, judgement: Judgement) -> Judgement:
-        """A verdict that holds of exact energies, with what noise makes of it."""
+        """The verdict for exact energies, extended to noisy ones: violated if noise breaks the balance or raises the gap."""
         if self.unbalanced > ROUNDING:
             reason = f"noisy swaps do not balance the joint Gibbs law: flows differ by {self.unbalanced:.3g} of the largest"
             return Judgement("violates", False, reason)
@@ -117,7 +123,7 @@ class NoisyGaps:
 
 
 def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
-    """The gaps of a line, and their table for the m, eta and n of the subject."""
+    """The gaps of two replicas on the line, for a list of deviations and for the subject's m, eta and n."""
     exact = line.replicas(CELLS, INTENSITY).gap()
 
     def gap(deviation: float) -> float:
@@ -160,7 +166,7 @@ def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
 
 
 def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, float]) -> float:
-    """How far chances are off from the mean of min(1, S~) over the noise of the energies, each put into the rule itself."""
+    """The largest difference between the replicas' swap probabilities and the mean of min(1, S~) by the rule itself."""
     cold, warm = temperatures
     variance = (deviation / inverse_gap(cold, warm)) ** 2
     heights, off = replicas.cells.heights, 0.0
@@ -184,7 +190,7 @@ def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, floa
 
 
 def _noise(subject: Subject) -> float | None:
-    """V/n, where data enter the energies linearly about their control."""
+    """V/n; None unless data enter the energies linearly about their control."""
     covariance = subject.noise.covariance
     if facts_of(subject)["energies.noise"] != "linear" or covariance is None:
         return None

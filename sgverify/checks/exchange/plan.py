@@ -1,4 +1,4 @@
-"""What a run of replica exchange is to be, by its configuration alone: temperatures, step sizes, periods."""
+"""Which temperatures, step sizes and periods must a run of replica exchange have, by its configuration alone?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class ExchangePlan:
-    """What a run is to be: a subject, the table `[exchange]` in use, and h_1 of the schedule h_l = h_1 l^-alpha."""
+    """The expected run: a subject, the table `[exchange]` in use, and the schedule h_l = h l^-alpha."""
 
     subject: CompositeSubject
     table: Any
@@ -23,12 +23,12 @@ class ExchangePlan:
 
     @property
     def temperatures(self) -> np.ndarray:
-        """T_k = temperature x ladder_k. Shape (R,)."""
+        """T_k = temperature x ladder_k, shape (R,)."""
         return self.subject.configuration.temperature * np.array(self.table.ladder, dtype=np.float64)
 
     @property
     def starts(self) -> np.ndarray:
-        """Where theta of each replica starts: its own number of standard deviations from the mean. Shape (R, d)."""
+        """The start of theta of each replica, shape (R, d): its configured number of standard deviations from the mean."""
         c, target = self.subject.configuration, self.subject.target
         offsets = np.array([[c.start_of(replica)] for replica in range(len(self.table.ladder))])
         return np.asarray(
@@ -36,29 +36,29 @@ class ExchangePlan:
         )
 
     def h_at(self, number: int) -> np.ndarray:
-        """The step size of each replica at step l = `number`. Shape (R,)."""
+        """The step size of each replica at step l = `number`, shape (R,)."""
         factors = self.table.step_factors or [1.0] * len(self.table.ladder)
         return self.h * float(number) ** -self.alpha * np.array(factors, dtype=np.float64)
 
     @property
     def exact(self) -> bool:
-        """Whether swaps compare energies of all data."""
+        """Do swaps compare the energies of all data?"""
         estimator = self.subject.configuration.gradient.estimator
         return self.table.energies == "exact" or not estimator.draws_data
 
     @property
     def controlled(self) -> bool:
-        """Whether energies have a control variate."""
+        """Do the energies have a control variate?"""
         return bool(getattr(self.subject.composite, "reduced", False)) and not self.exact
 
     @property
     def learns(self) -> bool:
-        """Whether the coefficient is learnt (Algorithm 2) or stays -1 (Algorithm 1)."""
+        """Is the coefficient of the control variate learnt (Algorithm 2), and not fixed at -1 (Algorithm 1)?"""
         return self.controlled and bool(getattr(self.subject.composite, "adaptive", False))
 
     @property
     def period(self) -> int:
-        """Steps from measurement to measurement: `refresh`, else N/n rounded up with a control variate and 1 without."""
+        """The steps between two measurements: `refresh`, else N/n rounded up with a control variate, and 1 without one."""
         size, batch = self.subject.target.size or 1, self.subject.configuration.gradient.batch
         if not getattr(self.subject.composite, "reduced", False):
             return int(self.table.refresh or 1)
@@ -66,7 +66,7 @@ class ExchangePlan:
 
 
 def rounding_of(plan: ExchangePlan, theta: np.ndarray) -> float:
-    """How far a sum over the data may be off, at whatever order of summation: N eps times the sum of sizes."""
+    """A rounding bound of a sum over the data in any order: N eps times the sum of absolute values."""
     target = plan.subject.target
     total = float(np.abs(np.asarray(target.prior(theta))).max())
     if target.data is not None and target.likelihood is not None:

@@ -1,4 +1,4 @@
-"""Check: exponential convergence of replica exchange Langevin diffusion and what swaps add, vr-resgld Theorem 1."""
+"""Check: does replica exchange Langevin diffusion converge exponentially, and how much do swaps add (vr-resgld Theorem 1)?"""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rat
 from sgverify.targets import Target
 
 LEVEL = 18.0
-"""exp(-18) of the mode's density is where the line ends."""
+"""The line ends where the density is exp(-LEVEL) times that of the mode."""
 
 RARE = 8.0
-"""-log of a density over the mode's, beyond which no law is started."""
+"""No initial law is placed where the density is below exp(-RARE) times that of the mode."""
 
 GRIDS = ((32, 48), (64, 96))
-"""Cells of a line, for the gap and for its refinement; the second pair where the first is too coarse."""
+"""The cells of a line for the gap and for its refinement; the second pair is used if the first is too coarse."""
 
 OF_LAWS = 24
-"""Cells of a line for laws at all times, which need every eigenvector."""
+"""The cells of a line for laws at all times, which need every eigenvector."""
 
 OF_ONE = 1500
-"""Cells of a line for one replica alone."""
+"""The cells of a line for a single replica."""
 
 INTENSITIES = (0.0, 0.1, 1.0, 10.0)
-"""r, in units of the curvature of U: 1/time."""
+"""The intensities r of swaps, in units of the curvature of U (1/time)."""
 
 SHOWN = 2
-"""The place in INTENSITIES of the r whose transient law is followed."""
+"""The index in INTENSITIES of the intensity whose transient law is followed."""
 
 TIMES = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0])
-"""In units of 1/gap."""
+"""The times at which W2 is bounded, in units of 1/gap."""
 
 REFINED = 0.05
-"""How far two grids may disagree about a gap before nothing is said."""
+"""The largest relative difference of two grids' gaps; beyond it the check is inconclusive."""
 
 ROUNDING = 1e-9
 """Balance and Dirichlet form are sums of 10^4 float64 terms of one size: their rounding is below 1e-12."""
@@ -57,7 +57,7 @@ GAIN = 1e-3
 
 @dataclass(frozen=True)
 class Gaps:
-    """Spectral gaps over INTENSITIES on two grids, and the worst of what is to vanish."""
+    """Spectral gaps over INTENSITIES on two grids, and the largest residuals of detailed balance and Dirichlet form."""
 
     coarse: tuple[float, ...]
     fine: tuple[float, ...]
@@ -67,7 +67,7 @@ class Gaps:
 
     @property
     def refinement(self) -> float:
-        """The largest relative difference of the two grids, and without swaps to a line of 1500 cells for each replica."""
+        """The largest relative difference of the grids' gaps; without swaps, also to single replicas on `OF_ONE` cells."""
         apart = [abs(a - b) / b for a, b in zip(self.coarse, self.fine, strict=True)]
         return max(*apart, abs(self.fine[0] - self.alone) / self.alone)
 
@@ -124,7 +124,7 @@ class ReplicaPair:
 
     @staticmethod
     def of(subject: Subject) -> ReplicaPair:
-        """The line that the subject's target and ladder make."""
+        """The two coldest replicas of the subject's ladder on its target."""
         ladder, target = Ladder.of(subject), subject.target
         T = float(ladder.temperatures[0])
         centre, spread = float(target.location_float64(T)[0]), float(target.spread_float64(T)[0])
@@ -134,7 +134,7 @@ class ReplicaPair:
         )
 
     def replicas(self, count: int, r: float, deviation: float = 0.0) -> Replicas:
-        """Two replicas on `count` cells at the intensity r, in units of the curvature; `deviation` of the noise of log S."""
+        """The two replicas on `count` cells at intensity r, in units of the curvature; `deviation` is that of log S~'s noise."""
         cold, warm = self.temperatures
         variance = (deviation / inverse_gap(cold, warm)) ** 2
 
@@ -148,7 +148,7 @@ class ReplicaPair:
         return Replicas(cells, cold, warm, r * self.curvature, chance)
 
     def gaps(self) -> Gaps:
-        """Over INTENSITIES, in units of the curvature, on the first grids that are fine enough."""
+        """The gaps over INTENSITIES, in units of the curvature, on the first grids that are fine enough."""
         found = self._gaps(GRIDS[0])
         too_coarse = bool(found.fine) and found.refinement > REFINED
         return self._gaps(GRIDS[1]) if too_coarse else found
@@ -166,7 +166,7 @@ class ReplicaPair:
                     max(form, abs(left - right) / abs(right)),
                 )
             if max(unbalanced, form) > ROUNDING:
-                # What is not reversible has no gap to speak of.
+                # The gap is only defined for a reversible process.
                 return Gaps((), (), unbalanced, form)
             found.append(tuple(replicas.gap() / self.curvature for replicas in made))
         alone = min(
@@ -176,11 +176,11 @@ class ReplicaPair:
         return Gaps(found[0], found[1], unbalanced, form, alone / self.curvature)
 
     def distances(self, gap: float) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-        """Bounds of W2 at TIMES, and how fast the two fall between the last two, over the gap."""
+        """Lower and upper bounds of W2 at TIMES, and the decay rates of both between the last two times, over the gap."""
         replicas = self.replicas(OF_LAWS, INTENSITIES[SHOWN])
         middles = replicas.cells.middles
         law = np.zeros((OF_LAWS, OF_LAWS))
-        # A law cannot be followed from where its density is lost in rounding: the nearest place with some density does.
+        # A law cannot start where the stationary density is lost in rounding: the nearest cell with some density is used.
         places = []
         for start, temperature in zip(self.starts, self.temperatures, strict=True):
             rare = replicas.cells.heights / temperature > RARE
@@ -193,13 +193,13 @@ class ReplicaPair:
 
     @property
     def temperatures(self) -> tuple[float, float]:
-        """Of the two."""
+        """The temperatures of the two replicas, the colder one first."""
         cold, warm = self.ladder.pairs[0]
         return float(cold), float(warm)
 
     @cached_property
     def _spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Where the laws of the two replicas have their mass."""
+        """The intervals that contain the mass of the two replicas' laws."""
 
         def span(temperature: float) -> tuple[float, float]:
             return Mass.of(lambda x: self.energy(x) / temperature, *self.hint).interval(LEVEL)
@@ -211,8 +211,8 @@ class ReplicaPair:
 def acceleration_left() -> str:
     """Gamma_S(f) - tau (f')^2 - (r S/2) (g - f)^2 with g = f(x2, x1), as a polynomial in jets; "" where it is 0.
 
-    Gamma(f) = L(f^2)/2 - f L f, with L f = -U' f' + tau f'' + r S (g - f); what each variable stands for is free, so a
-    polynomial that is 0 is a proof for every smooth f and U.
+    Gamma(f) = L(f^2)/2 - f L f, with L f = -U' f' + tau f'' + r S (g - f). The values and derivatives of f, g and U are free
+    variables, so that a vanishing polynomial proves the identity for every smooth f and U.
     """
     names = ("f", "f1", "f2", "g", "U1", "tau", "rS")
     context = fmpq_mpoly_ctx.get(names, Ordering.lex)
@@ -260,7 +260,7 @@ def _judgement(identity: str, gaps: Gaps, late: tuple[float, float]) -> Judgemen
 
 
 def _energy_of(target: Target) -> Energy:
-    """U on the line; of a quadratic one by its exact mean and curvature, which does not go over the data each time."""
+    """U on the line; a quadratic U is evaluated by its exact mean and curvature, without a sum over the data."""
     if not target.quadratic:
         return target.energy_of_coordinate(0)
     centre, curvature = float(target.mean[0]), float(target.precision[0][0])

@@ -1,7 +1,8 @@
-"""A watched run of replica exchange done again step by step in plain numbers, from the configuration and what was drawn.
+"""Does a recorded run of replica exchange agree with its recomputation in plain numbers, step by step?
 
-Each step is redone from the state, the controls and the variances that the run had before it, so that roundings do not add
-up. Temperatures, step sizes, periods and who is tried with whom are taken from the configuration, never from the run.
+The recomputation uses the configuration and the recorded draws. Each step starts from the run's own state, controls and
+variances before it, so that rounding does not accumulate. Temperatures, step sizes, periods and the pairs that are tried come
+from the configuration, never from the run.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 
 LOST = 1e-5
-"""Where rounding leaves no more than this share of a coefficient, it is not judged."""
+"""The largest rounding of a coefficient, relative to its spread; beyond it the coefficient is not judged."""
 
 STEP_ROUNDING = 1e-9
-"""Of a step, relative to its largest number: some dozens of roundings of 1e-16, and those of constants that cancel."""
+"""The rounding bound of a step, relative to its largest number: dozens of roundings of 1e-16, and cancelling constants."""
 
 
 def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
-    """One sentence for the first thing of each kind that the run does and should not."""
+    """One sentence for the first fault of each kind: start, motion, measurement, swap, transported variables, control."""
     yield from _start_faults(transcript, plan)
     seen: set[str] = set()
     before = _Before(transcript.start, transcript.first_controls, transcript.first_variance)
@@ -49,7 +50,7 @@ def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterato
 
 @dataclass(frozen=True)
 class _Before:
-    """What the run held before a step."""
+    """The run's state, controls and variances before a step."""
 
     state: list[np.ndarray]
     controls: tuple[np.ndarray, ...] | None
@@ -58,7 +59,7 @@ class _Before:
 
 def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
     theta, told = transcript.start[0], plan.starts[:, None, :]
-    # A product and a sum in float64, on both sides: two roundings each of numbers of these sizes.
+    # Both sides have one product and one sum in float64: two roundings each, of numbers of these sizes.
     rounding = 4 * EPS * (np.abs(told).max() + np.abs(theta).max())
     apart = np.abs(theta - told).max(axis=(1, 2))
     for replica in np.flatnonzero(apart > rounding)[:1]:
@@ -82,7 +83,10 @@ def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterato
 def _step_faults(
     step: ExchangeStep, before: _Before, walkers: np.ndarray, plan: ExchangePlan
 ) -> Iterator[tuple[str, str]]:
-    """Kinds and sentences, in the order in which a step is made: what comes later follows from what came before."""
+    """Pairs (kind, sentence) about faults of one step, in the order in which a step computes its parts.
+
+    The order matters, since a fault in one part causes faults in later parts.
+    """
     yield from _motion_faults(step, before.state, plan)
     theta, controls, variance = step.moved[0], before.controls, before.variance
     due = not plan.exact and step.number % plan.period == 0
@@ -101,7 +105,7 @@ def _step_faults(
                 f"{step.number}; (1 - gamma) what it was + gamma what was measured is {found.variance[k, c]:.9g}",
             )
             return
-        # Its own number from here on: it decides on swaps.
+        # From here on the run's own variance is used, since it decides on the run's swaps.
         variance, controls = step.variance, found.controls
     elif not (step.variance[:-1] == variance[:-1]).all():
         yield (
@@ -131,7 +135,7 @@ def _step_faults(
 def _motion_faults(
     step: ExchangeStep, state: Sequence[np.ndarray], plan: ExchangePlan
 ) -> Iterator[tuple[str, str]]:
-    """The scheme's own step of every replica, at its temperature and its step size, on the draws and gradients of the run."""
+    """Faults of the scheme's step, recomputed for every replica at its temperature and step size on the run's draws."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
         recorded = _RecordedGradients([(call.theta[k], call.given[k]) for call in step.gradient_calls])
@@ -161,13 +165,13 @@ def _motion_faults(
 
 
 class _RecordedGradients(FullGradientIngredient):
-    """The recorded gradients of one replica in one step, handed out in the order in which the run asked for them."""
+    """The recorded gradients of one replica in one step, returned in the order in which the run evaluated them."""
 
     def __init__(self, given: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self.given, self.count = given, 0
 
     def __call__(self, place: LongDouble) -> LongDouble:
-        """The recorded gradient at `place`; NaN where the run asked fewer times, or at another place."""
+        """The recorded gradient at `place`; NaN if the run evaluated fewer gradients, or evaluated this one elsewhere."""
         self.count += 1
         if self.count > len(self.given):
             return type(place)(np.full(np.shape(place.value), np.nan))
@@ -177,7 +181,7 @@ class _RecordedGradients(FullGradientIngredient):
         return type(place)(np.asarray(value, dtype=np.longdouble) * (1 if near else np.nan))
 
     def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        """Refused, as prior and likelihood apart are: only gradients of U were recorded."""
+        """Raise an error, as for separate prior and likelihood: only gradients of U were recorded."""
         raise DefinitionError(
             "the motion of replicas that ask for Hessian-vector products, or for prior and likelihood apart, is not redone"
         )
@@ -191,7 +195,7 @@ class _RecordedGradients(FullGradientIngredient):
 
 @dataclass(frozen=True)
 class _Found:
-    """What is known after a measurement: variances and their rounding, shape (R, C), and the controls."""
+    """The recomputed variances and their rounding bounds after a measurement, each of shape (R, C), and the controls."""
 
     variance: np.ndarray
     rounding: np.ndarray
@@ -223,11 +227,11 @@ def _measured(
             best = exchange_rules.best_coefficient(both, np.where(sure, of_there, 1.0))
             now = c + gamma * (best - c)
             given = step.controls[2][..., 0] if step.controls is not None else now
-            # Where the spread at the control is that of roundings, whatever was learnt is taken.
+            # If the spread at the control is rounding, the coefficient that the run learnt is accepted.
             learnt = (at, full, _unswapped(np.where(sure, now, np.nan), given, step, plan)[..., None])
     differences = estimates[:, :-1] - estimates[:, 1:]
     own = np.zeros_like(known)
-    # What a rule of one minibatch leaves for its data to spread over, written down from its definition.
+    # The variance by the rule of one minibatch, from its definition: that of its data times the share of a mean.
     own[:-1] = differences.var(0, ddof=1) * _share(plan)
     bound = 4 * rough * (np.sqrt(own) + rough) + 1e-11 * own
     old = np.isfinite(known)
@@ -237,7 +241,7 @@ def _measured(
 
 
 def _unswapped(now: np.ndarray, given: np.ndarray, step: ExchangeStep, plan: ExchangePlan) -> np.ndarray:
-    """`now`, where it is NaN the run's own coefficient, which a swap of the same step has moved."""
+    """`now`, with NaN replaced by the run's own coefficient, whose swap in the same step is undone."""
     swapped = step.recorded.get("swapped")
     source = np.arange(len(now))[:, None] + (np.zeros(now.shape, dtype=int) if swapped is None else swapped)
     back = np.argsort(source, axis=0)
@@ -245,7 +249,7 @@ def _unswapped(now: np.ndarray, given: np.ndarray, step: ExchangeStep, plan: Exc
 
 
 def _share(plan: ExchangePlan) -> float:
-    """Var of a mean of n data over that of one: 1/n, of a subset of N times 1 - n/N; of whole minibatches 1."""
+    """The variance of a mean of n data over that of one: 1/n, times 1 - n/N without replacement; 1 for whole minibatches."""
     c, table = plan.subject.configuration, plan.table
     if table.variance == "repeated" or (table.variance is None and c.gradient.batch == 1):
         return 1.0
@@ -260,7 +264,7 @@ def _swap_faults(
     variance: np.ndarray,
     plan: ExchangePlan,
 ) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """What is wrong with the energies, the pairs, the chances and the decisions; and the rows that states come from."""
+    """Faults of the energies, pairs, swap probabilities and decisions; and the row that each state comes from."""
     target, T, R = plan.subject.target, plan.temperatures[:, None], len(plan.temperatures)
     source = np.repeat(np.arange(R)[:, None], theta.shape[1], axis=1)
     energy, rough = energies_of(target, theta, step.swapped_on), rounding_of(plan, theta)
@@ -330,7 +334,10 @@ def _swap_faults(
 
 
 def _moved_faults(step: ExchangeStep, source: np.ndarray, plan: ExchangePlan) -> Iterator[tuple[str, str]]:
-    """theta and memory go along, a momentum as the table says; what belongs to a temperature stays."""
+    """Faults of the variables that a swap moves.
+
+    theta and memory must move, a momentum as configured; variables that belong to a temperature must stay.
+    """
     scheme, T = plan.subject.scheme, plan.temperatures
     for name, value, found in zip(scheme.state, step.moved, step.after, strict=True):
         wanted = value
@@ -355,7 +362,7 @@ def _control_faults(
     learning: bool = False,
 ) -> Iterator[tuple[str, str]]:
     rough = rounding_of(plan, wanted[0])
-    # A covariance over a variance, each of numbers whose rounding is at most `LOST` of their spread.
+    # A coefficient is a covariance over a variance, both of numbers whose rounding is at most `LOST` of their spread.
     bounds = (0.0, rough, 8 * LOST if learning else 1e-13)
     names = ("control", "full energy at the control", "coefficient")
     for name, a, b, bound in zip(names, found, wanted, bounds, strict=True):

@@ -1,4 +1,4 @@
-"""Check: a run of replica exchange is, step by step, the one that its configuration says."""
+"""Check: is a run of replica exchange, step by step, the run that its configuration defines?"""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from sgverify.schemes.composites import ReplicaExchange
 STAGE = "exchange-run"
 
 STEPS, CHAINS = 20, 4
-"""Steps, over three blocks and a pause; chains at least, more where minibatches are small."""
+"""The steps of the run, over three blocks and a pause, and the fewest chains; small minibatches need more."""
 
 ALPHA = 0.3
-"""The exponent of the schedule h_l = h l^-alpha: h_l is not h_1 anywhere but at the start."""
+"""The exponent alpha of the schedule h_l = h l^-alpha, so that h_l differs from h_1 for every l > 1."""
 
 LONGEST = 5
-"""`refresh` and `every` are no longer than this in the run, so that something is measured and refreshed more than twice."""
+"""The largest `refresh` and `every` of the run, so that each measurement and refresh happens more than twice."""
 
 
 def check_exchange_run(question: Question) -> Evidence:
     """Steps, measurements, swaps and refreshes of a run are redone in plain numbers from what it drew.
 
-    Replica k moves at T_k with h_l times its own factor; variances and coefficients are smoothed and learnt where they are
-    meant to be; a swap takes along what it should. Minibatches of energies are none of those that moved the state.
+    Replica k must move at T_k with h_l times its own factor. Variances and coefficients must be measured, smoothed and learnt at
+    the configured steps. A swap must move theta and memory. Minibatches of energies must differ from those that moved the state.
     """
     subject = cast(CompositeSubject, question.subject)
     if not isinstance(subject.composite, ReplicaExchange):
@@ -105,7 +105,7 @@ def check_exchange_run(question: Question) -> Evidence:
 
 
 def _period_faults(plan: ExchangePlan, settings: Settings) -> list[str]:
-    """Measurements are due as often as the table itself says, which the run may shorten."""
+    """Sentences about a period of measurements that is not the configured one, before the run shortens it."""
     subject = plan.subject
     rows = power(
         [plan.h if plan.table.intensity is None else min(plan.h, 1 / plan.table.intensity)], ALPHA, [1]
@@ -118,7 +118,7 @@ def _period_faults(plan: ExchangePlan, settings: Settings) -> list[str]:
 
 
 def _stream_faults(found: ExchangeTranscript, subject: CompositeSubject) -> Iterator[str]:
-    """Minibatches of swaps, of variances and of gradients are drawn apart, anew each time, and shared by the replicas."""
+    """Sentences about minibatches of swaps, variances and gradients that coincide, repeat, or differ between replicas."""
     drawn = np.array([step.drawn_uniforms for step in found.steps])
     if len(np.unique(drawn.reshape(len(drawn), -1), axis=0)) < len(drawn):
         yield "two steps decide on their swaps by the same random numbers"
@@ -132,7 +132,7 @@ def _stream_faults(found: ExchangeTranscript, subject: CompositeSubject) -> Iter
     spread = [(step.number, step.spread_on) for step in found.steps if step.spread_on is not None]
     calls = [(step.number, call.chosen) for step in found.steps for call in step.gradient_calls]
     gradients = [(number, chosen) for number, chosen in calls if chosen is not None]
-    # Of a measurement the minibatches one after the other: (n, r, S, C) -> (n, S, C) each.
+    # The minibatches of a measurement, one after the other: (n, r, S, C) -> r arrays (n, S, C).
     measured = [
         (number, part)
         for number, draws in spread

@@ -1,6 +1,7 @@
-"""Checks: how the chance of a swap falls with the noise of the energies, vr-resgld Lemmas 2 and D4.
+"""Checks: how does the probability of a swap fall with the noise of the energies, and which control variate reduces it most?
 
-Check: the coefficient of a control variate that leaves least, vr-resgld below equation (3).
+The probability is the subject of vr-resgld Lemmas 2 and D4, the coefficient of the control variate that of the text below
+equation (3).
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ def check_best_coefficient(question: Question) -> Evidence:
 
 BITS = 256
 F = Fraction(2)
-"""The factor of (16), which both lemmas have."""
+"""The correction factor F of (16), the one in both lemmas."""
 
 SMALL = Fraction(1, 2**30)
 AT = tuple(Fraction(k, 2) for k in range(-8, 9))
-"""log S without noise."""
+"""The values of u = log S without noise at which the lemmas are tested."""
 
 DEVIATIONS = (Fraction(1, 1000), Fraction(1, 4), Fraction(1), Fraction(4), Fraction(16))
 CLOSE = 1e-6
@@ -52,7 +53,7 @@ def check_swap_rate(question: Question) -> Evidence:
     with flint.ctx.workprec(BITS):
         orders = {u: _order(u) for u in AT}
         least = min(orders.values())
-        # Far from u = 0 the differences lie below every precision: what counts is what is told apart.
+        # Far from u = 0 the differences are below the precision: only enclosures that do not overlap are compared.
         rises = any(
             swap_chance(u, later * later, F=F) > swap_chance(u, s * s, F=F)
             for u in AT
@@ -95,7 +96,7 @@ def check_swap_bound(question: Question) -> Evidence:
     with flint.ctx.workprec(BITS):
         ratios = {(share, s): _ratio(share * s * s, s, printed) for s in DEVIATIONS for share in _shares()}
         worst = max(ratios, key=lambda key: float(ratios[key].mid().log()))
-        # At u = -sigma^2/2 the ratio to the printed bound is exp(sigma^2/8)/2 at least.
+        # At u = -sigma^2/2 the ratio to the printed bound is at least exp(sigma^2/8)/2.
         unbounded = all(
             ratio > number(s * s / 8).exp() / 2
             for (share, s), ratio in ratios.items()
@@ -139,7 +140,7 @@ def _loss(u: Fraction, s: Fraction) -> arb:
 
 
 def _order(u: Fraction) -> float:
-    """The exponent of sigma~^2 in the loss as sigma~ -> 0; infinite where the loss is smaller than every power."""
+    """The exponent of sigma~^2 in the loss as sigma~ -> 0; infinite if the loss is smaller than every power."""
     more, less = _loss(u, SMALL), _loss(u, SMALL / 2)
     if less.contains(0) or abs(less) < number(SMALL) ** 4:
         return math.inf

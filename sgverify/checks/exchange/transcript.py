@@ -1,6 +1,6 @@
-"""A short run of replica exchange written down: energies, uniform numbers and controls beside its steps.
+"""Which energies, uniform numbers and controls does a short run of replica exchange use at each step?
 
-Half of the uniform numbers are put in its way, so small that a swap is made wherever one has a chance.
+Half of the uniform numbers are replaced by ones so small that every swap of positive probability is made.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.run import Ensemble
 
 BLOCK, PAUSE = 7, 11
-"""Steps drawn at once, and the step after which the run is paused and taken up again."""
+"""The steps per block, and the step after which the run is paused and resumed."""
 
 SURE = -1e300
-"""The logarithm of a uniform number below every chance that is not 0."""
+"""The logarithm of a uniform number below every positive probability."""
 
 
 @dataclass(eq=False)
 class ExchangeStep(composite_transcript.CompositeStep):
-    """One step, and what swaps made of it.
+    """The record of one step of replica exchange and of its swaps, for S rows and C chains.
 
-    `swapped_on`, `spread_on`: data of the energies, and of the draws that measure their variance, (n, S, C) and (n, r, S, C).
-    `drawn_uniforms`: as the run drew them, `uniforms`: as they were put in; logarithms, (S, C). `controls`: theta^, the full
-    energy there and the coefficient.
+    `swapped_on`, shape (n, S, C), are the data indices of the energies; `spread_on`, shape (n, r, S, C), those of the draws that
+    measure the energies' variance. `drawn_uniforms` are the logarithms of the uniform numbers that the run drew, `uniforms` of
+    those that were used, each of shape (S, C). `controls` are theta^, the full energy at theta^, and the coefficient.
     """
 
     swapped_on: np.ndarray | None = None
@@ -44,7 +44,7 @@ class ExchangeStep(composite_transcript.CompositeStep):
 
 
 class ExchangeTranscript(Writing[ExchangeStep]):
-    """A whole run: how it began (`start`, and the controls and variances then), its steps, and whether chains left every bound."""
+    """The record of a whole run: its start (state, controls, variances), its steps, and whether chains diverged."""
 
     first_controls: tuple[np.ndarray, ...] | None
     first_variance: np.ndarray
@@ -94,7 +94,7 @@ class ExchangeTranscript(Writing[ExchangeStep]):
 
 
 def transcript_of(ensemble: Ensemble, seed: int) -> ExchangeTranscript:
-    """Run all steps of an ensemble of one schedule, made with `block=BLOCK`."""
+    """The transcript of all steps of an ensemble with one schedule, made with `block=BLOCK`."""
     hooks = ensemble.hooks
     assert isinstance(hooks, Exchange)
     transcript = ExchangeTranscript(hooks, np.random.default_rng(seed))

@@ -1,6 +1,7 @@
-"""The order of the invariant law that torch code states: its law on Gaussian targets, at every setting that is tried.
+"""Which local order, and which order of the invariant law, has torch code?
 
-The local order of torch code as evidence: measured at the nodes of a quadrature, never proved.
+The local order is measured at the nodes of a quadrature, never proved. The order of the invariant law, if the code states one,
+is measured on Gaussian targets, at every setting that is tried.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from sgverify.schemes.torch_step import TorchStep
 
 @dataclass(frozen=True)
 class _Law(TorchSubject):
-    """The same step, held to its law alone and to the order that it states of that."""
+    """A torch step whose invariant law alone is examined, at the order that the step states for that law."""
 
     @property
     def predicted_order(self) -> int:
-        """The order that is stated of the invariant law."""
+        """The stated order of the invariant law."""
         return cast(int, self.scheme.invariant_order)
 
     @property
     def held_to_flow(self) -> bool:
-        """Nothing is claimed of one step."""
+        """False: the local order of one step is not claimed."""
         return False
 
 
@@ -109,7 +110,7 @@ def black_box_order(question: Question) -> Evidence:
 
 
 def measurable(scheme: Scheme) -> bool:
-    """Whether plain torch code can say what it does: no memory, no metric, normal noise, all of R^d, and whole gradients."""
+    """Can the scheme be written as plain torch code: no memory, no metric, normal noise, all of R^d, gradients of U only?"""
     dynamics = scheme.dynamics
     asked = scheme.census
     apart = asked.hessians or asked.parts
@@ -119,7 +120,7 @@ def measurable(scheme: Scheme) -> bool:
 
 
 def as_torch_step(scheme: Scheme) -> TorchStep:
-    """The definition itself, run on tensors (chains, dim) with draws from torch; nothing of it is restated."""
+    """A torch step that calls the definition itself on tensors of shape (chains, dim), with draws from torch."""
     ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
 
     def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
@@ -141,7 +142,7 @@ def as_torch_subject(subject: Subject) -> TorchSubject:
 
 
 def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
-    """That the order is one against another dynamics than the declared one."""
+    """The clause that the order refers to another dynamics than the declared one."""
     name = subject.scheme.dynamics.name
     return (
         f"what the step discretises is not `{name}` but another dynamics that leaves the same density invariant: {own.text}; "

@@ -1,9 +1,10 @@
-"""What is read off an expansion at h = 0, held against the step at the step sizes that are configured.
+"""Does the expansion of a step at h = 0 also describe the step at the configured step sizes?
 
-A rate as h -> 0 does not say that the configured steps are small enough for it. That a step is its power series there is
-asked coefficient by coefficient (`exact.affine.expanded_step`), whatever the size of the error: a large constant, or a step
-beyond the leading term, is no objection, another function of h is one. Where a step is far from the leading terms of its
-expansion at steps that are small for every method (`exact.leading_terms`), the expansion speaks of no step that anybody runs.
+A rate for h -> 0 does not show that the configured steps are small enough for it. Two tests are made. First, each coefficient
+of the step must equal its power series at the configured step sizes (`exact.affine.expanded_step`). A large constant, or a
+step size beyond the leading term, is accepted; another function of h is not. Second, if the step is far from the leading
+terms of its expansion even at step sizes that are small for every method (`exact.leading_terms`), the expansion describes no
+step size of practical use.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from sgverify.rates import Judgement
 from sgverify.schemes.definition.binding import parameters_of
 
 USUAL = tuple(2.0**-k for k in range(-1, 7))
-"""Step sizes from 2 to 1/64: in units of curvature and friction of about 1, those at which somebody may run a step."""
+"""Step sizes from 2 to 1/64: the usual ones if curvature and friction are about 1."""
 
 HALVINGS = 5
-"""The default step size, and its halves that a default sweep has."""
+"""The number of step sizes in a default sweep: the default step and its halvings."""
 
 
 def explained(
@@ -36,9 +37,9 @@ def explained(
     steps: Iterable[float],
     told: Mapping[float, str] | None = None,
 ) -> Judgement:
-    """`judgement`, undecided where it conforms by an expansion and at one of `steps` the step is not what was expanded.
+    """`judgement`, made inconclusive if it conforms by an expansion that does not describe the step at one of `steps`.
 
-    `told` says by step what was computed there, beside what the expansion says of it.
+    `told` maps a step size to the value computed there, as text for the reason.
     """
     if judgement.verdict != "conforms":
         return judgement
@@ -57,9 +58,9 @@ def explained(
 
 
 def steps_of_runs(subject: Subject) -> list[float]:
-    """The step sizes that are configured, those that runs have by default, and of the usual ones those at which a run may be.
+    """The configured step sizes, the default ones, and the usual ones at which a chain could run.
 
-    Where the step that the series is does not contract even on curvature 1 nobody runs it, and what it is there is nobody's.
+    A usual step size is left out if the expanded step does not contract even on curvature 1: no chain runs there.
     """
     schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
     steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
@@ -74,25 +75,25 @@ def steps_of_runs(subject: Subject) -> list[float]:
 
 @cached_per_subject
 def turns_of(subject: Subject) -> list[float]:
-    """The step sizes at which the definition turns into another function of h, at the configured parameters."""
+    """The step switches of the definition at the configured parameters: step sizes at which it becomes another function of h."""
     given = {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}
     try:
         return switches(subject.scheme, given, subject.target.dim)
     except ZeroDivisionError:
-        # The readings that follow the state say so.
+        # The interpreters that follow the state report this error.
         return []
 
 
 MOST_COORDINATES = 20
 
 UNIT = LinearSetting(1.0, 1.0, 1.0)
-"""What a claim about every potential is asked on, besides the target."""
+"""The setting, beside the target's own, on which a claim about every potential is tested."""
 
 
 def departures(subject: Subject, *, every: bool = False) -> list[Departure]:
-    """Where a step that is small for the target is far from the leading terms of its expansion, the farthest first.
+    """The small steps at which a step is far from the leading terms of its expansion on the target, the farthest first.
 
-    `every`: for every potential, and so for one of curvature 1 too.
+    `every`: the claim is about every potential, so that a potential of curvature 1 is tested too.
     """
     asked = [*_settings(subject), *([UNIT] if every else [])]
     found = {_departure(subject, setting) for setting in asked}
@@ -106,7 +107,7 @@ def _departure(subject: Subject, setting: LinearSetting) -> Departure | None:
 
 
 def told_of_steps(subject: Subject) -> str:
-    """At which of the steps that a configuration sets a step is far from its leading terms, for the end of a sentence."""
+    """A clause with the configured step sizes at which a step is far from its leading terms, for the end of a sentence."""
     schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
     steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
     for setting in _settings(subject) if steps else []:
@@ -117,12 +118,12 @@ def told_of_steps(subject: Subject) -> str:
 
 
 def _dimension(subject: Subject) -> int:
-    """That of the target, so far as runs of many coordinates cost little; in one coordinate no step tells them apart."""
+    """The target's dimension, at least 2 and at most `MOST_COORDINATES`: one coordinate shows no difference between coordinates."""
     return max(2, min(subject.target.dim, MOST_COORDINATES))
 
 
 def _settings(subject: Subject) -> list[LinearSetting]:
-    """The curvatures of the target with its temperature and friction; none where it has no single ones."""
+    """The settings of curvature, temperature and friction of the target; empty if its curvature is not constant."""
     if not subject.effective_target.quadratic:
         return []
     rates = eigenvalues_of(subject.effective_target.precision)
@@ -134,7 +135,7 @@ def _settings(subject: Subject) -> list[LinearSetting]:
 
 
 def differences(subject: Subject, steps: Iterable[float]) -> list[SeriesDifference]:
-    """Where the step is not its series, the largest step first; empty too where the step is not affine."""
+    """The step sizes at which the step differs from its series, the largest first; empty for a step that is not affine."""
     found = [_difference(subject, step) for step in sorted(set(steps), reverse=True)]
     return [difference for difference in found if difference is not None]
 

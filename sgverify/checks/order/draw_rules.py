@@ -1,15 +1,16 @@
-"""Two rules of quadrature for the draws of a step, of different nodes and degree, after a look at how it uses them.
+"""Which two quadrature rules integrate a step over its draws?
 
-Along each draw the step is looked at on the whole axis, from 10 standard deviations below to 10 above:
+The two rules differ in nodes and degree. They follow from the step's dependence on each draw, examined along the whole axis
+from -10 to 10 standard deviations:
 
-- where it is a polynomial of the draw, nearly linear as it is when the draw enters with sqrt(h), Gauss' rules for the draw's
-  law are exact (Smolyak's sum of them over several draws), the second one rotated at random;
-- elsewhere its axis is cut into panels that end where the step jumps or bends (`panels`), and few nodes are chosen that have
-  the expectations of all products of what the step makes of the draw (`compression`): thresholds, signs, clamps, uniform
-  draws made of normal ones and normal of uniform ones come out right;
-- a choice among outcomes is enumerated.
+- If the step is a polynomial of the draw (nearly linear, since a draw enters with sqrt(h)), Gauss' rules for the draw's law are
+  exact; several draws use Smolyak's sum of such rules, the second rule rotated at random.
+- Otherwise the axis is cut into panels that end at the jumps and kinks of the step (`panels`). A few nodes are chosen that
+  reproduce the expectations of all products of the step's values along this draw (`compression`). Thresholds, signs, clamps,
+  uniform draws made of normal ones and normal draws made of uniform ones are integrated correctly.
+- A choice among outcomes is enumerated.
 
-A step that jumps where several draws together say so is refused by name.
+A step that jumps along a combination of several draws is refused, and the error says so.
 """
 
 from __future__ import annotations
@@ -36,36 +37,37 @@ from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.replacing import DrawLaw, numbers_of, own_units
 
 After = Callable[[np.ndarray], np.ndarray]
-"""Normal numbers -> X_1. Shapes (n, draws) -> (n, coordinates)."""
+"""A step as a function of its normal numbers, shape (n, draws); the value X_1 has shape (n, coordinates)."""
 
 GAUSSIAN = ("normal", "uniform", "exponential")
 
 WITHIN = 8.0
-"""A step is held against a polynomial of a draw so far out."""
+"""The range, in standard deviations of a draw, on which the step is compared with a polynomial of the draw."""
 
 POLYNOMIAL = 1e-6
-"""What such a polynomial may leave, next to what the draw moves. A step that is smooth in sqrt(h) z leaves about
-(sqrt(2 T h) WITHIN / 4)^8 h, 1e-12 at the smallest step size; one with a threshold its whole height."""
+"""The largest residual of such a polynomial, relative to the range of the step along the draw. A step that is smooth in
+sqrt(h) z leaves about (sqrt(2 T h) WITHIN / 4)^8 h, 1e-12 at the smallest step size; a threshold leaves its whole height."""
 
 BENT = 0.02
-"""What a straight line may leave within 3 standard deviations: terms that enter with h and not sqrt(h), 0.003 of the others at
-the step size where this is looked at. A cube or a cosine of a draw leaves more, and Gauss' rules of the degree that is asked for
-are not exact for it."""
+"""The largest residual of a straight line within 3 standard deviations. Terms that enter with h, and not with sqrt(h), leave
+0.003 at the step size of this test. A cube or a cosine of a draw leaves more: Gauss' rules of the required degree are not exact
+for it."""
 
 FAINT = 1e-3
-"""A variable that moves by less than this share of the largest movement's square is bent by what is squared, and no matter."""
+"""A variable that moves by less than this share of the square of the largest movement is curved by squared terms; its curvature
+is ignored."""
 
 ENUMERATED = 12
-"""Outcomes of one draw that are all put in; of more, few are chosen as those of a draw on panels are."""
+"""The most outcomes of one draw that are enumerated; of more outcomes a few are chosen, as for a draw on panels."""
 
 TENSOR = 2, 1 / 8
-"""A product of rules, whose weights are positive, is taken where it has at most so many times the nodes of Smolyak's sum, or
-this share of those that may be evaluated."""
+"""A product rule, whose weights are positive, is used if it has at most this multiple of the nodes of Smolyak's sum, or at most
+this share of the nodes that may be evaluated."""
 
 
 @dataclass(frozen=True)
 class QuadratureRule:
-    """Normal numbers and weights. Shapes (n, draws), (n,)."""
+    """The nodes of a rule, normal numbers of shape (n, draws), and their weights, shape (n,)."""
 
     nodes: np.ndarray
     weights: np.ndarray
@@ -73,7 +75,7 @@ class QuadratureRule:
 
 @dataclass(frozen=True)
 class _Axis:
-    """What a step makes of one draw: panels, coarse and fine, with what the step is on them; none where it is regular."""
+    """The step along one draw: coarse and fine panels with the step's values on them; empty if the step is a polynomial."""
 
     panels: tuple[tuple[Panels, np.ndarray], ...] = ()
 
@@ -85,11 +87,12 @@ class _Axis:
 
 
 class DrawRules:
-    """How a step uses its draws, by `after`, and the rules for it. `noise`: what rounding may put X_1 off.
+    """The quadrature rules of a step `after` for its draws, made after examining the step along each draw.
 
-    `laws` are those of the draws; `most` is how many values of the step may be asked for; where each costs much, one that is
-    not `thorough` looks along fewer lines. `straight`: a polynomial of a draw is one that is nearly linear, as it is at a small
-    step size; `degree` is that of the rules then, and else that of the polynomial.
+    `laws` are the laws of the draws, `noise` bounds the rounding of X_1, and `most` is the number of evaluations of the step
+    that are allowed. Without `thorough` fewer lines are examined, for steps that are expensive. With `straight` a draw counts
+    as regular only if the step is nearly linear in it, as at a small step size, and `degree` is the degree of the rules;
+    otherwise `degree` is the degree of the step as a polynomial of the draw.
     """
 
     def __init__(
@@ -110,7 +113,7 @@ class DrawRules:
         self._choices = [j for j, law in enumerate(laws) if len(law.chances) > ENUMERATED]
         random = np.random.default_rng(20_101)
         self._bases = [random.standard_normal(len(laws)) for _ in range(2)]
-        # No two draws in step: a difference of theirs is to move too.
+        # Different lengths along the draws, so that the difference of two draws moves along the line too.
         sizes = np.linspace(1.0, 0.9, len(laws))
         self._lines = [sizes, sizes * (-1.0) ** np.arange(len(laws))][: 2 if thorough else 1]
         self._straight = straight
@@ -118,13 +121,13 @@ class DrawRules:
 
     @property
     def irregular(self) -> tuple[int, ...]:
-        """The draws of which the step is no polynomial."""
+        """The indices of the draws of which the step is no polynomial."""
         return tuple(j for j, axis in self.axes.items() if axis.panels)
 
     def pair(
         self, degree: int, laws: Sequence[DrawLaw] | None = None
     ) -> tuple[QuadratureRule, QuadratureRule]:
-        """A rule that is exact for polynomials of this degree, and another of a higher degree."""
+        """A rule that is exact for polynomials of this degree, and a second rule of a higher degree."""
         laws = self.laws if laws is None else tuple(laws)
         if (degree, laws) not in self._kept:
             self._kept[degree, laws] = (self._rule(degree, laws, False), self._rule(degree + 2, laws, True))
@@ -135,7 +138,7 @@ class DrawRules:
         regular = [j for j in self._free if not self.axes[j].panels]
         if regular:
             kinds = tuple(laws[j].kind if laws[j].kind in GAUSSIAN else "normal" for j in regular)
-            # Smolyak's sum has all signs of all choices of degree/2 coordinates, before any of it is written down.
+            # Smolyak's sum has nodes for all signs of all choices of degree/2 coordinates: counted before they are made.
             level = degree // 2
             self._refuse_more(math.comb(len(regular), level) * 2**level)
             nodes, weights = _gaussian(kinds, degree, self._most)
@@ -172,7 +175,7 @@ class DrawRules:
 
     def _look(self) -> dict[int, _Axis]:
         points = first_points()
-        # Another outcome of a choice may make another use of a draw.
+        # The step may depend on a draw in another way at another outcome of a choice.
         bases = range(2 if len(self._free) < len(self.laws) else 1)
         kinds = {self.laws[j] for j in self._free}
         slanting = [self._slanting(line, base, points) for line in self._lines for base in bases]
@@ -192,7 +195,7 @@ class DrawRules:
         return axes
 
     def _evaluated(self, lines: Sequence[np.ndarray]) -> np.ndarray:
-        """X_1 on lines. Shape (lines, points, coordinates)."""
+        """X_1 at the points of some lines, shape (lines, points, coordinates)."""
         if sum(map(len, lines)) > self._most:
             raise BlackBoxError(
                 f"a step makes {len(self.laws)} draws: too many to look at what it makes of each"
@@ -210,7 +213,7 @@ class DrawRules:
         return nodes
 
     def _regular(self, law: DrawLaw, points: np.ndarray, values: np.ndarray) -> bool:
-        """Whether a step is a polynomial of its draw, and a straight line nearly."""
+        """Is the step a polynomial of the draw and, with `straight`, nearly linear in it?"""
         if law.kind not in GAUSSIAN:
             return not np.ptp(values, axis=0).max() > 4 * self._noise
         if len(rough_panels(values, self._noise)):
@@ -221,7 +224,7 @@ class DrawRules:
         for reach, degree, share in tests[: 2 if self._straight else 1]:
             kept = np.abs(points) <= reach
             at = 2 * (x[kept] - x[kept].min()) / np.ptp(x[kept]) - 1
-            # Each coordinate bends by itself; the smallest of them may be no more than rounding.
+            # Each coordinate has a curvature of its own; that of the smallest coordinate may be rounding.
             table = chebyshev.chebvander(at, degree)
             left = values[kept] - table @ np.linalg.lstsq(table, values[kept], rcond=None)[0]
             sizes = np.maximum(np.ptp(values[kept], axis=0), FAINT * size**2) if degree == 1 else size
@@ -250,14 +253,14 @@ class DrawRules:
         return _Axis(tuple(made))
 
     def _chosen(self, j: int) -> _Axis:
-        """A choice among many outcomes, each a node."""
+        """The axis of a choice among many outcomes, each of which is a node."""
         nodes, weights = numbers_of(self.laws[j])
         values = np.concatenate([self._section(j, base)(nodes) for base in range(2)], axis=1)
         every = Panels(nodes, weights, values, np.zeros((0, 2)), np.zeros(0, dtype=bool))
         return _Axis(((every, values), (every, values)))
 
     def _explain(self, axes: dict[int, _Axis], bases: Sequence[int]) -> None:
-        """Raise `BlackBoxError` where the step jumps or bends on a slanting line, and on none along a draw."""
+        """Raise `BlackBoxError` if the step jumps or bends along a slanting line, but along no single draw."""
         for line in self._lines:
             parts = [
                 whole_axis(),
@@ -290,7 +293,7 @@ def _gaussian(kinds: tuple[str, ...], degree: int, most: int) -> tuple[np.ndarra
 
 
 def _rotated(nodes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
-    """The nodes of normal draws turned about the origin, by a rotation that has nothing special."""
+    """The nodes of normal draws, rotated about the origin by a generic rotation."""
     normal = [k for k, kind in enumerate(kinds) if kind == "normal"]
     if len(normal) < 2:
         return nodes

@@ -1,4 +1,4 @@
-"""Check: the order of a scheme's invariant law, where its definition states one."""
+"""Check: does a scheme's invariant law have the order that its definition states?"""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invar
 from sgverify.rates import Judgement
 
 MOST_COORDINATES = 6
-"""Coordinates of a state in which the equation is proved in the target's dimension too."""
+"""The most coordinates of a state for which the equation is also proved in the target's dimension."""
 
 
 def check_invariant_order(question: Question) -> Evidence:
     """E f under the invariant law of the scheme = E f under rho + O(h^r), for every smooth f.
 
-    Proved for every smooth potential where the step has a power series in sqrt(h); else computed on the configured
-    Gaussian target, where it is about means and covariances.
+    Proved for every smooth potential if the step has a power series in sqrt(h). Otherwise the means and covariances of the
+    invariant law are computed on the configured Gaussian target.
     """
     subject = question.subject
     try:
@@ -46,7 +46,7 @@ def _proved(subject: Subject, dim: int) -> InvariantOrder:
 
 
 def _dimensions(subject: Subject) -> list[int]:
-    """That of proofs, and the target's own where it is another one and not too large."""
+    """The dimensions of the proof: the default one and, if it is not too large, the target's own."""
     dims = {subject.proof_dimension}
     if subject.target.dim * len(subject.scheme.dynamics.state) <= MOST_COORDINATES:
         dims.add(subject.target.dim)
@@ -100,7 +100,7 @@ def _certificate(subject: Subject, found: InvariantOrder, proofs: list[Invariant
 
 
 def _on_the_target(question: Question, why: str) -> Evidence:
-    """Means and covariances of the invariant law on the configured Gaussian target."""
+    """Evidence from means and covariances of the invariant law on the configured Gaussian target."""
     subject = question.subject
     prediction = question.predict({"K": subject.scheme.invariant_order})
     unknown = subject.why_no_law

@@ -1,4 +1,4 @@
-"""Check: the local order of one step, proved for every smooth potential."""
+"""Check: which local order has one step, proved for every smooth potential?"""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ HIGHEST_COMMUTATORS = 5
 def check_local_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
 
-    The verdict is about the order given the minibatch, which is what the paper proves; the order averaged over
-    minibatches stands beside it in the certificate. Torch code has no generator expansion: its order is measured, and so is
-    that of a definition without a power series.
+    The verdict is about the order with the minibatch held fixed, the one that the paper proves; the certificate also holds the
+    order averaged over random minibatches. Torch code, and a definition without a power series, have no generator expansion:
+    their order is measured.
     """
     subject = question.subject
     proved = subject.proved_order
@@ -62,7 +62,7 @@ def check_local_order(question: Question) -> Evidence:
 
 
 def _without_series(question: Question, why: NotExpandableError) -> Evidence:
-    """The order that a scheme states is measured by quadrature, at a generic state, where no series proves it."""
+    """Evidence for a scheme without a power series: its local order measured by quadrature at a generic state."""
     subject = question.subject
     reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
     if question.claim.id == STATED:
@@ -84,7 +84,7 @@ def _judge(
     order = proved.order
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
-    # What one step does with a memory settles no average: it may cancel, or double, in the next.
+    # With a memory, the error of one step does not determine that of an average: it may cancel, or double, in the next step.
     kind = "weak order at finite times" if order.steps > 1 else "local order"
     over = " (once the start of its memory is forgotten)" if order.steps > 1 else ""
     what = f"{kind} {at_least}{found} given the minibatch{over}"
@@ -118,7 +118,7 @@ def _judge(
         return Judgement("inconclusive", False, reason)
     sharp = found == predicted and order.given_minibatch is not None
     relation = "exactly" if sharp else "more than"
-    # A stated order is one for every temperature and friction; a region where it fails is not the one asked about.
+    # A stated order holds for every temperature and friction; a defect in another region is not about the configured values.
     everywhere = all(other.order >= predicted for other in order.elsewhere)
     verdict: Verdict = "conforms" if everywhere else "inconclusive"
     return Judgement(
@@ -129,11 +129,11 @@ def _judge(
 
 
 def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgement) -> Judgement:
-    """`judgement`, undecided where the definition is its power series as h -> 0 and not at steps that somebody may run."""
+    """`judgement`, made inconclusive if the definition is its power series for h -> 0, but not at usual step sizes."""
     if judgement.verdict != "conforms":
         return judgement
     apart = differences(subject, steps_of_runs(subject))
-    # A series names a switch where it holds the whole argument of a root; what was cut off is looked for.
+    # The series itself reports step switches unless it was cut off (`unseen`); otherwise they are searched for.
     turns = [] if order.unseen else turns_of(subject)
     if not apart and not order.unseen and not turns:
         far = departures(subject, every=True)
@@ -149,7 +149,7 @@ def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgemen
 
 
 def _supposed(order: LocalOrder) -> str:
-    """Under what an order was proved, for the end of a sentence."""
+    """The assumptions of the proof of an order, for the end of a sentence."""
     found = ""
     if order.where:
         others = "; ".join(f"where {other.where} it is {other.order}" for other in order.elsewhere)
@@ -162,7 +162,7 @@ def _supposed(order: LocalOrder) -> str:
 
 
 def _where(order: LocalOrder) -> str:
-    """What leaves the order where it is."""
+    """A clause about the defect that limits the order: its power of h, and its place."""
     given = order.given_minibatch
     if order.start is not None and (given is None or order.start.power < given.order):
         return f"what the memory starts from leaves h^{order.start.power} in every later average"
@@ -172,9 +172,9 @@ def _where(order: LocalOrder) -> str:
 
 
 def _where_wrong(proved: Proved, base: int) -> str:
-    """The dimension that a defect was found in, where there are others without it.
+    """A clause with the dimension in which a defect was found, if other dimensions do not have it; else "".
 
-    Those agree to the order of the dimension `base`: only where another dimension has less is it without the defect.
+    Other dimensions are examined up to the order found in the dimension `base`, so that a defect found in `base` may be in all.
     """
     others = [dim for dim in proved.dims if dim != proved.order.dim and proved.order.dim != base]
     if not others:
@@ -220,7 +220,7 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
 
 
 def _in_one_dimension(subject: Subject) -> dict[str, str]:
-    """The leading defects of one degree of freedom, short enough to be read."""
+    """The leading defects in one dimension, as short texts for the certificate."""
     order = local_order(subject.scheme, 1, at=subject.model_parameters)
     return {
         "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
@@ -243,10 +243,10 @@ def _bch(scheme: Scheme, word: Word, proved: bool, dim: int) -> dict[str, Any]:
 
 
 def _commutators(scheme: Scheme, result: BCHResult, dim: int) -> str:
-    """Whether the leading commutators, as differential operators, are the defect of the step."""
+    """The text whether the leading commutators, as differential operators, equal the defect of the step."""
     if not result.leading or result.degree > HIGHEST_COMMUTATORS:
         return "not compared"
-    # In the plane operators of degree 3 take tens of milliseconds, those of degree 5 minutes.
+    # In two dimensions, operators of degree 3 take tens of milliseconds, operators of degree 5 take minutes.
     dim = min(dim, 2) if result.degree <= 3 else 1
     try:
         found = compare_with_commutators(scheme, dim, result)

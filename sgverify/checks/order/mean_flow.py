@@ -1,4 +1,4 @@
-"""Check: what the flows of several minibatches amount to, chen2015 Theorem 14."""
+"""Check: which single flow equals the product of the flows of several minibatches, chen2015 Theorem 14?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMULAS = {"first-and-last": printed, "every-minibatch": corrected}
 def check_mean_flow(question: Question) -> Evidence:
     """The logarithm of a product of minibatch flows, over its time T, through order h, in the claim's order of the steps.
 
-    The rest is O(h^2) at a fixed number of minibatches and O(T^2) uniformly in it.
+    The remainder is O(h^2) at a fixed number of minibatches, and O(T^2) uniformly in that number.
     """
     subject = question.subject
     formula = FORMULAS[question.claim.form]

@@ -1,6 +1,6 @@
-"""A torch step run from one state at many draws.
+"""How is torch code run from one state at many draws, and what are the moments of its increment?
 
-Moments of the increment of torch code at the nodes of a quadrature for its draws, with what rounding may be off.
+The moments are sums over the nodes of a quadrature for the draws, each with a bound of its rounding.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from sgverify.schemes.torch_step import TorchStep
 UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
 
 COMPARED = 16
-"""Draws, small and large, at which a step of one chain is run alone and in one tensor with the others."""
+"""The number of draws, small and large, at which one chain is run both alone and in one tensor with others."""
 
 FEW, MANY = 4_000, 40_000
-"""Draws at most, at one step size, of a step that is run one by one, and of one that is run on all of them at once."""
+"""The most draws at one step size: for a step that is run once per draw, and for one that takes all draws at once."""
 
 
 class StepAtNodes:
-    """X_1 from one state at draws that are given, as normal numbers that all draws are made of.
+    """X_1 from one state x at given draws, which are all made of normal numbers.
 
-    A step of one chain is run draw by draw, unless it gives the same for all in one tensor, as one does that works entry by
-    entry. Raises `BlackBoxError` where the step is random with its draws put in, or one of many chains gives another result in
-    their company.
+    Code for one chain is run once per draw, unless it gives equal results for all draws in one tensor (as code does that works
+    entry by entry). Raises `BlackBoxError` if the step is still random with its draws given, or if a chain in a batch gives
+    another result than alone.
     """
 
     def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
@@ -47,7 +47,7 @@ class StepAtNodes:
         self.together = box.step.chains
         self.draws = len(self.laws(h))
         audit = DtypeAudit(())
-        # Where all draws are 0 there is many a quotient 0/0.
+        # Not zeros: a step may divide by a function of its draws, and 0/0 would follow.
         some = torch.tensor(np.random.default_rng(1).standard_normal((1, self.draws)))
         some = some if box.step.chains else some[0]
         with default_dtype(torch.float64):
@@ -70,7 +70,7 @@ class StepAtNodes:
             self.together = agrees
 
     def laws(self, h: float) -> tuple[DrawLaw, ...]:
-        """The law of each number; the chances of outcomes may depend on h."""
+        """The law of each draw at step size h; the probabilities of outcomes may depend on h."""
         if h not in self._laws:
             with default_dtype(torch.float64):
                 self._laws[h] = self.box.laws(self._state(1), h)
@@ -78,11 +78,11 @@ class StepAtNodes:
 
     @property
     def most(self) -> int:
-        """How many draws are put in at most, at one step size."""
+        """The most draws at which the step is evaluated at one step size."""
         return MANY if self.together else FEW
 
     def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
-        """X_1 at every node. Shapes (n, draws) -> (n, coordinates)."""
+        """X_1 at every node; nodes of shape (n, draws) give shape (n, coordinates)."""
         draws = torch.tensor(nodes, dtype=torch.float64)
         moved = self._all(draws, h) if self.together else self._each(draws, h)
         if not np.isfinite(moved).all():
@@ -135,13 +135,13 @@ class StepAtNodes:
 
 
 BLOCK = 2_000
-"""Nodes of which moments are formed at a time."""
+"""The number of nodes whose contributions to the moments are formed at a time."""
 
 
 class NodeRunner:
-    """Runs the step from one state of a polynomial potential at nodes.
+    """Runs the step at the nodes of a quadrature, from one state of a polynomial potential.
 
-    `first` is the largest step size, `look` the one at which it is looked at how the step uses its draws.
+    `first` is the largest step size; at the step size `look` the step's dependence on its draws is examined.
     """
 
     def __init__(
@@ -166,13 +166,13 @@ class NodeRunner:
         self.x = np.array([float(value) for value in state.values()])
         self._look = look
         self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
-        # A gradient takes a power, a product and a sum for each of its terms.
+        # A gradient has a power, a product and a sum for each of its terms.
         self._roundings = self._step.operations + 4 * len(powers)
         self.draws = self._step.draws
         self.reach = self._step.reach
 
     def rules(self, degree: int) -> DrawRules:
-        """How the step uses its draws, at a step size so small that all that enters with sqrt(h) is nearly linear."""
+        """The rules for the step's draws, from a step size so small that every draw entering with sqrt(h) is nearly linear."""
         return DrawRules(
             lambda nodes: self._step.after(nodes, self._look),
             self._step.laws(self._look),
@@ -183,23 +183,23 @@ class NodeRunner:
         )
 
     def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
-        """The two rules at a step size: the chances of outcomes may depend on it."""
+        """The two rules at step size h, on which the probabilities of outcomes may depend."""
         return rules.pair(degree, self._step.laws(h))
 
     def moments(
         self, rule: QuadratureRule, h: float, indices: Sequence[tuple[int, ...]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """E (X_1 - x)^a for every a, and what rounding may be off.
+        """E (X_1 - x)^a for every multi-index a in `indices`, and bounds of the rounding errors.
 
-        Every operation of a step rounds once, relative to numbers no larger than the state before and after: that adds up to
-        a step that is off by (operations) u (largest of the states, 1), and a moment by its derivative times that.
+        Every operation of a step rounds once, relative to numbers no larger than the state before and after the step. The step
+        is therefore off by at most (operations) u max(|states|, 1), and a moment by its derivative times this.
         """
         after = self._step.after(rule.nodes, h)
         self.reach = max(self.reach, float(np.abs(after).max()))
         off = self._off(after)
         exponents = np.array(indices)
         value, error = np.zeros(len(indices)), np.zeros(len(indices))
-        # Sums go pairwise over blocks of 128, eight at a time.
+        # numpy adds pairwise over blocks of 128 entries, eight at a time.
         summing = min(len(after), 32 + len(after) // BLOCK)
         for first in range(0, len(after), BLOCK):
             delta = after[first : first + BLOCK] - self.x
@@ -217,7 +217,7 @@ class NodeRunner:
 
 
 def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Products of powers of the columns. Shapes (n, q), (k, q) -> (n, k)."""
+    """Products of powers of the columns: values (n, q) and exponents (k, q) give shape (n, k)."""
     found = np.ones((len(values), len(exponents)))
     for j in range(values.shape[1]):
         powers = values[:, j, None] ** np.arange(exponents[:, j].max(initial=0) + 1)

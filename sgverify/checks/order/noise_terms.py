@@ -1,6 +1,6 @@
-"""What gradient noise adds to a local order, for a certificate.
+"""Which terms does gradient noise add to the averaged step, and how large are they on the configured data?
 
-What minibatches add to the averaged step, as evidence shows it: the terms by name, and their size on these data.
+The terms appear in the certificate of a local order, each by its name and its value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sgverify.exact.series.orders import LocalOrder
 
 
 def noise_certificate(subject: Subject) -> dict[str, Any]:
-    """What the gradient noise adds to the local order, where the order was proved; and where there is none."""
+    """The certificate's part about gradient noise: its terms in a proved local order, or the fact that there is no noise."""
     order, noise = subject.order, subject.noise
     said = {}
     cancelled = subject.configuration.gradient.estimator.cancelled
@@ -39,15 +39,15 @@ NAMES = {
     "V": "E g^2",
 }
 LONGEST = 60
-"""Characters of an exact number; beyond that it is shown as a float too long to be read otherwise."""
+"""The most characters of an exact number; a longer number is shown as a float."""
 
 
 def averaged_noise(subject: Subject, order: LocalOrder) -> dict[str, Any]:
     """The certificate's part about the average over minibatches, in one dimension.
 
-    `leading` are the terms of the lowest power with moments of the noise; `first` says where E g^3 and E g^4 enter;
-    `here` are V, E g^3 and E g^4 of the configured gradients, with the leading terms at these numbers and the averaged
-    order that they leave.
+    `leading`: the terms of the lowest power of h that contain moments of the noise. `first`: the powers of h at which E g^3
+    and E g^4 first enter. `here`: V, E g^3 and E g^4 of the configured gradients, the leading terms with these values, and the
+    resulting averaged order.
     """
     table = subject.configuration.gradient
     shared = noise_terms(subject.scheme)
@@ -99,7 +99,7 @@ def _leading(terms: list[NoiseTerm]) -> list[NoiseTerm]:
 
 
 def _value(term: NoiseTerm, moments: Moments) -> list[Fraction] | None:
-    """The moments of a term as a polynomial in theta; None where derivatives of g enter."""
+    """The moments in a term as a polynomial in theta; None if derivatives of g enter."""
     if term.orders is None or any(k not in moments for k in term.orders):
         return None
     total = [Fraction(1)]

@@ -1,4 +1,4 @@
-"""The local order of torch code: E f(X_1) at nodes that stand for its draws, against the Taylor series of exp(hL)."""
+"""Which local order has torch code? E f(X_1) by quadrature over its draws is compared with the Taylor series of exp(hL)."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes.torch_step import TorchStep
 
 PARAMETERS = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
-"""Neither 1 nor one another, and numbers of float64: at T = 1 whole classes of bugs are invisible."""
+"""T and D differ from 1 and from one another, and float64 represents both: at T = 1 whole classes of bugs are invisible."""
 
 STEPS = tuple(2.0**-k for k in range(5, 12))
-"""Small against the time scale of the potential, which is 1."""
+"""The step sizes, small compared with the time scale of the potential, which is 1."""
 
 ROOTS = tuple(2.0 ** -(k / 2) for k in range(5, 15))
-"""sqrt(h) at the steps from which half powers of h are read, where whole powers leave something."""
+"""sqrt(h) at the steps from which half powers of h are fitted, if whole powers do not explain the values."""
 
 LOOK = 2.0**-17
-"""Where it is looked at how a step uses its draws: sqrt(2 T h) is 0.003, against which rounding is 1e-11."""
+"""The step size at which the step's dependence on its draws is examined: sqrt(2 T h) is 0.003, rounding 1e-11 of it."""
 
 EXAMINED, HIGHEST = 2, 4
-"""Orders are examined so far, or to what the code states where that is more, but not beyond the highest."""
+"""The order up to which a step is examined, or up to its stated order if that is larger; and the highest order at all."""
 
 SEEN = 1e-6
-"""A difference counts from this share of the largest coefficient of exp(hL) at the same power of h; below it stand the
-remainders of the fits."""
+"""The least difference that counts, relative to the largest coefficient of exp(hL) at the same power of h; the remainders of
+the fits are smaller."""
 
 RESOLUTION = 1e-3
-"""A coefficient that is to vanish has to be known to this share of the size that it would have: of the largest
-coefficient of exp(hL) at the same power of h."""
+"""The error bound that a vanishing coefficient needs, relative to the largest coefficient of exp(hL) at the same power of h."""
 
 
 @dataclass(frozen=True)
 class MeasuredOrder:
     """Local order at one generic state of one generic potential.
 
-    `order` is K where P_h and exp(hL) are seen to differ at h^(K+1); with `at_least` no difference was seen through
-    h^(order + 1). `where` names the moment that differs most, `index` its a, `value` what its coefficient is off by, with
-    `bound`; `resolution` is the largest bound among the coefficients through h^order, relative to exp(hL)'s.
+    `order` is K if P_h and exp(hL) are seen to differ at h^(K+1); with `at_least` no difference was seen through
+    h^(order + 1). `where` names the moment E (X_1 - x)^a that differs most, `index` is its a, and `value` the error of its
+    coefficient, with error `bound`. `resolution` is the largest bound among the coefficients through h^order, relative to
+    those of exp(hL).
     """
 
     order: Fraction
@@ -62,31 +62,30 @@ class MeasuredOrder:
     bound: float
     resolution: float
     quadrature: float
-    """The largest difference of two rules among those coefficients, relative to exp(hL)'s; part of every bound."""
+    """The largest difference of the two rules among these coefficients, relative to those of exp(hL); part of every bound."""
     nodes: int
     irregular: int
-    """Of so many draws the step is no polynomial."""
+    """The number of draws of which the step is no polynomial."""
     draws: int
     degree: int
     examined: int
     dim: int
     reach: float
-    """No coordinate of a state before or after the steps is larger."""
+    """The largest absolute coordinate of the states before and after the steps."""
 
     @property
     def resolved(self) -> bool:
-        """Whether an order below what was examined would have been seen, or is."""
+        """Are the bounds so small that an order below the examined one would have been seen?"""
         return self.resolution <= RESOLUTION
 
 
 def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     """The local order of torch code.
 
-    The moments E (X_1 - x)^a of the increment, |a| <= 2(K + 1), determine P_h f through h^(K+1) for every smooth f. They are
-    computed with a rule of degree 2K + 3 in what the step makes of its draws, which enters with sqrt(h) each: exact through
-    h^(K+1). A second rule, of other nodes and a higher degree, says how exact. What is left when the Taylor series of exp(hL)
-    is subtracted is read as powers of h. Raises `BlackBoxError` or
-    `UnreadableDrawError` where the code cannot be read so.
+    The moments E (X_1 - x)^a of the increment, |a| <= 2(K + 1), determine P_h f through h^(K+1) for every smooth f. Each draw
+    enters the step with sqrt(h), so that a rule of degree 2K + 3 gives the moments exactly through h^(K+1). A second rule, with
+    other nodes and a higher degree, bounds the error. The powers of h in the moments less the Taylor series of exp(hL) give
+    the order. Raises `BlackBoxError` or `UnreadableDrawError` if the code cannot be evaluated in this way.
     """
     examined = min(HIGHEST, max(EXAMINED, step.order or 0))
     potential = generic_potential(dim)
@@ -100,15 +99,15 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     expected = _expected(step, dim, examined, potential, state, indices)
 
     def left_at(steps: Sequence[float], place: int) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of the moments by one of the two rules when the Taylor series is subtracted, and bounds of its errors."""
+        """The moments by rule `place` less their Taylor series, shape (steps, moments), and bounds of the errors."""
         found = [runner.moments(runner.pair(rules, degree, h)[place], h, indices) for h in steps]
         taylor = np.array([sum(expected[k] * h**k for k in range(examined + 2)) for h in steps])
-        # The series is rounded too, a few times.
+        # The series has a few roundings of its own.
         errors = np.array([error for _, error in found]) + 8 * UNIT * np.abs(taylor)
         return np.array([moment for moment, _ in found]) - taylor, errors
 
     def powers(variable: Sequence[float], steps: Sequence[float]) -> tuple[PowersOfH, np.ndarray]:
-        """The powers by the first rule, whose bounds hold what the second makes of them; and that share by itself."""
+        """The powers of h by the first rule, their bounds including the second rule's difference, and this difference."""
         one, two = (powers_of_h(np.array(variable), *left_at(steps, place)) for place in (0, 1))
         apart = np.abs(one.coefficients - two.coefficients)
         return PowersOfH(one.coefficients, one.bounds + apart), apart
@@ -118,7 +117,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     fitted, apart = powers(STEPS, STEPS)
     found = _Left.at(fitted, apart, sizes, examined, 1)
     if found.power is not None and found.power <= examined:
-        # It may be the shadow of a half power.
+        # A half power of h may appear as this whole power.
         halves, apart = powers(ROOTS, [root**2 for root in ROOTS])
         found = _Left.at(halves, apart, sizes, examined, 2)
     return MeasuredOrder(
@@ -142,7 +141,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
 
 @dataclass(frozen=True)
 class _Left:
-    """The first power of h that is seen, with the moment that has most of it."""
+    """The lowest power of h with a difference that counts, and the moment in which its coefficient is largest."""
 
     power: Fraction | None
     place: int | None
@@ -153,7 +152,7 @@ class _Left:
 
     @staticmethod
     def at(fitted: PowersOfH, apart: np.ndarray, sizes: np.ndarray, examined: int, per_step: int) -> _Left:
-        """`per_step`: the powers of the fitted variable that make one of h."""
+        """The lowest power in a fit; `per_step` powers of the fitted variable, h or sqrt(h), make one power of h."""
         power, place, value, bound = None, None, 0.0, 0.0
         for j in range((examined + 1) * per_step + 1):
             size = sizes[min(-(-j // per_step), len(sizes) - 1)]
@@ -177,7 +176,7 @@ def _expected(
     state: dict[tuple[str, int], Fraction],
     indices: Sequence[tuple[int, ...]],
 ) -> np.ndarray:
-    """m_k of every moment, exact and then rounded once. Shape (examined + 2, len(indices))."""
+    """The Taylor coefficients m_k of every moment under exp(hL), shape (examined + 2, len(indices)): exact, rounded once."""
     theta = [state["theta", i] for i in range(dim)]
     try:
         known = increment_moments(

@@ -1,4 +1,4 @@
-"""Check: the dynamics leaves its stated density invariant, by Fokker-Planck, for every smooth potential."""
+"""Check: does the dynamics leave its stated density invariant, by the Fokker-Planck equation, for every smooth potential?"""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
 
 DIMENSIONS = (1, 2, 3)
-"""A density without its dim is invariant in dimension 1 alone."""
+"""The dimensions of the proof: a density that lacks its factor dim is invariant in dimension 1 only."""
 
 FURTHER = (4, 5, 6, 7, 8, 10, 15, 20)
-"""Where `dim` is asked for: what it is taken for may be right in the first few dimensions alone."""
+"""Further dimensions for a definition that uses `dim`: a wrong formula in dim may be right in the first few dimensions."""
 
 LARGEST = 30
-"""The largest configured dimension that is read too, in about a second."""
+"""The largest configured dimension that is added to the proof, which takes about a second."""
 
 CURL_DIMENSION = 2
-"""Where the skew matrix of the complete recipe is looked for and printed."""
+"""The dimension in which the skew matrix of the complete recipe is searched for and printed."""
 
 
 def check_stationarity(question: Question) -> Evidence:
     """-div(F rho) + sum_ij d_i d_j (a_ij rho) = 0, a = sigma sigma^T / 2, for the density that claim or dynamics states.
 
-    Where it is not zero the certificate holds what is left, divided by rho, and a point at which that is not zero.
+    If the left side is not zero, the certificate holds it divided by rho, and a point at which it does not vanish.
     """
     subject = question.subject
     dynamics = subject.scheme.dynamics
@@ -57,7 +57,7 @@ def check_stationarity(question: Question) -> Evidence:
 
 
 def _dimensions(subject: Subject, density: Density) -> list[int]:
-    """The dimensions that are read, the configured one among them where its cost allows."""
+    """The dimensions of the proof, with the configured one if its cost allows."""
     dynamics, configured = subject.scheme.dynamics, subject.target.dim
     asks = "dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients)
     own = {configured} if configured <= (3 if dynamics.riemannian else LARGEST) else set()
@@ -65,13 +65,13 @@ def _dimensions(subject: Subject, density: Density) -> list[int]:
 
 
 def stated_density(claim: Claim, dynamics: Dynamics) -> Density | None:
-    """The density that the claim prints for this dynamics; else the one that the dynamics states."""
+    """The density that the claim prints for this dynamics, else the density that the dynamics states; None if neither does."""
     printed = dict(claim.densities).get(dynamics.name)
     return dynamics.density if printed is None else printed_density(printed, dynamics)
 
 
 def printed_density(text: str, dynamics: Dynamics) -> Density:
-    """The density of a text for log rho such as "-U(theta) + dot(p, p)/2", over the state of the dynamics."""
+    """The density whose log rho is a text such as "-U(theta) + dot(p, p)/2", over the state of the dynamics."""
     names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
     ingredients = sorted(names - set(dynamics.state) - set(MATHEMATICS))
     signature = ", ".join([*dynamics.state, *(["*", *ingredients] if ingredients else [])])
@@ -112,7 +112,7 @@ def _judge(found: list[Residual]) -> Judgement:
 
 
 def _rho(residual: Residual) -> str:
-    """rho as its source prints it, else as its logarithm reads in coordinates."""
+    """The text of rho: as its source prints it, else from its logarithm in coordinates."""
     return residual.density if residual.density.startswith("exp(") else f"exp({residual.log_density})"
 
 

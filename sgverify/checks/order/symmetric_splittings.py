@@ -1,6 +1,6 @@
-"""What conjugacy says of words: the order up to it, what its averages are then, and which of several words it joins.
+"""Which order has a splitting up to conjugacy, and do all symmetric splittings of one alphabet share order and leading error?
 
-Checks: what the symmetric words of one alphabet share, and what they do not.
+Two words uv and vu are conjugate: their chains differ only in the place at which a step begins.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.splittings import Word
 
 OWN_GRADIENT = "additive"
-"""The gradient whose noise is drawn anew at every evaluation; of the others the steps of one minibatch share it."""
+"""The kind of gradient with new noise at every evaluation; all other kinds share one minibatch among a step's evaluations."""
 
 
 def order_up_to_conjugacy(subject: Subject) -> EffectiveOrder | None:
-    """The order of the subject's word up to conjugacy; None where its letters are not proved to be flows."""
+    """The order of the subject's splitting up to conjugacy; None if its letters are not proved to be flows."""
     word, alphabet = subject.scheme.word, subject.alphabet
     if word is None or alphabet is None or not alphabet.proved:
         return None
@@ -43,7 +43,7 @@ def order_up_to_conjugacy(subject: Subject) -> EffectiveOrder | None:
 
 
 def in_words(subject: Subject) -> str:
-    """What conjugacy adds to the order of a word, for the end of a sentence; nothing where it raises no order."""
+    """A clause about the order of the splitting up to conjugacy, if this is higher than its order; else ""."""
     found = order_up_to_conjugacy(subject)
     if found is None or not found.raised:
         return ""
@@ -54,7 +54,7 @@ def in_words(subject: Subject) -> str:
 
 
 def conjugacy_certificate(subject: Subject) -> dict[str, Any] | str:
-    """The order up to conjugacy with its word identity, or in words why there is nothing to say."""
+    """The order up to conjugacy with the identity of words that proves it, or the reason why there is none."""
     found = order_up_to_conjugacy(subject)
     word = subject.scheme.word
     if word is None or found is None:
@@ -83,7 +83,7 @@ def conjugacy_certificate(subject: Subject) -> dict[str, Any] | str:
 
 
 def classes_of(words: Sequence[Word], gradient: str = "full") -> list[list[str]]:
-    """The texts of the words, conjugate ones together; `gradient` is the kind of the configuration."""
+    """The texts of the words, grouped into classes of conjugate words under gradients of the kind `gradient`."""
     found: list[list[Word]] = []
     for word in words:
         for group in found:
@@ -96,7 +96,7 @@ def classes_of(words: Sequence[Word], gradient: str = "full") -> list[list[str]]
 
 
 def conjugate(word: Word, other: Word, gradient: str = "full") -> Conjugacy | None:
-    """u and v with word = u v and other = v u under a kind of gradients; None where no cut makes one of the other."""
+    """u and v with word = u v and other = v u, valid under the kind of gradients; None if there is no such cut."""
     one, two, asking = splitting_of(word), splitting_of(other), asking_for_gradients(word)
     if gradient == "full":
         return conjugacy(one, two)
@@ -106,14 +106,14 @@ def conjugate(word: Word, other: Word, gradient: str = "full") -> Conjugacy | No
 
 
 def asking_for_gradients(word: Word) -> str:
-    """The letters whose flow asks for the gradient of the minibatch."""
+    """The letters of the word whose flow uses the gradient of the minibatch."""
     return "".join(
         symbol for symbol, letter in word.alphabet.letters.items() if "grad" in letter.declaration.ingredients
     )
 
 
 def splitting_of(word: Word) -> Splitting:
-    """The word with its shares, as the free product reads it."""
+    """The word with its shares, in the form of the free product's engine."""
     return Splitting(word.text, word.shares)
 
 
@@ -125,7 +125,7 @@ def _survives(cut: Conjugacy, asking: str) -> str:
 
 
 def _averages(subject: Subject, found: EffectiveOrder) -> str:
-    """What order 2 up to conjugacy says of the averages of test functions, and what not."""
+    """A sentence about averages of test functions: which ones inherit the order 2 up to conjugacy, and which do not."""
     assert found.shifts is not None and subject.alphabet is not None
     says = ""
     if found.conjugacy is not None:
@@ -145,7 +145,7 @@ def _averages(subject: Subject, found: EffectiveOrder) -> str:
 
 
 def _left_alone(subject: Subject, letters: Sequence[str]) -> list[str]:
-    """The variables of the state that none of these letters moves."""
+    """The state variables that none of these letters changes."""
     assert subject.alphabet is not None
     ring = subject.alphabet.ring
     moved = {
@@ -159,7 +159,7 @@ def _left_alone(subject: Subject, letters: Sequence[str]) -> list[str]:
 
 
 DIMENSION = 1
-"""One dimension tells words apart: operators that differ there differ in every dimension."""
+"""The dimension in which words are compared: operators that differ in one dimension differ in every dimension."""
 
 
 def check_order_equivalence(question: Question) -> Evidence:
@@ -168,7 +168,7 @@ def check_order_equivalence(question: Question) -> Evidence:
 
 
 def check_constant_equivalence(question: Question) -> Evidence:
-    """All symmetric words have one leading error, as "equivalent" in chen2015 section 4 would have it."""
+    """All symmetric words have one leading error, as chen2015 section 4 calls them "equivalent"."""
     return _check(question, of_errors=True)
 
 
@@ -237,7 +237,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
 
 
 def _classes_text(conjugate: dict[str, list[list[str]]], one_averaged_error: bool) -> str:
-    """Which words are one chain begun elsewhere in its step, and what fresh minibatches leave of it."""
+    """A sentence about the classes of conjugate words, under full gradients and under fresh minibatches."""
     full, fresh = conjugate["full gradients"], conjugate["fresh minibatches"]
     text = f"with full gradients they are {_counted(full)} by a cut elsewhere in the step: {_listed(full)}"
     if len(fresh) < sum(map(len, fresh)):

@@ -35,7 +35,7 @@ def orbits_of(subject: Subject) -> Orbits | str:
 
 @cached_per_subject
 def followed(subject: Subject) -> Orbits | str:
-    """Starts that were followed at the step that is asked about, or why none was."""
+    """The orbits from starts far out at the subject's step size, or the reason why none was followed."""
     try:
         return orbits_of(subject)
     except SgverifyError as error:
@@ -43,7 +43,7 @@ def followed(subject: Subject) -> Orbits | str:
 
 
 def escape_of(subject: Subject) -> Orbits | None:
-    """How chains escape at the step that is asked about; None where none is seen to."""
+    """The orbits that escape at the subject's step size; None if none is seen to escape."""
     found = followed(subject)
     return found if isinstance(found, Orbits) and found.gone else None
 

@@ -1,4 +1,4 @@
-"""Torch code at more settings than the configured one: what it does in other units of its own.
+"""Is torch code also right at other temperatures, frictions, dimensions and step sizes than the configured ones?
 
 `other_settings` is the check: it tries `designs` of temperature, friction, dimension and step, each a
 `gaussian_setting` at which `step_at_setting` compares the step with its dynamics, by its map (`one_step_map`) and as a

@@ -1,6 +1,7 @@
-"""Whether torch code accepts and rejects: a step that moves for some draws and stays where it is, bit for bit, for others.
+"""Does torch code accept and reject proposals, and if so, does it leave its law invariant?
 
-A step that accepts and rejects leaves its law invariant at every step size, or its ratio is wrong.
+A step that accepts and rejects moves for some draws and returns its state, bit for bit, for others. With the right ratio it
+leaves its law invariant at every step size.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from sgverify.errors import SgverifyError
 from sgverify.rates import Judgement
 
 TRIES = 24
-"""Draws at each step size."""
+"""The number of draws at each step size."""
 
 TINY = 2.0**-8
-"""Of the configured step: there all proposals are accepted, and what stays all the same is lazy and has no ratio."""
+"""The share of the configured step at which all proposals are accepted; a step that still stays there is lazy, without ratio."""
 
 LARGER = (1, 4, 16, 64)
-"""Multiples of the configured step: a proposal that is hardly ever rejected there is, further on."""
+"""The tested multiples of the configured step: a proposal that is rarely rejected at one step size is rejected at a larger."""
 
 
 @cached_per_subject
 def accepts_and_rejects(subject: TorchSubject) -> bool:
-    """Whether theta stays as it is for some draws and moves for others.
+    """Does theta stay unchanged for some draws and move for others?
 
-    What adds continuous noise never stays; what is lazy on purpose stays at the smallest steps too, and is not meant.
+    A step that adds continuous noise never stays. A lazy step, which stays at the smallest step sizes too, does not count.
     """
     random = torch.Generator().manual_seed(0)
     try:
@@ -58,7 +59,7 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
 
 
 def message(subject: TorchSubject) -> str:
-    """What is and what is not judged of such a step."""
+    """The sentence about the properties of a step with rejections that can and cannot be judged."""
     return (
         "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
         "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
@@ -67,17 +68,20 @@ def message(subject: TorchSubject) -> str:
 
 
 SIZES = (0.25, 0.5, 1.0, 2.0)
-"""Step sizes in units of the fastest time of the target: where proposals are rejected often, a wrong ratio shows."""
+"""The step sizes in units of the target's fastest time scale: so large that frequent rejections show a wrong ratio."""
 
 RESOLVED = 0.02
-"""A change of a moment, in natural units, that would have been seen at every one of these."""
+"""The change of a moment, in natural units, that a conforming answer must be able to detect at every step size."""
 
 MOVED = 0.01
-"""The least share of states and draws at which each coordinate has to move."""
+"""The least share of states and draws at which each coordinate must move."""
 
 
 def judge_invariance(subject: TorchSubject) -> tuple[Judgement, list[dict[str, object]]]:
-    """E f(X_1) = E f(X_0) under the stationary law of the configured target, f moments and waves, and what was found."""
+    """The verdict on E f(X_1) = E f(X_0) under the stationary law of the configured target, and the values found.
+
+    The test functions f are moments and waves (see `law_defect`).
+    """
     own = configured_design(subject)
     if own is None:
         return Judgement(
@@ -123,7 +127,7 @@ def judge_invariance(subject: TorchSubject) -> tuple[Judgement, list[dict[str, o
 
 
 def _still(rows: StepRows, h: float) -> list[str]:
-    """Coordinates that stay where they are at nearly all states and draws."""
+    """The names of the coordinates that stay unchanged at nearly all states and draws."""
     n, random = len(rows.setting.spreads), np.random.default_rng(0)
     x, z = random.standard_normal((256, n)), random.standard_normal((256, rows.draws(h)))
     moved = (np.abs(rows(x, z, h) - x) > 1e-9).mean(axis=0)

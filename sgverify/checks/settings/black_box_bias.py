@@ -1,4 +1,4 @@
-"""The invariant law of torch code on a Gaussian target: its step is an affine map of the state, read off by evaluation."""
+"""What is the invariant law of torch code on a Gaussian target? Evaluations show its step as an affine map of the state."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from sgverify.rates import Judgement, judge_step_rate
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 
 HALVINGS = 7
-"""Steps h, h/2, h/4, ... at which the bias is computed."""
+"""The number of step sizes h, h/2, h/4, ... at which the bias is computed."""
 
 DESCENTS = 3
-"""How often halvings begin anew below steps whose values they do not explain."""
+"""The most restarts of the halvings, below steps whose values the smaller steps do not explain."""
 
 FEWEST = 4
-"""Step sizes of a sweep: the fit loses one power to its error bound, and orders 1 and 2 are to be told apart."""
+"""The fewest step sizes of a sweep: the fit needs one power for its error bound, and must distinguish orders 1 and 2."""
 
 UNIT = 2.0**-53
 
 SMALLER = 30
-"""How often a default step is halved in search of one at which the chain contracts."""
+"""The most halvings of a default step in the search for one at which the chain contracts."""
 
 KNOWN = 1e-3
-"""Where draws enter nonlinearly, a lower power than the predicted one is to be known to this share of the values."""
+"""The error bound, relative to the values, that powers below the predicted one need if draws enter nonlinearly."""
 
 
 class _NotReadError(Exception):
-    """Why there is no law to speak of."""
+    """Raised with the reason why the invariant law cannot be computed."""
 
 
 class _BendsError(Exception):
-    """The step is not affine in the state."""
+    """Raised if the step is not affine in the state."""
 
 
 @dataclass(frozen=True)
 class _Point:
-    """The bias at a step size, what it may be off by, and the map that it is the law of."""
+    """The bias at one step size, its error bound, and the affine map whose invariant law has this bias."""
 
     step: float
     value: float
@@ -64,9 +64,9 @@ class _Point:
 def black_box_bias(question: Question) -> Evidence:
     """E phi under the invariant law of X -> M X + c + noise less the posterior's, at h, h/2, ..., and its powers of h.
 
-    M and c are differences of evaluations at unit vectors, held against states out to 6 spreads of the target and of the
-    chain's law; the law has the covariance C = M C M^T + Q, Q that of the noise. A step that is not affine in the state is
-    judged by the moments of the posterior that one step does not leave.
+    M and c come from differences of evaluations at unit vectors, and are tested at states out to 6 spreads of the target and of
+    the chain's law. The invariant law has the covariance C = M C M^T + Q, with Q the covariance of the noise. A step that is
+    not affine in the state is judged by the change of the posterior's moments in one step.
     """
     subject = cast(TorchSubject, question.subject)
     try:
@@ -105,7 +105,7 @@ def black_box_bias(question: Question) -> Evidence:
 
 
 def _explained(reader: _Reader, points: list[_Point], scale: float) -> tuple[StepFit, list[_Point]]:
-    """The fit of the points; where it does not explain them, one of halvings below, which comes nearer to h = 0."""
+    """The fit and its points: the given points or, while a fit does not explain them, points at further halvings below them."""
     below = points
     for _ in range(DESCENTS + 1):
         fitted = fit_steps(*_columns(below), scale)
@@ -118,7 +118,7 @@ def _explained(reader: _Reader, points: list[_Point], scale: float) -> tuple[Ste
 def _judge(
     fitted: StepFit, points: list[_Point], below: list[_Point], predicted: Fraction, what: str, scale: float
 ) -> Judgement:
-    """The exponent as h -> 0, and the configured steps held against what it says of them."""
+    """The judgement on the exponent for h -> 0, and on the configured steps by the same powers of h."""
     if fitted.outlier is not None:
         h, value, due = fitted.outlier
         reason = f"no powers of h explain {what}: it is {value:.6g} at h={h:.6g}, where those through smaller steps give {due:.6g}"
@@ -144,7 +144,7 @@ def _configured_steps(
     predicted: float,
     what: str,
 ) -> Judgement:
-    """The configured steps against what the smaller ones announce: |bias| <= C h^K with C from where the powers explain it."""
+    """Judge the configured steps by |bias| <= C h^K, with C from the smaller steps whose values the powers of h explain."""
     largest = max(abs(p.value) / p.step**predicted for p in below)
     worst = max(points, key=lambda p: (abs(p.value) - p.error) / p.step**predicted)
     announced = largest * worst.step**predicted
@@ -163,7 +163,7 @@ def _configured_steps(
 
 
 def _columns(points: list[_Point]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Steps, values and what these may be off by."""
+    """The step sizes, the values and their error bounds."""
     steps, values, errors = (
         np.array([getattr(p, name) for p in points]) for name in ("step", "value", "error")
     )
@@ -173,7 +173,10 @@ def _columns(points: list[_Point]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _known(
     fitted: StepFit, points: list[_Point], predicted: float, judgement: Judgement, what: str, scale: float
 ) -> Judgement:
-    """Where noise is not linear in the draws its covariance is an integral with an error, behind which a bias may hide."""
+    """The judgement, made inconclusive if the error of the noise's covariance may hide a bias.
+
+    If draws enter nonlinearly, the covariance is an integral by quadrature, with an error.
+    """
     if all(p.seen.noise_bend is None for p in points):
         return judgement
     hidden = max(float(fitted.powers.bounds[j, 0]) * points[0].step ** j for j in range(int(predicted)))
@@ -193,7 +196,7 @@ def _known(
 
 
 class _Reader:
-    """The subject's step on its target, and the biases that it has."""
+    """The subject's step on its target: its affine maps, and its biases at given step sizes."""
 
     def __init__(self, subject: TorchSubject) -> None:
         _refuse(subject)
@@ -212,7 +215,7 @@ class _Reader:
         self._start = start[np.abs(start).max(axis=1) > max(REACH)]
 
     def map(self, h: float) -> OneStepMap:
-        """One step of this size; raises `_BendsError` where it is not affine at some state that was tried."""
+        """The affine map of one step of size h; raises `_BendsError` if the step is not affine at some tested state."""
         if h not in self._maps:
             seen = read_one_step(self.rows, h, also=self._start)
             if seen.bend is None and seen.radius < 1:
@@ -226,9 +229,9 @@ class _Reader:
         return self._maps[h]
 
     def steps(self) -> np.ndarray:
-        """Those of the sweep, from large to small; else halvings of the first step.
+        """The configured step sizes of the sweep, from large to small; else halvings of the first step.
 
-        Raises `ConfigurationError` for too few, `InstabilityError` where the chain does not contract at one of them.
+        Raises `ConfigurationError` for too few steps, `InstabilityError` if the chain does not contract at one of them.
         """
         given = self.subject.configuration.sweep.steps
         if not given:
@@ -249,9 +252,9 @@ class _Reader:
         return steps
 
     def _first(self) -> float:
-        """The configured step; else the default one, halved until the chain contracts at twice as much.
+        """The configured step; else the default step, halved until the chain contracts at twice its size.
 
-        Raises `InstabilityError` for a configured step at which it does not.
+        Raises `InstabilityError` for a configured step at which the chain does not contract.
         """
         subject = self.subject
         h, chosen = subject.step, subject.configuration.schedule.step is not None
@@ -270,7 +273,7 @@ class _Reader:
         )
 
     def bias(self, h: float) -> _Point:
-        """The bias at a step size and what it may be off by: the law is read twice, from vectors of different length."""
+        """The bias at one step size with its error bound, from two maps with differences over vectors of different length."""
         seen = self.map(h)
         if not seen.radius < 1:
             raise _NotReadError(
@@ -312,7 +315,7 @@ class _Reader:
         )
 
     def or_rounding(self, judgement: Judgement, size: float, scale: float) -> Judgement:
-        """Inconclusive where roundings to float32 within the step are as large as the bias: it says nothing of the method."""
+        """The judgement, made inconclusive if rounding to float32 within the step is as large as the bias."""
         possible = self.rows.operations * 2.0**-24 * scale
         if not self.rows.narrow or size > possible:
             return judgement
@@ -325,7 +328,7 @@ class _Reader:
 
 
 def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
-    """A step that is not affine: what one step changes of the posterior's moments, as h falls."""
+    """Evidence for a step that is not affine: the change of the posterior's moments in one step, as h falls."""
     subject = cast(TorchSubject, question.subject)
     prediction = question.prediction
     assert prediction.exponent is not None
@@ -344,7 +347,7 @@ def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
     )
     verdict = tried.verdict
     if verdict == "conforms" and tried.bend is not None and tried.bend >= FAR:
-        # No integral over the posterior shows what is so rare.
+        # The step bends only at states so rare that an integral over the posterior does not show them.
         verdict, reason = "inconclusive", f"{reason}; see the check settings"
     return question.answered(
         method="quadrature",

@@ -1,4 +1,4 @@
-"""The settings at which torch code is tried besides the configured one: a design, not a search."""
+"""At which settings is torch code tried besides the configured one? A fixed design, not a search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sgverify.schemes.dynamics import Dynamics
 
 @dataclass(frozen=True)
 class Design:
-    """Temperature, friction, and the target's precision (dim, dim) and mean (dim,)."""
+    """One setting: temperature, friction, and the target's precision, shape (dim, dim), and mean, shape (dim,)."""
 
     temperature: float
     friction: float
@@ -23,13 +23,13 @@ class Design:
     mean: np.ndarray
 
     def setting(self, dynamics: Dynamics, memory: tuple[str, ...] = ()) -> GaussianSetting:
-        """The setting of a dynamics, which takes the numbers that it has, and of a step's memory."""
+        """The Gaussian setting of a dynamics, with the parameters that it takes, and of a step's memory."""
         known = {"T": self.temperature, "D": self.friction}
         given = {name: known[name] for name in dynamics.parameters}
         return GaussianSetting(dynamics, given, self.precision, self.mean, memory)
 
     def settings(self) -> dict[str, Any]:
-        """As configuration keys."""
+        """The design as configuration keys and values."""
         diagonal, off = np.diag(self.precision), self.precision - np.diag(np.diag(self.precision))
         alike = not off.any() and np.ptp(diagonal) == 0 and np.ptp(self.mean) == 0
         precision = self.precision if off.any() else diagonal
@@ -43,17 +43,17 @@ class Design:
         }
 
     def hotter(self, factor: float) -> Design:
-        """The same at a higher temperature: positions, momenta and gradients all grow with its root."""
+        """The design at a higher temperature: positions, momenta and gradients all grow with its square root."""
         return replace(self, temperature=self.temperature * factor)
 
     def nearer(self, to: Design) -> Iterator[Design]:
-        """The design with one of its parts as in another one."""
+        """The designs that take one part (temperature, friction, or target) from the design `to`."""
         yield replace(self, temperature=to.temperature)
         yield replace(self, friction=to.friction)
         yield replace(self, precision=to.precision, mean=to.mean)
 
     def same(self, other: Design) -> bool:
-        """Whether nothing differs."""
+        """Are the two designs equal?"""
         return (
             (self.temperature, self.friction) == (other.temperature, other.friction)
             and np.array_equal(self.precision, other.precision)
@@ -62,7 +62,7 @@ class Design:
 
 
 def configured_design(subject: TorchSubject) -> Design | None:
-    """The configured setting, where its target is Gaussian."""
+    """The configured setting; None if its target is not Gaussian."""
     if not subject.target.quadratic:
         return None
     c = subject.configuration
@@ -74,13 +74,13 @@ def designs() -> list[Design]:
     """T from 2^-12 to 2^14 and D from 2^-8 to 2^8, on both sides of 1; dimensions 1 to 64; slow targets come with large steps,
     fast ones with small.
 
-    The spreads are, of theta, sqrt(T/precision), from 1/36 to 2,560, of p, sqrt(T), from 1/64 to 128, of gradients,
-    sqrt(T precision), from 1/1,280 to 2,048: whatever is clipped, or thought to be 0, within 6 of the largest or above the
-    smallest of them is another step there. Friction lies between half and 7 times the target's frequency, so that an explicit
-    step contracts early, but in one setting, where it is 64 times that: there a step that takes friction exactly contracts to
-    D h = 12.
+    The spreads of theta, sqrt(T/precision), lie between 1/36 and 2,560, those of p, sqrt(T), between 1/64 and 128, and those of
+    gradients, sqrt(T precision), between 1/1,280 and 2,048. A threshold in the code, such as a clip or a tolerance, therefore
+    changes the step at some setting if it lies between the smallest spread and 6 times the largest. Friction is between half
+    and 7 times the target's frequency, so that an explicit step contracts at small h already. In one setting it is 64 times the
+    frequency: there a step with exact friction contracts up to D h = 12.
     """
-    # The extreme ones are in few dimensions, where a step that is not affine is judged sharply.
+    # The extreme settings have few dimensions, in which a step that is not affine is judged sharply.
     return [
         _design(4.0, 0.5, [1.25, 1.0], 0.5, [1.0, -2.0]),
         _design(0.25, 8.0, [1.0, 2.0, 4.0, 3.0], 0.0, [0.0, 3.0, -1.0, 1.0]),
@@ -98,7 +98,7 @@ def designs() -> list[Design]:
 def _design(
     temperature: float, friction: float, diagonal: list[float], off: float, mean: list[float]
 ) -> Design:
-    """`off` stands beside the diagonal of the precision."""
+    """The design whose precision has the given diagonal and the value `off` next to it."""
     n = len(diagonal)
     precision = np.diag(diagonal) + off * (np.eye(n, k=1) + np.eye(n, k=-1))
     return Design(temperature, friction, precision, np.array(mean))

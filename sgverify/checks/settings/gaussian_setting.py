@@ -1,4 +1,4 @@
-"""One setting at which a step is tried: numbers of its dynamics, a Gaussian target, and what the dynamics does there exactly."""
+"""What are the exact flow and stationary law of a dynamics on a Gaussian target, the setting at which a step is tried?"""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.dynamics import Dynamics
 
 FIRST_SHARE = 1 / 5
-"""The largest step of a ladder, as a share of 1/rate: a tenth of Euler's limit."""
+"""The largest of the tried step sizes, as a share of 1/rate: a tenth of Euler's limit."""
 
 AFFINE = 1e-9
-"""A function is affine where it agrees with its affine map to this share of what it is."""
+"""A function counts as affine if it agrees with its affine map up to this relative error."""
 
 
 class NoGaussianLawError(Exception):
-    """Why nothing is known of the law that the dynamics leaves invariant here."""
+    """Raised with the reason why the dynamics has no known Gaussian invariant law at this setting."""
 
 
 @dataclass(frozen=True)
 class GaussianSetting:
     """A dynamics with its numbers on the target N(mean, (precision/T)^-1): U = (theta - mean)' precision (theta - mean)/2.
 
-    All coordinates of the state stand in one vector, in the order of the state, those of the `memory` of a step last. Natural
-    units are its spreads under the stationary law, and 1/rate for time; nothing is known of a memory, and its unit is 1.
+    All coordinates of the state form one vector, in the order of the state, with the `memory` of a step last. The natural unit
+    of a coordinate is its standard deviation under the stationary law, that of time is 1/rate. The law of a memory is unknown;
+    its unit is 1.
     """
 
     dynamics: Dynamics
@@ -52,17 +53,17 @@ class GaussianSetting:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many coordinates each state variable has."""
+        """The number of coordinates of each state variable."""
         return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
 
     @property
     def known(self) -> int:
-        """How many coordinates, the first ones, the stationary law is a law of."""
+        """The number of coordinates, the first ones, that the stationary law covers; those of a memory are not covered."""
         return sum(self.sizes[: len(self.dynamics.shapes)])
 
     @cached_property
     def without_memory(self) -> GaussianSetting:
-        """The dynamics alone."""
+        """The setting of the dynamics alone."""
         return replace(self, memory=())
 
     @cached_property
@@ -76,7 +77,7 @@ class GaussianSetting:
 
     @cached_property
     def text(self) -> str:
-        """The numbers that a user sets, as words."""
+        """The configured numbers of the setting, as text for a sentence."""
         numbers = [f"{name}={value:g}" for name, value in self.parameters.items()]
         eigenvalues = np.linalg.eigvalsh(self.precision)
         low, high = eigenvalues[0], eigenvalues[-1]
@@ -103,14 +104,14 @@ class GaussianSetting:
         return tuple(part.contiguous() for part in rows.split(list(self.sizes), dim=-1))
 
     def _chains(self, rows: np.ndarray) -> tuple[Chains, ...]:
-        """Rows as values that a dynamics or a density reads."""
+        """Rows of coordinates as the state variables that a dynamics or a density takes."""
         return tuple(Chains(part) for part in self.split(torch.tensor(rows, dtype=torch.float64)))
 
     @cached_property
     def law(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance of the stationary law, from second differences of its log density, which is quadratic here.
 
-        Raises `NoGaussianLawError` where the dynamics states none, or one that is no normal law on this target.
+        Raises `NoGaussianLawError` if the dynamics states no density, or one that is not normal on this target.
         """
         if self.memory:
             mean, covariance = self.without_memory.law
@@ -155,8 +156,9 @@ class GaussianSetting:
 
     @cached_property
     def flow(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space; None where the drift is not
-        affine.
+        """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space.
+
+        None if the drift is not affine.
         """
         if self.memory:
             return self.without_memory.flow
@@ -195,16 +197,16 @@ class GaussianSetting:
 
     @cached_property
     def rate(self) -> float:
-        """The fastest rate: the norm of the drift's matrix in natural units, at the mean where the drift is not affine."""
+        """The fastest rate: the norm of the drift's matrix (of its Jacobian at the mean if not affine) in natural units."""
         if self.flow is not None:
             return float(np.linalg.norm(self.flow[0], 2))
         numbers = [abs(value) for value in self.parameters.values()]
         return float(np.sqrt(np.linalg.eigvalsh(self.precision)[-1]) + max(numbers, default=0.0))
 
     def after(self, h: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """exp(hA) and the covariance of what the noise adds in the time h, in natural units; None where the drift is not affine.
+        """exp(hA) and the covariance of the noise over the time h, in natural units; None if the drift is not affine.
 
-        The covariance is an integral that is read off the exponential of a block matrix (Van Loan 1978).
+        The covariance is an integral that the exponential of a block matrix contains (Van Loan 1978).
         """
         if self.flow is None:
             return None

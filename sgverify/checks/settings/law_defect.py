@@ -1,6 +1,7 @@
-"""How far one step moves the law that it should leave: E f(X_1) - E f(X_0) under that law, for steps that are not affine.
+"""By how much does one step change the law that it should leave invariant, and with which power of h?
 
-The leading power of h in values at falling step sizes, and whether the powers that are found explain the values.
+The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps that are not affine. A fit over falling step sizes
+gives its leading power of h, and tests whether powers of h explain the values.
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
 from sgverify.rates import Rate
 
 SEEN = 1e-8
-"""A power of h counts where its share at the largest step exceeds this share of the average itself."""
+"""A power of h counts if its value at the largest step exceeds this share of the average itself."""
 
 EXPLAINED = 0.05
-"""A value is explained where the polynomial through those at smaller steps meets it to this share. For a law that is analytic in h
-within twice the step, through three halvings more, Lagrange's remainder is (1 - 1/2)(1 - 1/4)(1 - 1/8)/2^3 = 0.04 of its largest
-value there, and less through more of them."""
+"""A value is explained if the polynomial through the values at smaller steps agrees with it up to this share. For a law that is
+analytic in h within twice the step, and a polynomial through three further halvings, Lagrange's remainder is at most
+(1 - 1/2)(1 - 1/4)(1 - 1/8)/2^3 = 0.04 of the largest value there; more halvings reduce it."""
 
 BELOW = 3
-"""Values at smaller steps that a prediction takes, at least."""
+"""The fewest values at smaller steps for the prediction of a value."""
 
 
 @dataclass(frozen=True)
 class StepFit:
-    """`rate` is the leading power; `outlier` the smallest step whose value those below do not explain, with what they give."""
+    """A fit of powers of h: `rate` is the leading power.
+
+    `outlier` is (h, value, prediction) at the smallest step whose value the smaller steps do not explain; None if there is none.
+    """
 
     rate: Rate
     powers: PowersOfH
@@ -43,8 +47,10 @@ class StepFit:
 
 
 def fit_steps(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float) -> StepFit:
-    """The powers of h in the values, or of sqrt(h) where whole ones do not explain them. Shapes (n,); `scale` is the size of
-    what the values are differences of.
+    """Fit powers of h to the values or, if whole powers do not explain them, powers of sqrt(h).
+
+    `steps`, `values` and their error bounds `errors` have shape (n,). `scale` is the magnitude of the quantities whose
+    differences the values are.
     """
     whole = _fit(steps, values, errors, scale, 1)
     if whole.outlier is None:
@@ -54,7 +60,7 @@ def fit_steps(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: 
 
 
 def _fit(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, parts: int) -> StepFit:
-    """In the variable h^(1/parts)."""
+    """The fit in powers of h^(1/parts)."""
     variable = steps ** (1 / parts)
     powers = powers_of_h(variable, values[:, None], errors[:, None])
     found = Rate(None)
@@ -69,7 +75,7 @@ def _fit(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float
 def _outlier(
     variable: np.ndarray, steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, found: Rate
 ) -> tuple[float, float, float] | None:
-    """(h, value, prediction) of the smallest step whose value is not the polynomial's through the smaller steps."""
+    """(h, value, prediction) at the smallest step whose value differs from the polynomial through the smaller steps."""
     for k in reversed(range(len(steps) - BELOW)):
         weights = np.array(
             [
@@ -93,24 +99,26 @@ def _outlier(
 
 
 LENGTH = 1 / 64
-"""Of the differences that give the linear part: it is a control, and best where the step is most nearly linear."""
+"""The length of the differences that give the linear part. The linear part serves as a control variate, best at small states,
+where the step is nearly linear."""
 
 POINTS, MORE_POINTS = 1 << 9, 1 << 14
-"""Points of each scramble where rows go through the code together, and where these leave it open."""
+"""The points of each scramble if rows go through the code together; the larger number is used if the smaller decides nothing."""
 
 WAVES = (1.0, 2.0)
-"""Frequencies of the bounded test functions, per spread: a law with the right moments and another shape moves them."""
+"""The frequencies of the bounded test functions, per spread: they detect a law of another shape with the right moments."""
 
 MOST_PAIRED = 8
-"""Coordinates among which every pair is a test function; beyond, neighbours are."""
+"""The most coordinates for which every pair gives a test function; of more coordinates only neighbours are paired."""
 
 
 def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """E f(X_1) - E f(X_0), X_0 from the stationary law, bounds of the errors, and the names of the f.
 
-    f are the coordinates in natural units, their products in pairs, and sines and cosines of each. A method of weak order K
-    has h^(K+1) here; what is h^1 times a constant changes the law by a constant. The step's linear part L is integrated
-    exactly, f(X_1) - f(L) by randomised quasi-Monte Carlo: a step that is linear but in the tails has little left to integrate.
+    The test functions f are the coordinates in natural units, their products in pairs, and sines and cosines of each. A method
+    of weak order K has a defect of order h^(K+1); a defect of order h means a law that is off by a constant. The expectation
+    for the step's linear part L is exact, and f(X_1) - f(L) is integrated by randomised quasi-Monte Carlo: if the step is
+    linear except in the tails, this difference is small.
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     linear = read_one_step(rows, h, length=LENGTH, probed=False)
@@ -147,14 +155,14 @@ def _waves(n: int) -> tuple[float, ...]:
 
 
 def _values(x: np.ndarray) -> np.ndarray:
-    """f of rows of states. Shape (rows, f)."""
+    """The values of all test functions at rows of states, shape (rows, functions)."""
     i, j = _pairs(x.shape[1])
     waves = [part(wave * x) for wave in _waves(x.shape[1]) for part in (np.sin, np.cos)]
     return np.hstack([x, x[:, i] * x[:, j], *waves])
 
 
 def _of_normal(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """E f under N(mean, covariance): E exp(i w X) = exp(i w m - w^2 v/2)."""
+    """E f of all test functions under N(mean, covariance), by E exp(i w X) = exp(i w m - w^2 v/2)."""
     i, j = _pairs(len(mean))
     v = np.diag(covariance)
     waves = [

@@ -1,4 +1,4 @@
-"""One step of torch code at one setting and step size: its affine map and its noise, or where it is not affine."""
+"""Is one step of torch code affine at one setting and step size, and what are its map and its noise?"""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from sgverify.checks.settings.step_rows import StepRows
 from sgverify.samplers.intercepted import BlackBoxError
 
 REACH = (0.5, 1.0, 3.0, 6.0)
-"""Spreads of the law at which states are tried; differences are taken at 1, where alone nothing bends."""
+"""The distances from the mean, in spreads of the law, at which states are tried; differences alone use 1."""
 
 INTEGRATED = 4
-"""Draws up to which rules that are made for them are multiplied, in fewer dimensions than that."""
+"""The most draws (and one more than the most dimensions) for which product rules are made for the draws."""
 
 SINGLE = 16
-"""Coordinates up to which each is tried alone at every reach; of more, at the largest one."""
+"""The most coordinates for which each is tried alone at every distance; more coordinates are tried at the largest only."""
 
 COMMON = (0.25, 0.5, 0.75, 1.25, 1.75)
-"""Sizes of normal draws on both sides of which a draw made of a uniform one may jump, both signs."""
+"""The sizes of normal draws, of both signs, between which a step may jump (for instance by a uniform draw made of normals)."""
 
 RARE = (2.5, 4.0, 6.0)
-"""Sizes of normal draws beyond those that come by themselves."""
+"""The sizes of rare normal draws, beyond those that random draws reach."""
 
 CUT = 1e-4
-"""By what share of their effect rare draws are off where they are cut; the normal quantile of 1 - 1e-9 is known to 1e-7."""
+"""The relative error of the effect of a rare draw beyond which draws count as cut. Rounding is smaller: the normal quantile of
+1 - 1e-9 is accurate to 1e-7."""
 
 AFFINE = 1e-9
-"""A step is affine where it agrees with its affine map at other points to this share of what it moves them by."""
+"""A step counts as affine if it agrees with its affine map at other points, up to this share of their movement."""
 
 SCRAMBLES, POINTS, POINTS_ONE_BY_ONE = 8, 1 << 14, 1 << 6
-"""Randomised Sobol' sequences that stand for draws which enter a step other than linearly, and the points of each: of one draw,
-of m an m-th of it, and where rows go through the code one by one."""
+"""The number of randomised Sobol' sequences for draws that enter a step nonlinearly, the points of each for one draw (an m-th
+for m draws), and the points of each if rows go through the code one by one."""
 
 CERTAIN = 10
-"""Standard errors of a mean over the scrambles that count as its bound: Student's law of 7 degrees of freedom has 2e-5 beyond."""
+"""The error bound of a mean over scrambles, in standard errors; Student's t with 7 degrees of freedom exceeds it with 2e-5."""
 
 
 @dataclass(frozen=True)
 class OneStepMap:
     """X -> matrix X + still + noise in natural units about the mean; `covariance` is the noise's.
 
-    `bend` is the fewest spreads at which a state was found where this is not so, None where there is none; `where` says it.
-    `rounding` bounds what matrix and still are off by, `blur` the covariance and, where draws enter nonlinearly, still; where it
-    bends, these are of the linear part alone.
+    `bend` is the smallest distance from the mean, in spreads, at which the step was found not to be affine (None if affine), and
+    `where` describes that state. `rounding` bounds the errors of `matrix` and `still`; `blur` bounds the error of the
+    covariance and, if draws enter nonlinearly, that of `still`. For a step that bends, both refer to its linear part.
     `noise_bend` is the size of the smallest draws that were seen to enter nonlinearly.
     """
 
@@ -62,7 +63,7 @@ class OneStepMap:
 
     @property
     def cut(self) -> bool:
-        """Whether draws enter linearly but for rare ones: they are treated otherwise beyond a size."""
+        """Do all but rare draws enter linearly, so that draws beyond some size are treated differently?"""
         return self.noise_bend is not None and self.noise_bend >= RARE[0]
 
     @property
@@ -80,11 +81,10 @@ def read_one_step(
     probed: bool = True,
     also: np.ndarray | None = None,
 ) -> OneStepMap:
-    """The map, from differences of evaluations at unit vectors times `length`, held against other states and draws.
+    """The map, from differences of evaluations at unit vectors times `length`, tested at other states and draws.
 
-    States are tried out to 6 spreads in each coordinate and in all at once, both signs; `wide` are the spreads where others
-    than the natural ones are to be tried as well, those of the chain's own law. `also` holds states besides.
-    Not `probed`, only the linear part is read.
+    States out to 6 spreads are tested, in each coordinate and in all at once, of both signs. `wide` are further spreads to test,
+    such as those of the chain's own law; `also` holds further states. Without `probed`, only the linear part is computed.
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     random = np.random.default_rng(0)
@@ -106,7 +106,7 @@ def read_one_step(
     allowed = _tolerance(rows, due, np.zeros((1, n)))
     odd, tail = apart > allowed, 0.0
     if not odd[:bulk].any():
-        # What rounding leaves of rare draws is no cut; it is as seldom as they are.
+        # Rounding of the effect of rare draws is not a cut.
         small = apart <= CUT * np.abs(due).max(axis=1)
         rare = odd[bulk:] & small[bulk:]
         tail = float((apart[bulk:] * rare) @ (2 * ndtr(-np.array([1.0, *RARE[:-1]]))))
@@ -133,7 +133,7 @@ def read_one_step(
         bend, where = float(sizes[k]), _shown(rows, states[k])
     covariance, blur = noise @ noise.T, 2 * off * max(1.0, float(np.abs(noise).sum(axis=0).max(initial=0.0)))
     blur += 2 * tail * max(1.0, float(np.abs(noise).sum(axis=0).max(initial=0.0)))
-    # Where it bends nobody asks for them.
+    # If the step bends, mean and covariance of the noise are not used.
     if not linear and bend is None:
         still, covariance, error = _moments_of_noise(rows, h, n)
         blur = max(blur, error)
@@ -145,7 +145,7 @@ def _tolerance(rows: StepRows, due: np.ndarray, states: np.ndarray) -> np.ndarra
 
 
 def _probes(n: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """States and how many spreads from the mean each is in the coordinate that is farthest."""
+    """The states to test, and the distance of each from the mean in its farthest coordinate, in spreads."""
     found, sizes = [], []
     for reach in REACH:
         signs = random.choice([-1.0, 1.0], (4, n))
@@ -157,7 +157,7 @@ def _probes(n: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
 
 def _shown(rows: StepRows, state: np.ndarray) -> str:
-    """The coordinate that is farthest out, as a user sees it."""
+    """The farthest coordinate of a state and its value in the user's units, as text."""
     setting = rows.setting
     k = int(np.argmax(np.abs(state)))
     return f"{setting.names[k]} = {setting.law[0][k] + setting.spreads[k] * state[k]:.3g}"
@@ -165,7 +165,7 @@ def _shown(rows: StepRows, state: np.ndarray) -> str:
 
 @lru_cache(maxsize=64)
 def normal_points(dim: int, seed: int, count: int) -> np.ndarray:
-    """A scrambled Sobol' sequence through the normal quantiles, with its mirror image."""
+    """Normal points from a scrambled Sobol' sequence through the normal quantiles, with their mirror images."""
     if dim == 0:
         return np.zeros((count, 0))
     uniform = qmc.Sobol(dim, scramble=True, seed=seed).random(count // 2)
@@ -180,7 +180,7 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
         try:
             return rows.integrated(h)
         except BlackBoxError:
-            # No rule stands for these draws.
+            # No quadrature rule exists for these draws.
             pass
     means, seconds = [], []
     count = 1 << int(np.log2(POINTS // m)) if rows.together else POINTS_ONE_BY_ONE

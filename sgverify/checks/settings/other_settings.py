@@ -1,4 +1,4 @@
-"""Check: torch code at other temperatures, frictions, dimensions, step sizes and far-off states than the configured ones."""
+"""Check: is torch code right at temperatures, frictions, dimensions, step sizes and states far from the configured ones?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 
 HOT = 2
-"""Such settings are tried so often."""
+"""The number of hotter settings that are tried."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class _Outcome:
 def check_settings(question: Question) -> Evidence:
     """One step's mean and covariance, and the chain's law, in all coordinates and pairs, over a designed list of settings.
 
-    Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with a ladder of step sizes of
-    its own; states are tried out to 6 spreads. The first violation is brought as near to the configured setting as it goes.
+    Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with its own list of step
+    sizes; states are tried out to 6 spreads. The first violation is moved as near to the configured setting as possible.
     """
     subject = cast(TorchSubject, question.subject)
     own = configured_design(subject)
@@ -40,7 +40,7 @@ def check_settings(question: Question) -> Evidence:
     passed_over: list[str] = []
     try:
         if accepts_and_rejects(subject):
-            # A ratio of densities has the energy of one target in it, and is wrong on every other.
+            # The ratio of a step with rejections contains the energy of one target: no other target can be tried.
             judgement, moments = judge_invariance(subject)
             certificate = {"moments": moments, "limits": limits(subject.target.dim)}
             return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
@@ -50,7 +50,7 @@ def check_settings(question: Question) -> Evidence:
             except UserError as error:
                 if own is None or len(design.mean) == len(own.mean):
                     raise
-                # It is made for one dimension; its numbers are tried in that one.
+                # The code is made for one dimension: other settings are tried in that dimension.
                 passed_over.append(f"dimension {len(design.mean)}: {_first_line(error)}")
                 there = replace(design, precision=own.precision, mean=own.mean)
                 found.append(_Outcome(there, _try(subject, there)))
@@ -86,7 +86,7 @@ def _try(subject: TorchSubject, design: Design) -> Tried:
 
 
 def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
-    """Settings at which a step that few_judged far out alone few_judged where the chain is."""
+    """The outcomes of hotter settings, at which a step that bends only far from the mean bends where the chain is."""
     far = [outcome for outcome in found if outcome.tried.bend is not None and outcome.tried.bend >= FAR]
     hot = []
     for outcome in sorted(far, key=lambda outcome: outcome.tried.bend or 0.0)[:HOT]:
@@ -106,7 +106,7 @@ def _judge(
         return Judgement(
             "violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
         )
-    # Where an integral over many coordinates or draws is less well known nothing is said, if fewer of them are judged.
+    # Imprecise integrals over many coordinates or draws are ignored if settings with fewer of them are judged.
     few_judged = any(
         outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found
     )
@@ -125,7 +125,7 @@ def _judge(
 
 
 def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
-    """The violation with as many parts of its setting as possible as they are configured."""
+    """The violation at a setting that agrees with the configured one in as many parts as possible."""
     design, tried = wrong.design, wrong.tried
     if own is None:
         return design, tried
@@ -145,7 +145,7 @@ def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tupl
 
 
 def _command(subject: TorchSubject, design: Design) -> str:
-    """What tries this setting alone with those of the design."""
+    """The command line that tries this setting."""
     words = ["sgverify", "verify", subject.reference, "--checks", "settings"]
     for key, value in design.settings().items():
         if key == "friction" and "D" not in subject.scheme.dynamics.parameters:
@@ -180,7 +180,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
 
 
 def _reach(tried: list[Tried]) -> dict[str, float]:
-    """How far from the mean the states of each variable were tried."""
+    """For each variable, the largest distance from the mean at which states were tried."""
     reach: dict[str, float] = {}
     for t in tried:
         for name, spread in zip(t.setting.names, t.setting.spreads, strict=True):

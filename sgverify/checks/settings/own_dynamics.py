@@ -1,9 +1,9 @@
-"""The dynamics that torch code discretises where it is not the declared one, and leaves the same density invariant.
+"""Does torch code discretise another dynamics than the declared one, with the same invariant density?
 
-With H = U, or U + p.p/2, a drift -M grad H and a constant half squared diffusion a leave exp(-H/T) invariant for every
-smooth U exactly where a = T (M + M^T)/2 (Ma, Chen, Fox 2015, equation (3), D and Q constant): friction that differs from
-coordinate to coordinate, constant preconditioners, skew drifts, another scale of time. M and a are measured from one step
-at many states; what does not forget its start, as no friction and no noise do not, is no sampler and none of these.
+Let H = U, or U + p.p/2. A drift -M grad H and a constant half squared diffusion a leave exp(-H/T) invariant for every smooth U
+if and only if a = T (M + M^T)/2 (Ma, Chen, Fox 2015, equation (3), with D and Q constant). Examples are a friction for each
+coordinate, constant preconditioners, skew drifts and another time scale. M and a are measured from one step at many states. A
+dynamics that does not forget its start, such as one without friction and noise, is excluded: it is no sampler.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from sgverify.schemes.dynamics import default_density
 from sgverify.schemes.torch_step import TorchStep
 
 SETTINGS = (PARAMETERS, {"T": Fraction(2), "D": Fraction(1, 2)})
-"""Where M and a are measured: M may depend on both, and a = T (M + M^T)/2 has to hold at each."""
+"""The values of T and D at which M and a are measured: M may depend on both, and a = T (M + M^T)/2 must hold at each."""
 
 SMALL = STEPS[3:]
-"""Step sizes at which drift and diffusion are read: four of them leave O(h^3) of a series in h, 1e-8."""
+"""The step sizes at which drift and diffusion are measured: from four of them the error of a series in h is O(h^3), 1e-8."""
 
 DEGREE = 5
-"""Of the rules for the draws: second moments to h^2 have products of four of them."""
+"""The degree of the quadrature rules: second moments to order h^2 contain products of four draws."""
 
 MORE = 2
-"""States beyond the least number that determines M: at these the drift has to come out."""
+"""The number of states beyond those that determine M; the drift -M grad H must be confirmed at them."""
 
 WITHIN = 1e-6
-"""What may be left of an identity, over the largest of its terms: the measured numbers are known to 1e-8 or better."""
+"""The tolerance of an identity, relative to its largest term: the measured numbers have errors of 1e-8 or less."""
 
 DECAYS = 1e-6
 """Every eigenvalue of -M Hess H has a real part below minus this, at U = theta.P theta/2 with P alone and coupled."""
@@ -50,7 +50,7 @@ DECAYS = 1e-6
 
 @dataclass(frozen=True)
 class OwnDynamics:
-    """M and a at `PARAMETERS`; `order` is the local order against exp(hL') of this dynamics."""
+    """M and a at `PARAMETERS`; `order` is the step's local order against exp(hL'), L' the generator of this dynamics."""
 
     names: tuple[str, ...]
     matrix: np.ndarray
@@ -59,7 +59,7 @@ class OwnDynamics:
 
     @property
     def text(self) -> str:
-        """Where the drift differs from the declared one."""
+        """The text of the components in which the drift differs from the declared one."""
         off = self.matrix - self.declared
         rows = []
         for i, name in enumerate(self.names):
@@ -80,7 +80,7 @@ class OwnDynamics:
 
 
 def find_own_dynamics(step: TorchStep, dim: int) -> OwnDynamics | None:
-    """The dynamics with the density of the declared one that the step discretises; None where it is none of this kind."""
+    """The dynamics that the step discretises, if it has the declared density and the form of this file; else None."""
     stated = step.dynamics.density
     meant = default_density(step.dynamics.shapes, step.dynamics.parameters)
     if stated is None or meant is None or stated.function is not meant.function:
@@ -104,7 +104,7 @@ def find_own_dynamics(step: TorchStep, dim: int) -> OwnDynamics | None:
 def _measured(
     step: TorchStep, dim: int, setting: Mapping[str, Fraction]
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """M and a of the step, where drift and diffusion are these at every state that is tried."""
+    """M and a of the step; None unless they give drift and diffusion at every tried state."""
     potential = generic_potential(dim)
     gradients, drifts, squares = [], [], []
     for state in _states(step, dim):
@@ -132,7 +132,7 @@ def _leading(
     potential: PolynomialPotential,
     state: dict[tuple[str, int], Fraction],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """E dX/h and E dX dX^T/(2h) as h -> 0 from one state."""
+    """The limits of E dX/h and E dX dX^T/(2h) for h -> 0 at one state."""
     n = len(state)
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     indices = [tuple(int(k == i) for k in range(n)) for i in range(n)]
@@ -155,7 +155,7 @@ def _leading(
 
 
 def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
-    """States of size 1, whose coordinates float64 holds."""
+    """States of size 1 with coordinates that float64 represents exactly."""
     random = Random(0)
     keys = coordinate_keys(step.shapes, dim)
     return [
@@ -167,7 +167,7 @@ def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
 def _gradients(
     potential: PolynomialPotential, state: Mapping[tuple[str, int], Fraction], dim: int
 ) -> list[float]:
-    """grad H."""
+    """grad H at one state, with the coordinates of theta and, if the state has a momentum, p."""
     theta = [state["theta", i] for i in range(dim)]
     units = [tuple(int(i == j) for j in range(dim)) for i in range(dim)]
     return [
@@ -177,7 +177,7 @@ def _gradients(
 
 
 def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
-    """M of the declared dynamics at `PARAMETERS`, from its drift where H has one slope 1 and no other."""
+    """M of the declared dynamics at `PARAMETERS`, column by column, from its drift for unit vectors in place of grad H."""
     state = step.dynamics.state
     columns = []
     for name, i in product(state, range(dim)):
@@ -195,7 +195,7 @@ def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
 
 
 def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim: int) -> Dynamics:
-    """-M grad H and a as a dynamics: of the declared one's name and state, in this dimension."""
+    """The dynamics with drift -M grad H and half squared diffusion a, with the declared name and state, in this dimension."""
     drift_rows = [[_number(value) for value in row] for row in matrix]
     square = [[_number(value) for value in row] for row in diffusion]
 
@@ -224,13 +224,13 @@ def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim
 
 
 def _number(value: float) -> Fraction:
-    """The fraction of a small denominator that a measured number is, to a tenth of what is asked of it; else the float."""
+    """The fraction with a small denominator within a tenth of the tolerance of a measured number, else the float's fraction."""
     near = Fraction(value).limit_denominator(1000)
     return near if abs(float(near) - value) <= WITHIN / 10 * max(1.0, abs(value)) else Fraction(value)
 
 
 def _forgets(matrix: np.ndarray, dim: int) -> bool:
-    """Whether the chain relaxes on a Gaussian target whose coordinates are apart, and on one where they are coupled."""
+    """Does the dynamics relax on a Gaussian target with independent coordinates, and on one with coupled coordinates?"""
     size = len(matrix)
     alone = np.diag(1 + np.arange(dim) / 3)
     for precision in (alone, alone + 0.2 * (np.ones((dim, dim)) - np.eye(dim))):

@@ -1,4 +1,4 @@
-"""What a torch step does at one setting of its numbers, dimension and Gaussian target, over a ladder of step sizes."""
+"""Is a torch step right at one setting (parameters, dimension, Gaussian target), over a list of step sizes?"""
 
 from __future__ import annotations
 
@@ -17,37 +17,42 @@ from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.schemes.torch_step import TorchStep
 
 RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
-"""Halvings of the first step; in many dimensions; quarters that are added where the smallest step leaves it open; how often."""
+"""The number of halvings of the first step; the same in many dimensions; the smaller steps that are added, each a quarter of the
+one before, if the smallest step does not decide; and the most such additions."""
 
 MANY = 4
-"""Dimensions from which a ladder is short."""
+"""The dimension from which fewer step sizes are tried."""
 
 ABOVE = 6
-"""Doublings of the first step that are tried, in few dimensions: an exact friction, or an implicit step, goes so far."""
+"""The doublings of the first step that are tried in few dimensions: exact friction, or an implicit step, is stable so far."""
 
 BEFORE = 2
-"""An error is judged where the chain contracts at 2^BEFORE times the step size too."""
+"""An error at step size h is judged only if the chain also contracts at 2^BEFORE h."""
 
 WIDER = 1.5
-"""The chain's own law is tried where it is wider than the stationary one by this."""
+"""States of the chain's own law are tried if it is wider than the stationary law by this factor."""
 
 DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
-"""Step sizes at which a step that is not affine is integrated over the law, those that are added where these leave it open, or
-speak against it, how often, and by what they fall."""
+"""For a step that is not affine and is integrated over the law: the number of step sizes; the number of smaller ones that are
+added if these decide nothing or violate; the most such additions; and the ratio of neighbouring step sizes."""
 
 TURN = 0.1
-"""A power is one that is still seen at the smallest step, or whose slope has changed by no more from the larger steps on."""
+"""A power of h counts if it is still seen at the smallest step, or if its slope has changed by at most this much since the
+larger steps."""
 
 FAR = 3.0
-"""A step that bends only from so many spreads on does so too seldom for an integral over the law to show it."""
+"""A step that bends only beyond this many spreads does so too rarely for an integral over the law to show it."""
 
 RESOLVED = 0.01
-"""What one step changes of the law, per step and (h rate): a law that is off by no more than this share passes."""
+"""The change of the law in one step, divided by h rate, that an answer must be able to detect: a smaller error passes."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """`verdict` is conforms, violates or inconclusive; `finding` says why, `steps` are the step sizes, `bend` as of a map."""
+    """The result at one setting: `verdict` is conforms, violates or inconclusive, and `finding` its reason.
+
+    `steps` are the tried step sizes; `bend` is that of a map (`OneStepMap`).
+    """
 
     setting: GaussianSetting
     verdict: str
@@ -58,7 +63,7 @@ class Tried:
     due: float = 0.0
     affine: bool = True
     blurred: bool = False
-    """Inconclusive because an integral over many coordinates is not known well enough."""
+    """Is the verdict inconclusive because an integral over many coordinates is too imprecise?"""
 
 
 def try_setting(
@@ -70,11 +75,11 @@ def try_setting(
     top: float | None = None,
     gradient: GradientFunction | None = None,
 ) -> Tried:
-    """Hold one step to the dynamics' flow (with `flow`: mean and covariance after one step, to h^(order + 1)) and the chain's
-    law to the stationary one (to h^order), all coordinates and pairs of them.
+    """Compare the chain's law with the stationary law, to h^order, in all coordinates and pairs of them.
 
-    Where a step is not affine in the state, to h^(order + 1) in E f(X_1) - E f(X_0) under the stationary law. `top` is the
-    largest step size, FIRST_SHARE/rate without; `gradient` is the gradient that the code is given, the setting's without.
+    With `flow`, also compare mean and covariance after one step with those of the dynamics' flow, to h^(order + 1). For a step
+    that is not affine in the state, E f(X_1) - E f(X_0) under the stationary law must be O(h^(order + 1)). `top` is the largest
+    step size, by default FIRST_SHARE/rate; `gradient` is the gradient for the code, by default the setting's.
     """
     first = top or FIRST_SHARE / setting.rate
     rows = StepRows(step, setting, first, gradient)
@@ -92,7 +97,7 @@ def try_setting(
             (part, judge_errors(part.times, part.errors, part.bounds, part.power, large=part.large))
             for part in parts
         ]
-        # What is slow at these steps may be fast at smaller ones: a step's own constants need not be the target's.
+        # An error may fall faster at smaller steps: a step may have other time scales than the target.
         slow = any(found.verdict == "slow" for _, found in judged)
         ends = any(undecided_end(part.times, part.errors, part.bounds, part.power) for part in parts)
         wanders = all(part.kind != "law" for part in parts)
@@ -101,7 +106,7 @@ def try_setting(
         more = [steps[-1] * 4.0**-k for k in range(1, MORE_RUNGS + 1)]
         steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
     shown = tuple(sorted({*steps, *(h for part in parts for h in part.steps)}, reverse=True))
-    # The law before the flow: it is what a user sees.
+    # The law is reported before the flow: it is what a user observes.
     for part, found in reversed(judged):
         for verdict in ("slow", "jump"):
             if found.verdict == verdict:
@@ -125,7 +130,7 @@ def try_setting(
 
 @dataclass(frozen=True)
 class _Part:
-    """Errors of one kind at the step sizes that are judged, in natural units, with what they are errors of."""
+    """Errors of one kind (flow or law) at the judged step sizes, in natural units, with the expected values `due`."""
 
     kind: str
     setting: GaussianSetting
@@ -138,7 +143,7 @@ class _Part:
     large: int
 
     def words(self, found: ErrorTrend) -> tuple[str, float, float]:
-        """What is off most, as a user sees it: the sentence, the value and what it should be."""
+        """The largest error in the user's units: a sentence, the value, and the expected value."""
         n, h = self.setting.known, self.steps[found.rung]
         names, spreads = self.setting.names, self.setting.spreads
         error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
@@ -173,7 +178,10 @@ class _Part:
 
 
 def _above(rows: StepRows, first: float) -> list[OneStepMap]:
-    """The maps at 2, 4, ... times the first step, as far as the chain contracts and is affine there; a right step may fail."""
+    """The maps at 2, 4, ... times the first step, as long as the chain contracts and is affine there.
+
+    A correct step need not do so at all of these.
+    """
     found: list[OneStepMap] = []
     for k in range(1, 1 + (ABOVE if rows.setting.dim < MANY else BEFORE)):
         try:
@@ -183,7 +191,7 @@ def _above(rows: StepRows, first: float) -> list[OneStepMap]:
         if not seen.radius < 1:
             break
         found.append(seen)
-        # Draws that enter nonlinearly cost an integral each time.
+        # If draws enter nonlinearly, each map costs an integral.
         if seen.noise_bend is not None and k >= BEFORE:
             break
     return found
@@ -192,7 +200,7 @@ def _above(rows: StepRows, first: float) -> list[OneStepMap]:
 def _in_its_own_law(
     rows: StepRows, steps: list[float], maps: list[OneStepMap]
 ) -> tuple[list[OneStepMap], bool]:
-    """The maps tried out to the spreads of the chain's own law too where that is wider, and whether they bend there."""
+    """The maps, tested also at states of the chain's own law if it is wider, and whether any of them bends there."""
     found = list(maps)
     for k in range(len(steps)):
         if maps[k].radius >= 1:
@@ -219,7 +227,7 @@ def _parts(
     maps = [*reversed(above), *maps]
     contracts = [seen.radius < 1 for seen in maps]
     stable = [k >= BEFORE and all(contracts[k - BEFORE : k + 1]) for k in range(len(maps))]
-    # Far above, a right step may be no affine one any more.
+    # Far above the first step, a correct step need not be affine.
     first = next((k for k in range(higher) if all(seen.bend is None for seen in maps[k:])), higher)
     stationary = (setting.law[1] / np.outer(setting.spreads, setting.spreads))[:n, :n]
     found = []
@@ -259,7 +267,7 @@ def _parts(
 
 
 def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]) -> Tried:
-    """Judge a step that bends by what it does to the stationary law."""
+    """Judge a step that is not affine by its change of the stationary law."""
     setting = rows.setting
     bent = [found for found in maps if found.bend is not None]
     bend = min(found.bend for found in bent if found.bend is not None)
@@ -279,7 +287,7 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         left, blur = (float((part[best] / times[best]).max()) for part in (np.abs(errors) + widest, widest))
         if judged is None and left <= RESOLVED:
             break
-        # A step may bend by its own constants: at smaller steps less, where the method is right.
+        # A step may bend on a scale of its own; if the method is right, it bends less at smaller steps.
         turns = judged is not None and judged.turn > TURN and judged.slope > 1 + SHORT
         hidden = judged is not None and judged.rung < len(steps) - 1
         if judged is not None and len(steps) > DEFECT_RUNGS and not (turns or hidden):
@@ -294,7 +302,7 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         steps, read = [*steps, *more], [*read, *(law_defect(rows, h, fine=fine) for h in more)]
     errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
     if judged is not None and judged.turn > TURN and judged.rung < len(steps) - 1:
-        # The next slope, which is hidden, may be a higher one.
+        # The next slope, hidden below the bounds, may be higher.
         judged = None
     names = read[0][2]
     at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
@@ -314,12 +322,12 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
 
 
 def _half(slope: float) -> str:
-    """The nearest multiple of 1/2."""
+    """The text of the multiple of 1/2 nearest to a slope."""
     return f"{round(2 * slope) / 2 + 0.0:g}"
 
 
 def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
-    """The moment whose change falls slower than h^q and is largest; each has a bound of its own."""
+    """The moment with the largest change among those that fall slower than h^q; each moment has its own bound."""
     found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
     slow = [
         (abs(errors[rungs.rung, k]), k, rungs) for k, rungs in enumerate(found) if rungs.verdict == "slow"

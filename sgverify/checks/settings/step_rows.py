@@ -1,4 +1,4 @@
-"""A torch step at one setting as a function of rows: many states with their draws at once, or one by one."""
+"""How is a torch step evaluated at many states and draws of one setting, and what is its mean over the draws?"""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
 
 FEW = 3
-"""Rows that are run one by one in any case."""
+"""The number of rows that are always run one by one."""
 
 ALIKE = 1e-12
-"""Sums over a batch may be made in another order."""
+"""The relative tolerance between a row in a batch and the same row alone: a batch may sum in another order."""
 
 POWERS = (1, 3)
-"""The degree that a step may have as a polynomial of its draws: the least that it has; beyond, it is taken apart on panels."""
+"""The degrees, tried in turn, of a step as a polynomial of its draws; a step of higher degree is integrated on panels."""
 
 Function = Callable[[np.ndarray], np.ndarray]
-"""Values at states: shapes (n, coordinates) -> (n, q)."""
+"""A function of states: shape (n, coordinates) gives values of shape (n, q)."""
 
 
 class StepRows:
-    """(states, draws, h) -> states, in natural units about the mean. Shapes (rows, n), (rows, draws) -> (rows, n).
+    """The step as a function (states, draws, h) -> states, in natural units about the mean.
 
-    Rows go through the code in one tensor with the chains first; else, where it takes one chain, by torch's vmap; else one by
-    one. A way is left for the next as soon as some row, run alone as well, comes out otherwise.
+    States have shape (rows, n), draws (rows, draws). Three ways are tried in turn: all rows in one tensor with the chains
+    first; for code that takes one chain, torch's vmap; one row at a time. A way is abandoned as soon as some row, run alone as
+    well, gives another result.
     """
 
     def __init__(
@@ -61,20 +62,20 @@ class StepRows:
 
     @property
     def together(self) -> bool:
-        """Whether rows go through the code together, so that many cost little."""
+        """Do rows go through the code together, so that many rows cost little?"""
         return bool(self._ways)
 
     def draws(self, h: float) -> int:
-        """How many normal numbers a step of size h draws."""
+        """The number of normal draws in a step of size h."""
         if h not in self._draws:
             with default_dtype(torch.float64):
                 self._draws[h] = self._box.census(self._alone(np.array(self._mean)), h)
         return self._draws[h]
 
     def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Mean and covariance of a step from the mean over its draws, and what both may be off by.
+        """Mean and covariance of a step from the target's mean, over its draws, and a bound of the error of both.
 
-        Raises `BlackBoxError` where no rule stands for the draws.
+        Raises `BlackBoxError` if no quadrature rule exists for the draws.
         """
         step = OverDraws(self._box, self._mean, h)
         mean, covariance, units = step.mean(), step.covariance(), np.outer(self._spreads, self._spreads)
@@ -82,9 +83,9 @@ class StepRows:
         return (mean.value - self._mean) / self._spreads, covariance.value / units, off
 
     def rounding(self, states: np.ndarray) -> float:
-        """What roundings within a step from states as large as these add up to, in natural units.
+        """A bound, in natural units, of the accumulated rounding within a step from states as large as these.
 
-        One operation rounds relative to numbers of the state's size; coordinates meet one another in their own units.
+        One operation rounds relative to numbers of the state's size; operations may combine coordinates of different units.
         """
         offset = float((np.abs(self._mean) / self._spreads).max())
         largest = max(1.0, float(np.abs(states).max(initial=0.0)))
@@ -106,7 +107,7 @@ class StepRows:
         return found
 
     def _all(self, box: BlackBox, rows: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray | None:
-        """All rows in one batch; None where that is not what single rows give."""
+        """The states after one step of all rows in one batch; None if single rows give another result."""
         try:
             state = self.setting.split(torch.tensor(rows, dtype=torch.float64))
             moved, shapes = box.run(state, torch.tensor(draws, dtype=torch.float64), h)
@@ -134,7 +135,7 @@ class StepRows:
 
 @dataclass(frozen=True)
 class Expected:
-    """Expectations and how far off they may be. Shapes (q,)."""
+    """Expectations and their error bounds, each of shape (q,)."""
 
     value: np.ndarray
     bound: np.ndarray
@@ -143,12 +144,12 @@ class Expected:
 class OverDraws:
     """One step of a black box from the state x, shape (coordinates,), at step size h, its draws integrated out.
 
-    The draws are looked at once, and two rules of quadrature are made of what is seen (`DrawRules`); the bounds hold what the
-    two differ by, and rounding. Raises `BlackBoxError` or `UnreadableDrawError` where no rule stands for the draws.
+    The step's dependence on its draws is examined once and gives two quadrature rules (`DrawRules`); error bounds contain the
+    difference of the two rules, and rounding. Raises `BlackBoxError` or `UnreadableDrawError` if no rule exists for the draws.
     """
 
     def __init__(self, box: BlackBox, x: np.ndarray, h: float, *, degree: int = 2) -> None:
-        """`degree`: that of the functions, as polynomials of the state."""
+        """Prepare the rules; `degree` is the degree of the functions to integrate, as polynomials of the state."""
         step = StepAtNodes(box, np.asarray(x, dtype=float), h)
         size = max(1.0, step.reach)
         self.rounding = (step.operations + 8) * step.unit * size
@@ -181,11 +182,11 @@ class OverDraws:
         return Expected(found[0], 2 * np.abs(found[0] - found[1]) + 2 * np.maximum(*sizes))
 
     def mean(self) -> Expected:
-        """E X_1. Shape (coordinates,)."""
+        """E X_1, shape (coordinates,)."""
         return self.expectation(lambda x: x)
 
     def covariance(self) -> Expected:
-        """Cov X_1. Shape (coordinates, coordinates)."""
+        """Cov X_1, shape (coordinates, coordinates)."""
         centre = self.mean()
         count = len(centre.value)
 
@@ -199,7 +200,7 @@ class OverDraws:
 
 
 def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch.Tensor, ...]:
-    """The state of one chain, as code takes it that knows of no others; with None the row is cut off already."""
+    """The state of chain `row` for code that takes one chain; with `row` None the chains' axis is removed already."""
     chosen = [part if row is None else part[row] for part in parts]
     shapes = step.shapes.values()
     return tuple(
@@ -208,7 +209,7 @@ def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch
 
 
 def _mapped(step: TorchStep) -> Callable[..., Any]:
-    """The function of one chain as one of many, by torch's vmap."""
+    """The function of one chain, vectorised over chains by torch's vmap."""
 
     @wraps(step.function)
     def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:

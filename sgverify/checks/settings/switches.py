@@ -1,4 +1,4 @@
-"""Check: torch code is one formula in the step size, its parameters and the size of its state, as far as it was looked at."""
+"""Check: is torch code one smooth formula in the step size, its parameters and the size of its state, on the tested ranges?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
 
 PER_OCTAVE = 8
-"""Values of a number from one power of 2 to the next."""
+"""The number of values of each number from one power of 2 to the next."""
 
 SIZE = "the size of the state"
 
@@ -33,41 +33,44 @@ REACH: dict[str, tuple[float, float]] = {
     "D": (2.0**-8, 2.0**8),
     SIZE: (2.0**-8, 2.0**14),
 }
-"""Between which values each number is looked at: below, right code may lose its noise to cancellation, above, an iteration its way
+"""The range of each number. Below it, correct code may lose its noise to cancellation; above it, an iteration may not converge
 (the largest rate of the potential is 1.3)."""
 
 FIXED = {"h": 1 / 512, "T": 1.0, "D": 1.5, SIZE: 1.0}
-"""The other numbers meanwhile."""
+"""The values of the other numbers while one number varies."""
 
 DIM = 2
 
 BENT = 0.06
 """A sixth difference that counts, as a share of the largest value among its seven.
 
-Over d = ln 2/8 a power x^a in log x has (a d)^6 of it: 1e-4 to a = 5/2, 0.03 to a = 6, where steps end that are polynomials of h
-of no more than four stages. exp(-x) has 30 d^6 = 1e-5 at most, x/(1 + x) less. A kink whose logarithmic slope jumps by s has 6 d s
-= 0.5 s if it lies amid the seven, and a jump of the share j has 10 j.
+Sixth differences over d = ln 2/8 in log x, relative to the function: a power x^a has (a d)^6, which is 1e-4 for a = 5/2 and 0.03
+for a = 6, the largest power in steps of at most four stages. exp(-x) has at most 30 d^6 = 1e-5, x/(1 + x) less. A kink whose
+logarithmic slope jumps by s has 6 d s = 0.5 s if it lies in the middle of the seven points; a jump by the share j has 10 j.
 """
 
 _DIFFERENCE = np.array([1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0])
 
 SMALLEST = 1e-7
-"""What is smaller than this share of the state is rounding, not a step."""
+"""A movement below this share of the state counts as rounding."""
 
 
 SUDDEN = 1e3
-"""What is so many times larger was not hidden by rounding at its neighbours."""
+"""A movement this many times larger than at its neighbours cannot have been hidden by rounding there."""
 
 
 LARGER, MOVED = 16, 3.0
-"""A switch in the size of the state is looked for again at LARGER times the step size; a tamed or truncated step, which is the
-plain one as h falls, has it at 1/LARGER to 1/sqrt(LARGER) of the size. MOVED is between these and the 1.9 by which the gradient's
-coordinates differ."""
+"""A switch in the size of the state is searched for again at LARGER times the step size. A tamed or truncated step, which tends to
+the plain one as h falls, then has its switch at 1/LARGER to 1/sqrt(LARGER) of the size. The factor MOVED lies between these
+ratios and the ratio 1.9 of the gradient's coordinates."""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """Where `number` passes `at`, `variable` is bent by `size`; it `recedes` where smaller steps have it at a larger size."""
+    """A switch: `variable` bends by `size` where `number` passes `at`.
+
+    `recedes`: at smaller steps the switch lies at a larger size of the state.
+    """
 
     number: str
     at: float
@@ -79,8 +82,8 @@ class Switch:
 def check_switches(question: Question) -> Evidence:
     """No switch is seen: with state and draws fixed, a step is smooth in h, in T, in D and in the size of its state.
 
-    What is judged of a step at some settings is judged of one formula; one that is another beyond a threshold was judged on
-    one side of it.
+    Verdicts at some settings carry over to others only if the step is one formula; a step with another formula beyond a
+    threshold was judged on one side of it.
     """
     subject = cast(TorchSubject, question.subject)
     try:
@@ -116,7 +119,7 @@ def check_switches(question: Question) -> Evidence:
 
 
 def find_switches(step: TorchStep) -> tuple[list[Switch], dict[str, tuple[float, float]]]:
-    """The switches of a step, one at most of each number, and between which values each number was looked at."""
+    """The switches of a step, at most one for each number, and the range in which each number was varied."""
     found, looked = [], {}
     for number in ("h", *step.parameters, SIZE):
         values, drift, noise, sizes = _moves(step, number, _values(number))
@@ -137,7 +140,7 @@ def _receding(found: list[Switch]) -> str:
 
 
 def _recedes(step: TorchStep, switch: Switch) -> bool:
-    """Whether a switch in the size of the state comes much earlier at a larger step."""
+    """Does a switch in the size of the state occur at a much smaller size if the step is larger?"""
     if switch.number != SIZE:
         return False
     values, drift, noise, sizes = _moves(step, SIZE, _values(SIZE), LARGER * FIXED["h"])
@@ -148,17 +151,17 @@ def _recedes(step: TorchStep, switch: Switch) -> bool:
 def _values(number: str) -> list[float]:
     low, high = (math.log2(end) for end in REACH[number])
     count = round(PER_OCTAVE * (high - low)) + 1
-    # Off powers of 2 and of 10, so that a value is on one side of a round threshold.
+    # Away from powers of 2 and of 10, so that every value lies on one side of a round threshold.
     return [2.0 ** (low + k / PER_OCTAVE) * 1.013 for k in range(count)]
 
 
 def _moves(
     step: TorchStep, number: str, values: list[float], h: float = FIXED["h"]
 ) -> tuple[list[float], np.ndarray, np.ndarray, np.ndarray]:
-    """The values, from a middle one out, as far as the step is finite; there X_1 - X_0 without noise, what noise adds to it, and
-    the size of the state.
+    """The values at which the step is finite, with the movement X_1 - X_0 without noise, its change by noise, and the state's size.
 
-    Shapes (values, coordinates), twice, and (values,).
+    Values are taken from a middle one outwards until the step is not finite. The movement and its change have shape
+    (values, coordinates), the sizes (values,).
     """
     start = min(range(len(values)), key=lambda k: abs(math.log(values[k] / FIXED[number])))
     numbers = None
@@ -174,7 +177,7 @@ def _moves(
                         numbers = total(box.run(state, None, given["h"])[1], step.chains)
                     known[k] = _two(box, state, given["h"], numbers)
             except UserError:
-                # A step need not be finite however far it is taken.
+                # A step need not be finite at extreme values.
                 if k == start:
                     raise
                 break
@@ -187,7 +190,7 @@ def _two(
     box: BlackBox, state: tuple[Tensor, ...], h: float, numbers: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
     front = (1,) if box.step.chains else ()
-    # Draws of one standard deviation and less: where they are rare is not the question here.
+    # Draws of at most one standard deviation: rare draws are tested elsewhere.
     drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(numbers)]
     some = torch.tensor(drawn, dtype=torch.float64)
     still, moved = (
@@ -197,7 +200,7 @@ def _two(
     before = torch.cat([value.reshape(-1) for value in state])
     size = float(before.abs().max())
     drift, noise = (np.asarray(value.to(torch.float64)) for value in (still - before, moved - still))
-    # What is smaller is rounding.
+    # Smaller movements are rounding.
     drift, noise = (np.where(np.abs(value) < SMALLEST * size, 0.0, value) for value in (drift, noise))
     return drift, noise, size
 
@@ -205,7 +208,7 @@ def _two(
 def _bent(
     step: TorchStep, number: str, values: list[float], moved: np.ndarray, sizes: np.ndarray
 ) -> Switch | None:
-    """The place where a coordinate is bent most, where that is more than a smooth one is."""
+    """The switch at which a coordinate bends most; None if no coordinate bends more than a smooth function does."""
     names = [name for name, shape in step.shapes.items() for _ in range(DIM if shape == VECTOR else 1)]
     best: Switch | None = None
     for column, name in zip(moved.T, names, strict=True):
@@ -215,7 +218,7 @@ def _bent(
             if largest == 0.0 or (
                 still.any() and np.abs(window[~still]).min() < SUDDEN * SMALLEST * sizes[k : k + 7].max()
             ):
-                # Rounding, or the beginning of what rounding hid.
+                # Rounding, or a movement that begins to exceed rounding.
                 continue
             size = float(abs(_DIFFERENCE @ window)) / largest
             if size > BENT and (best is None or size > best.size):
@@ -229,7 +232,7 @@ def _windows(column: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def _gradient(theta: Tensor, minibatch: int) -> Tensor:
-    """That of a quadratic potential about 0: it is as large as the state, and small where that is."""
+    """The gradient of a quadratic potential with its minimum at 0, proportional to the size of the state."""
     return theta * torch.tensor([1.3, 0.7], dtype=theta.dtype)
 
 
