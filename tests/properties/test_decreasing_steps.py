@@ -57,7 +57,7 @@ def out_of_reach(subject: Subject) -> bool:
     return subject.noise.exchangeable and subject.target.dim > 1
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(14))
 @given(decreasing(), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)
@@ -69,7 +69,7 @@ def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: s
             assert evidence.verdict == "conforms", evidence.reason
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(12))
 @given(decreasing())
 def test_every_decreasing_schedule_is_consistent(subject: Subject) -> None:
     evidence = judged(subject, "chen2015/corollary-6", "consistency")

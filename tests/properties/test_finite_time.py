@@ -150,7 +150,7 @@ def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> Non
     assert gaps[1].abs_lower() <= gaps[0].abs_upper() * 2 / 256 + left + 2.0**-50, gaps
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(14))
 @given(subjects(POOL, dims=DIMS), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorems_2_and_3_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)

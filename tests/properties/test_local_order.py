@@ -92,7 +92,7 @@ def holds_lemma_8(subject: Subject) -> None:
     assert evidence.sharp == (subject.order.order == 2)
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(10))
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
         lambda one: words(alphabet=one, palindromic=True, most=9)

@@ -29,7 +29,7 @@ def limit_of(subject: Subject) -> float:
     return 2 * subject.step_sizes.default
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(14))
 @given(subjects(dims=DIMS, kinds=["full"]))
 def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
     evidence = judged(with_sweep(subject, steps=TINY), "chen2015/theorem-4", "stationary-bias")
@@ -58,7 +58,7 @@ def test_exact_values_follow_the_expansion_to_degree_four(subject: Subject) -> N
     )
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(16))
 @given(subjects(SYMMETRIC, dims=DIMS, kinds=FRESH, lowest=2))
 def test_fresh_gradient_noise_refutes_theorem_4_where_the_test_function_sees_it(subject: Subject) -> None:
     first = exact_coefficients(answers_for(subject.model))[1]
@@ -76,7 +76,7 @@ def test_fresh_gradient_noise_refutes_theorem_4_where_the_test_function_sees_it(
         assert printed.verdict == "conforms" and not corrected
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(14))
 @given(subjects(dims=DIMS))
 def test_the_corrected_theorem_4_holds(subject: Subject) -> None:
     event(subject.configuration.gradient.kind)
@@ -84,7 +84,7 @@ def test_the_corrected_theorem_4_holds(subject: Subject) -> None:
     assert evidence.verdict == "conforms", evidence.reason
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(12))
 @given(subjects((*FIRST, "sgld-euler", "sghmc-euler"), dims=DIMS[:-1]))
 def test_first_order_schemes_keep_theorem_4(subject: Subject) -> None:
     evidence = judged(with_sweep(subject, steps=TINY), "chen2015/theorem-4", "stationary-bias")
