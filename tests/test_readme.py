@@ -6,10 +6,12 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import sgverify
 from sgverify.cli import main
 from tests.cli.conftest import Answer
 from tests.inner_run import run_inside
@@ -21,6 +23,8 @@ BLOCKS = FENCE.findall(README)
 CONSOLE = [line[2:] for language, text in BLOCKS if language == "console" for line in text.splitlines()]
 SHELL = [text.strip() for language, text in BLOCKS if language == "sh"]
 PYTHON = [text for language, text in BLOCKS if language == "python"]
+FEW = {"steps": 300, "chains": 64, "sweep.lengths": [100, 1000]}
+"""Runs that are long enough for an exit code of 0 of what is right."""
 SCHEME, FROM_PYTHON, TORCH, MODULE, DENSITY, SUITE = PYTHON
 
 
@@ -71,21 +75,35 @@ def test_all_blocks_are_of_a_kind_that_is_run():
 
 @pytest.mark.parametrize("line", CONSOLE)
 def test_console_line(line: str, call: Callable[[list[str]], Answer]):
-    answer = call(shlex.split(line))
+    command = shlex.split(line)
+    if command[1] == "verify":
+        # Every check of a scheme, on short runs.
+        command += [word for key, value in FEW.items() for word in ("--set", f"{key}={value}")]
+    answer = call(command)
     assert answer.code == 0, answer.out + answer.err
     assert answer.out
     assert "Traceback" not in answer.err
 
 
-def test_the_forgotten_two_is_betrayed(folder: Path):
+@pytest.mark.power  # ten seconds of checks; the exit codes are those that the README states
+@pytest.mark.parametrize("line", [line for line in CONSOLE if line.startswith("sgverify verify")])
+def test_every_check_on_runs_of_full_length(line: str, call: Callable[[list[str]], Answer]):
+    assert call(shlex.split(line)).code == 0
+
+
+def test_the_forgotten_two_is_betrayed(folder: Path, call: Callable[[list[str]], Answer]):
     assert SCHEME.count("sqrt(2*T*h)") == 1
     (folder / "mine.py").write_text(SCHEME.replace("sqrt(2*T*h)", "sqrt(T*h)"), encoding="utf-8")
-    result = run(["sgverify", "verify", "mine.py:heun", "--checks", "local-order"], folder)
-    assert result.returncode == 1
-    assert "violates" in result.stdout
+    answer = call(["sgverify", "verify", "mine.py:heun", "--checks", "local-order"])
+    assert answer.code == 1
+    assert "violates" in answer.out
 
 
-def test_the_loop_from_python_prints_a_verdict_a_line(capsys: pytest.CaptureFixture[str]):
+def test_the_loop_from_python_prints_a_verdict_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    few = {"steps": FEW["steps"], "chains": FEW["chains"], "sweep": {"lengths": FEW["sweep.lengths"]}}
+    monkeypatch.setattr(sgverify, "verify", partial(sgverify.verify, **few))
     exec(compile(FROM_PYTHON, "README.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("chen2015/theorem-4 violates 1") for line in lines)

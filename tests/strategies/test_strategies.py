@@ -144,7 +144,7 @@ def test_gradients_fit_their_targets(drawn: Any) -> None:
 def test_every_kind_of_everything_is_drawn() -> None:
     kinds, names, dims, data, shapes = set(), set(), set(), set(), set()
 
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     @given(configurations(), schemes())
     def collect(configuration: Configuration, scheme: Scheme) -> None:
         kinds.add(configuration.gradient.kind)
