@@ -100,3 +100,30 @@ def test_what_is_changed_elsewhere_is_counted() -> None:
     before = {"a.py": "x = 1\n", "b.py": "y = 1\n"}
     after = {"a.py": "x = 2\n\n\nz = 1\n", "b.py": "y = 1\n", "c.toml": "k = 1\n\n"}
     assert cost(before, after) == Cost(new={"c.toml": 1}, elsewhere={"a.py": 3})
+
+
+@pytest.mark.power  # collecting these tests imports most of the package once more
+def test_the_tests_that_there_are_run_over_what_is_added(tree: Path) -> None:
+    for kind in ADDITIONS:
+        add(kind, tree)
+    shutil.copytree(ROOT / "tests", tree / "tests", ignore=shutil.ignore_patterns("*.pyc.*"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
+    names = ("sgld-heun", "sextic", "svrg-of-subsets", "sgld-with-weight-decay")
+    places = (
+        "gradients",
+        "schemes/catalogue",
+        "strategies/test_domains.py",
+        "selftest/mutants/test_planting.py",
+    )
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n0", "-rp", "-p", "no:cacheprovider", "-k", " or ".join(names)]
+        + [f"tests/{place}" for place in places],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout
+    passed = re.findall(r"^PASSED .*\[(.+)\]$", answer.stdout, re.MULTILINE)
+    assert {name for name in names if any(name in example for example in passed)} == set(names)
