@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reports.false_alarms import page
+from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import NAMED
-
-PATH = Path(__file__).parents[2] / "reports" / "false_alarms.py"
-
-
-@pytest.fixture(scope="module")
-def alarms() -> Any:
-    spec = importlib.util.spec_from_file_location("false_alarms", PATH)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["false_alarms"] = module
-    spec.loader.exec_module(module)
-    return module
+from sgverify.selftest import false_alarms as alarms
 
 
-def test_correct_schemes_raise_no_alarm_and_cases_are_the_same_every_time(alarms: Any) -> None:
+def test_correct_schemes_raise_no_alarm_and_cases_are_the_same_every_time() -> None:
     for kind, number in (("exact", 9), ("sampled", 11)):
         first, again = alarms.drawn(kind, number), alarms.drawn(kind, number)
         assert (first[0].reference, first[1]) == (again[0].reference, again[1])
@@ -35,11 +24,9 @@ def test_correct_schemes_raise_no_alarm_and_cases_are_the_same_every_time(alarms
 
 
 @pytest.mark.parametrize("kind", ["exact", "sampled"])
-def test_a_planted_bug_and_a_crash_are_alarms(
-    alarms: Any, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_planted_bug_and_a_crash_are_alarms(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     weak = plant(NAMED["sghmc-aboba"], "sqrt(2*D*T*h)", "sqrt(D*T*h)")
-    configuration = alarms.load_configuration(
+    configuration = load_configuration(
         temperature=2.0, target={"name": "gaussian", "precision": 2.0}, test_function="theta**2 + p**2"
     )
     right = NAMED["sghmc-aboba"].named("sghmc-aboba", reference="sghmc-aboba")
@@ -61,7 +48,7 @@ def test_a_planted_bug_and_a_crash_are_alarms(
     assert "planted" in alarms.judged(kind, 1)["alarms"][0]["reason"]
 
 
-def test_pieces_are_put_together_on_the_page(alarms: Any, tmp_path: Path) -> None:
+def test_pieces_are_put_together_on_the_page(tmp_path: Path) -> None:
     piece = {"cases": 2, "seconds": 60.0, "counts": {"mse: conforms": 3}, "of": {"dim 1": 2}, "alarms": []}
     bad = {
         **piece,
@@ -69,7 +56,7 @@ def test_pieces_are_put_together_on_the_page(alarms: Any, tmp_path: Path) -> Non
     }
     for first, held in ((0, piece), (1000, bad)):
         (tmp_path / f"false_alarms_exact_{first}.json").write_text(json.dumps(held))
-    text = alarms.page(tmp_path)
+    text = page(tmp_path)
     assert (
         "## exact: 4 cases, 1 alarms" in text and "| mse | 6 | 0 |" in text and "case 7, c, mse: why" in text
     )

@@ -1,0 +1,221 @@
+"""Correct schemes under generated configurations: which checks raise an alarm.
+
+Every scheme is correct by construction (the catalogue, splittings over exact flows, schemes with memory), so every
+`violates` is a false alarm, save where a printed claim falls for every scheme (`refuted`). An error that is none of the
+user's is an alarm as well. `exact` cases are judged by every check with a proof or an exact engine, `sampled` ones by
+everything that samples. A case is known by its number: `judged(kind, number)` answers the same on every machine.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from sgverify.checks import Subject
+from sgverify.checks.applicable_claims import judge, judge_pair
+from sgverify.checks.registry import CHECKS
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.claims import claims
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence
+from sgverify.schemes import Scheme
+from sgverify.strategies import configurations, schemes, words
+from sgverify.strategies.schemes import DYNAMICS
+from sgverify.targets import build_target
+
+LONGEST = 10.0
+"""Seconds of processor time that one case may take; the checks that are then left are counted as unsettled."""
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    # Exact verdicts come from expansions; a few points are enough to hold them against.
+    "exact": {"sweep": {"steps": [2.0**-12, 2.0**-13], "lengths": [100, 200, 400]}},
+    # Short runs: a check must be right at every budget, or say that it is inconclusive.
+    "sampled": {"chains": 128, "steps": 200, "sweep": {"lengths": [50, 100, 200]}},
+}
+
+NAMES = {
+    "exact": ("gaussian", "gaussian-mean"),
+    "sampled": (
+        "gaussian",
+        "gaussian-mean",
+        "linear-regression",
+        "double-well",
+        "quartic",
+        "mixture",
+        "logistic-regression",
+        "gamma-poisson",
+    ),
+}
+
+COSTLY = 40
+"""One exact case in so many has minibatches that change the Hessian, which cost ten times the others."""
+
+EVERY = {
+    "sampled": {"stationary-bias": 6, "bias": 30, "mse": 30},
+    "exact": {"stationarity": 20, "averaging": 4, "pure-step": 4, "dtype": 4},
+}
+"""Checks that are asked of one case in so many: rates from samples, which cost the most; what the dynamics alone decides; and
+deterministic runs of the code itself."""
+
+Case = tuple[Scheme, Configuration]
+
+
+def cases(kind: str, number: int = 1) -> SearchStrategy[Case]:
+    """Pairs of a scheme and a configuration; the steps of `exact` ones are affine."""
+    names = NAMES[kind] if kind == "sampled" or number % COSTLY else ("linear-regression",)
+    if kind == "exact":
+        # The scheme that keeps its noise has the right law and no local order: its memory starts with half of a draw.
+        known = schemes(memory=True).filter(lambda scheme: scheme.name != "averaged_noise")
+        chosen = st.one_of(known, schemes(), schemes(), words(shares="composed"))
+    else:
+        chosen = st.one_of(schemes(), schemes(dynamics=DYNAMICS, memory=True))
+    dims = [1, 1, 2, 2, 3] if kind == "exact" else [1, 2]
+
+    def under(scheme: Scheme) -> SearchStrategy[Case]:
+        found = configurations(scheme=scheme, dims=dims, sizes=[3, 4, 6], names=names)
+        return st.tuples(st.just(scheme), found)
+
+    return chosen.flatmap(under)
+
+
+def drawn(kind: str, number: int) -> Case:
+    """The case of this number, the same one on every machine."""
+    made: list[Case] = []
+
+    # One seed for each: the examples of one run are mutants of each other. The first of a run is the simplest there is.
+    @seed(number)
+    @settings(
+        max_examples=2,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases(kind, number))
+    def draw(case: Case) -> None:
+        made.append(case)
+
+    draw()
+    return made[-1]
+
+
+BY_RUNG = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "consistency", "gradient-bias")
+"""Checks that have an exact rung wherever steps are affine."""
+
+
+@cache
+def sampling() -> tuple[str, ...]:
+    """The checks that have no exact rung: what they say of a scheme that most of them speak of is no proof."""
+    subject = make_subject("sghmc-aboba", load_configuration(chains=64, steps=20))
+    found = judge(subject, [name for name in CHECKS if name not in BY_RUNG])
+    proved = {evidence.check for evidence in found if evidence.method in ("proof", "exact")}
+    return tuple(name for name in CHECKS if name not in {*BY_RUNG, *proved})
+
+
+def asked(kind: str, number: int) -> list[str]:
+    """The checks that case `number` is held to."""
+    wanted = [name for name in CHECKS if (name in sampling()) == (kind == "sampled")]
+    rare = EVERY[kind]
+    wanted += [name for name in rare if name not in wanted]
+    return [name for name in wanted if number % rare.get(name, 1) == 0]
+
+
+def judged(kind: str, number: int) -> dict[str, Any]:
+    """What is found of one case: counts by check and outcome, alarms, and what kind of case it is."""
+    scheme, configuration = drawn(kind, number)
+    configuration = load_configuration(configuration, **SETTINGS[kind])
+    subject = Subject(scheme, configuration, scheme.reference, method="exact" if kind == "exact" else None)
+    by_samples = Subject(scheme, configuration, scheme.reference, method="monte-carlo")
+    counts: Counter[str] = Counter()
+    alarms: list[dict[str, Any]] = []
+    wanted, began = asked(kind, number), time.process_time()
+    for claim in claims().values():
+        for quantity in claim.quantities:
+            if quantity not in wanted or claim.corrects is not None:
+                continue
+            by_rate = kind == "sampled" and quantity in EVERY[kind]
+            try:
+                with limited(LONGEST - (time.process_time() - began)):
+                    found = judge_pair(by_samples if by_rate else subject, claim, quantity)
+            except TimeoutError:
+                counts[f"{quantity}: unsettled in {LONGEST:g} s"] += 1
+                continue
+            except UserError:
+                # A configuration that a claim cannot be asked of: refused with its reason, which is no verdict.
+                counts[f"{quantity}: refused"] += 1
+                continue
+            except Exception:
+                counts[f"{quantity}: crashed"] += 1
+                alarms.append(_alarm(number, claim.id, quantity, traceback.format_exc(limit=-3), subject, ""))
+                continue
+            for evidence in found:
+                counts[f"{quantity}: {_outcome(evidence)}"] += 1
+                if _outcome(evidence) == "violates":
+                    replay = evidence.replay
+                    if by_rate:
+                        replay = subject.command("rate", "--quantity", quantity, "--method", "monte-carlo")
+                    alarms.append(_alarm(number, evidence.claim, quantity, evidence.reason, subject, replay))
+    return {"counts": dict(counts), "alarms": alarms, "of": _kind_of(scheme, configuration)}
+
+
+def _outcome(evidence: Evidence) -> str:
+    return (
+        "falls for every scheme" if evidence.verdict == "violates" and evidence.refuted else evidence.verdict
+    )
+
+
+def _alarm(number: int, claim: str, check: str, reason: str, subject: Subject, replay: str) -> dict[str, Any]:
+    command = replay or subject.command("verify", "--checks", claim)
+    return {"case": number, "claim": claim, "check": check, "reason": reason, "replay": command}
+
+
+def _kind_of(scheme: Scheme, c: Configuration) -> list[str]:
+    """What statistics.md asks a generator for, and what else tells cases apart."""
+    target = build_target(c.target)
+    found = [f"target {c.target.name}", f"gradient {c.gradient.kind}", f"dynamics {scheme.dynamics.name}"]
+    found.append(f"dim {target.dim}")
+    found += ["T != 1"] * (c.temperature != 1) + ["a word"] * (scheme.word is not None)
+    found += ["memory"] * bool(scheme.memory) + ["start_momentum stationary"] * (
+        c.start_momentum == "stationary"
+    )
+    if scheme.word is not None and any(share < 0 for share in scheme.word.shares):
+        found.append("irrational shares")
+    if target.data is not None:
+        centred = target.data - target.data.mean(0)
+        found += ["data", *["asymmetric data"] * bool((abs((centred**3).sum(0)) > 1e-9).all())]
+    if c.target.name == "gaussian-mean":
+        prior = np.array(c.target.prior_precision, dtype=float)
+        trace = np.trace(prior) if prior.ndim == 2 else (prior * np.ones(target.dim)).sum()
+        found += ["strong prior"] * bool(trace >= 0.05 * np.trace(target.precision_float64()))
+    return found
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` after so much processor time, at once where none is left."""
+    if seconds <= 0:
+        raise TimeoutError
+
+    def late(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, late)
+    # Again and again: a callback of the garbage collector swallows what is raised in it.
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.25)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
