@@ -25,9 +25,9 @@ class Command:
     @classmethod
     def read(cls, line: str) -> Command:
         """What a line asks for that was printed by a command; a line without one names neither verb nor reference."""
-        words = shlex.split(line)
-        verb, reference = [*words[1:3], "", ""][:2]
-        return cls(verb, reference, tuple(words[3:]))
+        arguments = shlex.split(line)
+        verb, reference = [*arguments[1:3], "", ""][:2]
+        return cls(verb, reference, tuple(arguments[3:]))
 
     def option(self, name: str) -> str | None:
         """The value of an option; None where it is not given."""

@@ -109,8 +109,8 @@ def evidence_id(scheme: str, claim: str, check: str, configuration: Mapping[str,
     )
     digest = hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
     paper, _, name = claim.rpartition("/")
-    words = [paper, name, scheme] if paper == "corrected" else [name, scheme]
-    return "-".join([*map(_slug, words), digest])
+    parts = [paper, name, scheme] if paper == "corrected" else [name, scheme]
+    return "-".join([*map(_slug, parts), digest])
 
 
 def canonical(document: Mapping[str, Any]) -> dict[str, Any]:

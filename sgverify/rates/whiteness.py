@@ -158,16 +158,16 @@ def repeated(streams: np.ndarray, width: int) -> Iterator[tuple[int, int, int, i
     bits = np.ascontiguousarray(streams + 0.0).view(np.uint64)
     # One bit is the sign: a stretch and its negative have the same words but for it, and the same products of signs.
     sign = bits >> np.uint64(63)
-    words = bits & np.uint64(0x7FFFFFFFFFFFFFFF)
+    magnitudes = bits & np.uint64(0x7FFFFFFFFFFFFFFF)
     places = length - width + 1
     mixed = np.zeros((count, places), dtype=np.uint64)
     with np.errstate(over="ignore"):
         for k in range(width):
             # Zero has no sign.
             turned = np.where(
-                words[:, k : k + places] == 0, np.uint64(0), sign[:, k : k + places] ^ sign[:, :places]
+                magnitudes[:, k : k + places] == 0, np.uint64(0), sign[:, k : k + places] ^ sign[:, :places]
             )
-            mixed = mixed * _ODD + (words[:, k : k + places] ^ (turned << np.uint64(63)))
+            mixed = mixed * _ODD + (magnitudes[:, k : k + places] ^ (turned << np.uint64(63)))
             mixed ^= mixed >> np.uint64(29)
     flat = mixed.ravel()
     order = np.argsort(flat, kind="stable")

@@ -118,7 +118,7 @@ def _cells(table: Counted) -> str:
             columns[title] = value
     columns["noise"] = lambda cell: f"{cell.noise:.1%}".replace("%", " %")
     columns["samples"] = lambda cell: str(cell.replications)
-    words = len(columns) - 2
+    texts = len(columns) - 2
     columns["conforms"] = lambda cell: _share(cell, cell.conforms, cell.truth == "breaks")
     columns["violates"] = lambda cell: _share(cell, cell.violates, cell.truth == "keeps")
     columns["inconclusive"] = lambda cell: _share(cell, cell.inconclusive)
@@ -129,7 +129,7 @@ def _cells(table: Counted) -> str:
     if any(cell.habit is not None for cell in table.cells):
         columns["habit accepts"] = lambda cell: _share(cell, cell.habit, cell.truth == "breaks")
     rows = [list(columns), *([text(cell) for text in columns.values()] for cell in table.cells)]
-    return _table(rows, "l" * words + "r" * (len(columns) - words))
+    return _table(rows, "l" * texts + "r" * (len(columns) - texts))
 
 
 _QUALITIES: dict[str, Callable[[Tally], str]] = {

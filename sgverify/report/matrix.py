@@ -87,19 +87,19 @@ def _titles(evidence: Sequence[Evidence]) -> list[str]:
     for key in keys:
         parted = []
         everywhere = {row.get(key, _NONE) for row in settings}
-        for words, members in classes:
-            if words == [PROOFS]:
-                parted.append((words, members))
+        for labels, members in classes:
+            if labels == [PROOFS]:
+                parted.append((labels, members))
                 continue
             found = _split(members, lambda i, key=key: settings[i].get(key, _NONE))  # type: ignore[misc]
             for value, own in found.items():
                 apart = len(found) > 1 or (key in _WORDS and len(everywhere) > 1)
                 said = apart and value != _NONE
-                parted.append(([*words, _named(key, value)] if said else words, own))
+                parted.append(([*labels, _named(key, value)] if said else labels, own))
         classes = parted
     titles = [""] * len(evidence)
-    for words, members in classes:
-        text = ", ".join(words)
+    for labels, members in classes:
+        text = ", ".join(labels)
         for i in members:
             titles[i] = text[:1].upper() + text[1:]
     return titles

@@ -176,9 +176,9 @@ def _dress(axes: Axes, panel: Panel, places: Mapping[str, int], frame: Frame, co
         if kinds == {"printed"}:
             style |= {"color": INK, "marker": "*", "markersize": 8}
         axes.plot([], [], label=label, **style)
-    for kind, words in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
+    for kind, label in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
         if any(series.kind == kind for series in panel.series):
-            axes.plot([], [], label=words, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
+            axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transFigure, ncols=columns,
         borderaxespad=0, borderpad=0, handlelength=2.6,

@@ -1,8 +1,8 @@
-"""What an integrator is: dynamics, letters, splittings, steps, and the catalogue.
+"""Integrators: dynamics, sub-flows, splittings, steps, and the catalogue.
 
 `dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
-and their `compositions`, `torch_step` (somebody else's). `loading` finds them by name or in a file. `definition` holds
-what a definition may say, `numbers` its exact constants, `catalogue` and `composites` what ships.
+and their `compositions`, `torch_step` (somebody else's torch code). `loading` finds them by name or in a file. `definition`
+is the interface of definitions, `numbers` their exact constants; `catalogue` and `composites` hold the ones that ship.
 """
 
 from sgverify.schemes.catalogue import ALPHABETS, NAMED, find_scheme

@@ -1,7 +1,4 @@
-"""Schemes: one step of an integrator, defined once, well-formed by construction.
-
-The kinds of order that a scheme may claim.
-"""
+"""Schemes: one step of an integrator, defined once and well-formed by construction, with the orders that it claims."""
 
 from __future__ import annotations
 

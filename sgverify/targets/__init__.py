@@ -1,9 +1,9 @@
-"""Posteriors and test functions, each defined once and read by every carrier.
+"""Targets and test functions: potentials that are defined once and evaluated on the values of every interpreter.
 
-`target` is a posterior, `kind` a potential with its configuration keys, `registry` finds one; `potential` is what a
-potential is written with, `constants` and `data` what it is made of, `observable` a test function. `form`,
-`exact_potential` and `scaled` say what its polynomial is, `metric` its metric, `landscape` and `line` where it lives and
-its averages on the line. The rooms: `catalogue`, `multimodal`, `own` (a user's log density).
+`target` is a posterior, `kind` a potential with its configuration keys, `registry` finds one; `potential` is the vocabulary
+of potentials, `constants` and `data` read their constants and data, `observable` is a test function. `form`,
+`exact_potential` and `scaled` give a potential's exact coefficients, `metric` its metric, `landscape` its location and spread,
+`line` its averages on the line. The rooms: `catalogue`, `multimodal`, `own` (a user's log density).
 """
 
 from sgverify.targets.kind import TargetKind

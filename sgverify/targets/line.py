@@ -1,13 +1,11 @@
 """Averages over the line under exp(-E), and sums over many data by few weighted nodes.
 
-The trapezoid rule in t, x = centre + scale sinh(t), is refined until it settles. The rule converges geometrically for
+The trapezoid rule in t, x = centre + scale sinh(t), is refined until it converges. The rule converges geometrically for
 analytic integrands that vanish at both ends: halving the spacing squares the
 error (Trefethen and Weideman 2014, theorem 5.1). The substitution turns algebraic tails into exponential ones.
+Peaks that are known to be far apart are averaged one by one, and weighted by their masses.
 
-Peaks that are known to be far apart are averaged each by itself, weighted by its mass.
-
-Sums of a smooth function over many numbers, by Gauss's rule on panels: few weighted nodes stand for the data.
-
+Sums of a smooth function over many numbers are taken by Gauss's rule on panels: few weighted nodes replace the data.
 The rule of K nodes for the measure that puts 1 on every datum of a panel has positive weights and sums polynomials up
 to degree 2K - 1 exactly. So sum_i f(x_i) is missed by at most 2 n E for each panel of n data, E the distance of f from
 those polynomials. For f analytic and bounded by M inside the ellipse around the panel [c - w, c + w] whose half-axes

@@ -1,6 +1,5 @@
-"""The concrete metric that a sampled run uses: G^-1 = diag(b(theta_i)^2) with one polynomial b, or B B^T with a matrix.
-
-A metric by its whole root: G^-1 = B B^T with a matrix B of polynomials in all coordinates.
+"""The concrete metric of a sampled run: G^-1 = diag(b(theta_i)^2) with one polynomial b of a coordinate, or G^-1 = B B^T with a
+matrix B of polynomials in all coordinates.
 """
 
 from __future__ import annotations

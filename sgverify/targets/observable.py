@@ -1,7 +1,4 @@
-"""Test functions: polynomials in the state with exact coefficients, parsed and never evaluated as code.
-
-The grammar of test functions: text to exact coefficients, by a whitelist over the syntax tree.
-"""
+"""Test functions: polynomials in the state with exact coefficients, parsed by a whitelist over the syntax tree, never evaluated."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a potential is written with: exact constants, and how they meet the values that flow through it.
+"""The vocabulary of potentials: exact vectors and matrices, and the functions that bring them to a carrier's values.
 
-A potential is defined once, with arithmetic, `dot` and `linear`; a carrier that wants to read it registers
+A potential is defined once, with arithmetic, `dot` and `linear`; a carrier that evaluates it registers
 two functions for its own type: `dot` (sgverify.schemes.definition.mathematics) and `constant`.
 """
 

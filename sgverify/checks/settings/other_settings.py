@@ -146,12 +146,12 @@ def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tupl
 
 def _command(subject: TorchSubject, design: Design) -> str:
     """The command line that tries this setting."""
-    words = ["sgverify", "verify", subject.reference, "--checks", "settings"]
+    arguments = ["sgverify", "verify", subject.reference, "--checks", "settings"]
     for key, value in design.settings().items():
         if key == "friction" and "D" not in subject.scheme.dynamics.parameters:
             continue
-        words += ["--set", f"{key}={value}".replace(" ", "")]
-    return shlex.join(words)
+        arguments += ["--set", f"{key}={value}".replace(" ", "")]
+    return shlex.join(arguments)
 
 
 def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str]) -> str:

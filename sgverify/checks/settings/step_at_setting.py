@@ -110,7 +110,7 @@ def try_setting(
     for part, found in reversed(judged):
         for verdict in ("slow", "jump"):
             if found.verdict == verdict:
-                text, value, due = part.words(found)
+                text, value, due = part.sentence(found)
                 return Tried(setting, "violates", text, shown, None, value, due)
     if len(parts) < 1 + flow or all(part.kind != "law" for part in parts):
         radius = maps[-1].radius
@@ -142,7 +142,7 @@ class _Part:
     due: np.ndarray
     large: int
 
-    def words(self, found: ErrorTrend) -> tuple[str, float, float]:
+    def sentence(self, found: ErrorTrend) -> tuple[str, float, float]:
         """The largest error in the user's units: a sentence, the value, and the expected value."""
         n, h = self.setting.known, self.steps[found.rung]
         names, spreads = self.setting.names, self.setting.spreads

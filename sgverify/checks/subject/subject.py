@@ -333,12 +333,12 @@ class Subject:
             )
         return InvariantLaw(self.model).unreached
 
-    def command(self, *words: str, under: Configuration | None = None) -> str:
-        """A command line that runs `sgverify WORDS... SCHEME` under this configuration, or another one."""
+    def command(self, *arguments: str, under: Configuration | None = None) -> str:
+        """A command line that runs `sgverify ARGUMENTS... SCHEME` under this configuration, or another one."""
         settings = settings_of(under or self.configuration)
         kept = [item for item in settings if not item.startswith(self.strange)]
         given = [part for setting in kept for part in ("--set", setting)]
-        verb, *options = words
+        verb, *options = arguments
         return str(Command(verb, self.reference, (*options, *given)))
 
 

@@ -73,10 +73,10 @@ def checked_length(length: int) -> int:
 
 def split(problem: ChainProblem) -> list[ChainProblem]:
     """The independent parts of a problem; their test functions and targets sum to those of the problem."""
-    return [part for _, part in partition(problem)]
+    return [part for _, part in independent_parts(problem)]
 
 
-def partition(problem: ChainProblem) -> list[tuple[list[int], ChainProblem]]:
+def independent_parts(problem: ChainProblem) -> list[tuple[list[int], ChainProblem]]:
     """The independent parts of a problem and the coordinates of each.
 
     Two coordinates belong together when the map, the noise, the start or the quadratic form couples them, so

@@ -27,7 +27,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from sgverify.errors import ConfigurationError
-from sgverify.exact.chain.chain import ChainProblem, checked_length, partition, restricted
+from sgverify.exact.chain.chain import ChainProblem, checked_length, independent_parts, restricted
 from sgverify.exact.chain.ergodic import Centred, StationaryLaw
 from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.numbers.ball import Certified, identity, inner, refine
@@ -263,7 +263,7 @@ def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) 
 
 def _parts(problem: ChainProblem, epoch: Epoch) -> list[EpochLaw]:
     # Means of phi depend only on the blocks of O that the quadratic form joins, so that O joins no coordinates by itself.
-    return [EpochLaw(part, epoch.restricted(group)) for group, part in partition(problem)]
+    return [EpochLaw(part, epoch.restricted(group)) for group, part in independent_parts(problem)]
 
 
 def _stationary(map_: Any, source: Any) -> Any:

@@ -1,10 +1,8 @@
-"""Elements of a ring at numbers, in intervals: what tells an element that is not 0 from one that the ring does not know to be 0.
+"""Values of ring elements at numbers, in intervals, which prove an element to be non-zero; and zeros up to rounding of floats.
 
-Elements of a ring that are 0 up to the rounding of a definition's floats.
-
-A float that stands for no simple number, such as math.cos(0.3), is a symbol of which an interval is known. c^2 + s^2 - 1 is no
-zero of the ring then; but its enclosure holds 0, and that it is not 0 nobody can say. So a coefficient counts as 0 where its
-enclosure holds it, and `Ring.reduce` drops it. A coefficient that is off by more than these roundings stays.
+A float that stands for no simple number, such as math.cos(0.3), is a symbol with a known interval. c^2 + s^2 - 1 is then no zero
+of the ring, but its enclosure contains 0, and it cannot be proved to be non-zero. So a coefficient counts as 0 where its
+enclosure contains 0, and `Ring.reduce` drops it. A coefficient that exceeds these roundings is kept.
 """
 
 from __future__ import annotations
@@ -39,9 +37,9 @@ def root_interval(value: Fraction) -> Any:
 
 
 def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
-    """An interval around `value` where the generator at position k is the number point(k); opaque ones follow from theirs.
+    """An interval around `value` where the generator at position k is the number point(k); opaque ones follow from their arguments.
 
-    Raises `NotRealError` where a root is not real there.
+    Raises `NotRealError` where a root is not real at the point.
     """
     known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
     return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(to_fraction(c)))
@@ -53,7 +51,7 @@ def number_at(value: Polynomial, ring: Ring) -> Any:
 
 
 def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
-    """1 or -1 where the sign of a value at a point can be told, else 0; without a point that of a number."""
+    """1 or -1 where the sign of a value at a point is certain, else 0; without a point, `value` is a number."""
     found = value_at(value, ring, point or _nowhere)
     return 1 if found.a > 0 else -1 if found.b < 0 else 0
 
@@ -107,11 +105,11 @@ def _context() -> Any:
 
 
 APART = 1e-6
-"""Of the size of what cancels: a sum that is larger is told from 0 in floats, whose own errors, and the intervals' widths, are
+"""The relative size of a sum, beside its terms, above which floats prove it non-zero: their errors, and the intervals' widths, are
 1e-15 times the number and the degree of its terms."""
 
 LOST = 1e-9
-"""What the intervals may leave of a coefficient that counts as 0: large floats that cancel leave more, which a run may see."""
+"""The largest width of a coefficient that counts as 0: large floats that cancel leave wider intervals, which a run may see."""
 
 Terms = dict[tuple[int, ...], Any]
 
@@ -119,7 +117,7 @@ Terms = dict[tuple[int, ...], Any]
 def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
     """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it.
 
-    Raises `NotExpandableError` where these say no more than that a sum of large numbers may be 0.
+    Raises `NotExpandableError` where the intervals are too wide to decide a sum of large numbers.
     """
     numbers = _numbers(ring)
     groups: dict[tuple[int, ...], Terms] = {}
@@ -163,7 +161,7 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
     found = number_at(own, ring)
     if not found.a <= 0 <= found.b:
         return False
-    # Series of numbers alone have high powers, large coefficients, and a reader who sums them in balls.
+    # Series with number coefficients have high powers and large coefficients, and are summed in balls later.
     if found.delta.b > LOST and ring.coordinates:
         raise NotExpandableError(
             f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {float(found.delta.b):.1g} of it, so that it is not "

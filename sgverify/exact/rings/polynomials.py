@@ -16,7 +16,7 @@ Polynomial = fmpq_mpoly
 
 
 def polynomials_in(names: Sequence[str]) -> fmpq_mpoly_ctx:
-    """Q[x_1, ..., x_n] itself. A name that is taken already gets underscores."""
+    """The ring Q[x_1, ..., x_n]. A name that is already taken gets underscores."""
     found: dict[str, None] = {}
     for name in names:
         while name in found:

@@ -24,15 +24,15 @@ EXACT = 10**9
 """The order of a series that was never truncated."""
 
 SAME = 1e-4
-"""Zeros of a float polynomial that are one double zero are found to half of the digits, 1e-8; here are some to spare."""
+"""The distance below which zeros of a float polynomial count as one: a double zero is found to half the digits, 1e-8."""
 
 
 class TruncatedSeries(LiftedArithmetic):
     """sum_k c_k s^k + O(s^n): `terms` maps k to c_k != 0, `order` is n. A quotient may begin at a negative k.
 
     Every series carries its own n, because a square root of s^(2m)(...) + O(s^n) is only known to
-    O(s^(n-m)): with one common truncation such a series would silently claim more than it knows.
-    Nothing is kept beyond s^cap, the cap of the ring; what was never cut keeps the order EXACT.
+    O(s^(n-m)): with one common truncation such a series would claim terms that are unknown.
+    Nothing is kept beyond s^cap, the cap of the ring; a series that was never truncated has the order EXACT.
     """
 
     __slots__ = ("order", "ring", "terms")
@@ -48,7 +48,7 @@ class TruncatedSeries(LiftedArithmetic):
         return min(self.terms, default=self.order)
 
     def coefficient(self, k: int) -> Polynomial:
-        """c_k. Asking beyond the order is a fault of the truncation, never a zero."""
+        """c_k; raises beyond the order of the series, where the coefficient is unknown."""
         self.refuse_poles()
         if k >= self.order:
             raise NotExpandableError(
@@ -57,7 +57,7 @@ class TruncatedSeries(LiftedArithmetic):
         return self.terms.get(k, self.ring.zero)
 
     def refuse_poles(self) -> None:
-        """Raise where a negative power of s is left: what has one does not tend to anything with h."""
+        """Raise where a negative power of s remains, so that the value has no limit as h -> 0."""
         if self.valuation < 0:
             raise NotExpandableError("a division by a quantity that vanishes with h")
 
@@ -136,7 +136,7 @@ class TruncatedSeries(LiftedArithmetic):
 
 
 def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
-    """Name the h at which sum_k c_k h^(k/2), under a root, may next be 0, where its terms do not show that there is none."""
+    """Record the least h > 0 at which sum_k c_k h^(k/2), under a root, may vanish, unless its terms exclude a zero."""
     if not _may_vanish(ring, terms.values()) or len(terms) == 1:
         # One power of h has no other zero.
         return
@@ -155,7 +155,7 @@ def note_switch(ring: Ring, terms: Mapping[int, Polynomial], text: str) -> None:
 
 
 def _divide(left: TruncatedSeries, right: TruncatedSeries) -> TruncatedSeries:
-    """left / right, wherever right is not 0; what is left with negative powers of s is refused by who reads it."""
+    """left / right, wherever right is not 0; negative powers of s in the result are refused later, by `refuse_poles`."""
     right = right.reduced()
     if not right.terms:
         raise NotExpandableError("a division by zero")
@@ -221,7 +221,7 @@ def _(value: TruncatedSeries) -> TruncatedSeries:
     if constant is None:
         return _power_sum(value, _factorials)
     ring = value.ring
-    # exp(-D) with the step size forgotten is a number that the ring does not know: an opaque one.
+    # exp(-D), without the step size, is no element of the ring: an opaque one stands for it.
     opaque = ring.opaque_exponential(constant)
     rest = TruncatedSeries(ring, {k: c for k, c in value.terms.items() if k}, value.order)
     return _power_sum(rest, _factorials) * TruncatedSeries(ring, {0: opaque}, EXACT)
@@ -230,8 +230,8 @@ def _(value: TruncatedSeries) -> TruncatedSeries:
 def _flat(value: TruncatedSeries) -> TruncatedSeries:
     """exp(-c/h^a + ...), c > 0, is smaller than every power of h and counts as 0, as h -> 0.
 
-    c and whatever else grows as h -> 0 must hold parameters only: at a state where c vanished it would be 1, and
-    against a draw, which is not bounded, c/h would not be large.
+    c and every other coefficient of a growing power must contain parameters only: at a state where c vanished the value would
+    be 1, and beside an unbounded draw c/h would not be large.
     """
     ring = value.ring
     growing = [c for k, c in value.terms.items() if k < 0]
@@ -258,8 +258,8 @@ def _(value: TruncatedSeries) -> TruncatedSeries:
 def _(value: TruncatedSeries) -> TruncatedSeries:
     """The root that is not negative, as h -> 0: that of s^(2m) c (1 + x) is s^m sqrt(c) (1 + x/2 - ...), x = O(s).
 
-    1 + x is positive for small h and bounded draws; where it has a zero at some h > 0, the root is another function
-    beyond it (min(h, a) is h below a), so that this h is named.
+    1 + x is positive for small h and bounded draws. Where it has a zero at some h > 0, the root is another function
+    beyond it (min(h, a) is h below a), and this h is recorded.
     """
     whole, value = value, value.reduced()
     if not value.terms and value.ring.rounded and any(map(value.ring.carried_out, whole.terms.values())):
@@ -274,7 +274,7 @@ def _(value: TruncatedSeries) -> TruncatedSeries:
     rest = TruncatedSeries(ring, {k: c for k, c in value.terms.items() if k != valuation}, value.order)
     root = _power_sum(_over(rest, lead).shifted(-valuation), _binomial_half)
     if value.order >= EXACT:
-        # Of a series that was cut, such as 1 - exp(-2 D h), zeros are not known.
+        # The zeros of a truncated series, such as 1 - exp(-2 D h), are unknown.
         note_switch(ring, value.terms, value.text())
     return TruncatedSeries(ring, {0: ring.sqrt(lead)}, EXACT) * root.shifted(valuation // 2)
 

@@ -45,7 +45,7 @@ SLOTS = 16
 
 
 class TooShallowError(NotExpandableError):
-    """More derivatives of U are asked for than the ring holds: a deeper ring may have them."""
+    """The ring has fewer derivatives of U than are needed; a deeper ring may have enough."""
 
 
 class Ring:
@@ -53,18 +53,18 @@ class Ring:
 
     `U_a` stands for the derivative of the potential with multi-index `a`, 1 <= |a| <= `depth`, one family
     per minibatch, so that an identity in this ring holds for *every* smooth potential. Parameters enter by
-    their square roots, because noise amplitudes are square roots; what has no root in the ring (sqrt(3),
-    exp(-D) without a step size) takes one of a few opaque slots, a root with its square remembered. With
+    their square roots, because noise amplitudes are square roots; numbers without a root in the ring (sqrt(3),
+    exp(-D) without a step size) take one of a few opaque slots, roots with the relation of their square. With
     `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`; with
     `parts` for the derivatives of the prior's part of U, which all minibatches share.
     The dual variable xi_k stands for d/dx_k in the symbols of operators. Series over the ring are cut at
     s^cap, s = sqrt(h). Every generator widens every monomial: `depth` should be what can occur and no more.
 
-    Every rewriting in it holds at every real state, for positive parameters: what no rule rewrites stays an opaque
-    element, so that an element which is 0 is 0, while one that is not may still vanish by a relation that the ring
-    does not have (`branches.told_from_zero` asks numbers). `counts`: a sum over coordinates was met that grows with their number by
-    itself (`note_sum`). `signs` supposes the sign of polynomials that stand squared
-    under a root, by their keys (`radicals`); `conditions` collects what else was supposed.
+    Every rewriting holds at every real state, for positive parameters; expressions without a rule stay opaque elements. So the
+    zero of the ring is zero, while a non-zero element may still vanish by a relation that the ring does not have
+    (`series.branches.told_from_zero` evaluates such elements). `counts`: a sum over coordinates occurred that grows with their
+    number (`note_sum`). `signs` supposes the signs of polynomials that stand squared under a root, by their keys (`rings.roots`);
+    `conditions` collects all other suppositions.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Ring:
         return self._generators[self.coordinates.index((name, i))]
 
     def position(self, *key: Any) -> int:
-        """Where that generator stands in an exponent tuple."""
+        """The position of that generator in an exponent tuple."""
         return self._at[key]
 
     def derivative_of_potential(self, minibatch: int, index: Index) -> Polynomial:
@@ -201,7 +201,7 @@ class Ring:
         return self.reduce(total)
 
     def _interval(self, number: Rounded) -> Polynomial:
-        """The symbol of a float, positive; the same float is the same number."""
+        """The symbol of the absolute value of a float; equal floats have one symbol."""
         if float(number) < 0:
             return -self._interval(-number)
         self.rounded = True
@@ -269,13 +269,13 @@ class Ring:
         return self.slot(("sqrt", str(value)), Opaque("root", f"sqrt({self.text(value)})", argument=value))
 
     def opaque_exponential(self, value: Polynomial) -> Polynomial:
-        """exp of a polynomial in the parameters: of all that is true of it, only that it is positive."""
+        """exp of a polynomial in the parameters, as an opaque element of which only positivity is known."""
         if not self.depends_only_on_parameters(value):
             raise NotExpandableError(f"exp({self.text(value)}), which depends on the state at h = 0")
         return self.slot(("exp", str(value)), Opaque("exp", f"exp({self.text(value)})", argument=value))
 
     def note_sum(self, value: Polynomial) -> None:
-        """Take notice of a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
+        """Record a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
         self.counts = self.counts or any(
             all(k in self.parameter_positions or k in self.opaque for k, e in enumerate(powers) if e)
             for powers in value.monoms()
@@ -294,7 +294,7 @@ class Ring:
         return self.signs[key]
 
     def refuse_draws(self, value: Polynomial, what: str) -> None:
-        """Raise where a draw occurs: its moments say nothing of a root, nor of the sign, of it."""
+        """Raise where a draw occurs: its moments determine neither a root of it nor its sign."""
         degrees = value.degrees()
         if any(degrees[position] for position in self.draws):
             raise NotExpandableError(f"{what} {self.text(value)}, which depends on a draw")
@@ -323,7 +323,7 @@ class Ring:
         return self.context.from_dict(kept)
 
     def condition(self, kind: str, text: str) -> None:
-        """Remember that what follows is said under a condition."""
+        """Add a condition to those under which the results of this ring hold."""
         self.conditions[Condition(kind, text)] = None
 
     def constant_root(self, value: Fraction) -> Polynomial:
@@ -335,7 +335,7 @@ class Ring:
         return self._made_of(value, frozenset())
 
     def sign_of_number(self, value: Polynomial) -> int:
-        """Its sign, or 0 where that cannot be told."""
+        """The sign of a number, or 0 where it is uncertain."""
         return sign_of(value, self)
 
     def depends_only_on_parameters(self, value: Polynomial) -> bool:
@@ -356,8 +356,8 @@ class Ring:
     def reduce(self, value: Polynomial) -> Polynomial:
         """`value` with the powers of all opaque roots carried out: their squares, the cubes of cube roots, ....
 
-        With reciprocals it is the exact zero where it vanishes, and one of several ways to write it elsewhere. What is 0 up
-        to the rounding of the definition's floats is the exact zero too.
+        With reciprocals the result is the exact zero where the value vanishes, and not unique elsewhere. A value that is 0 up
+        to the rounding of the definition's floats becomes the exact zero too.
         """
         value = self.carried_out(value)
         if self.rounded:
@@ -367,7 +367,7 @@ class Ring:
     def carried_out(self, value: Polynomial) -> Polynomial:
         """`value` with the powers of all opaque roots carried out, and nothing else."""
         for k, relation in reversed(self._relations.items()):
-            # The square of a root may hold roots that were met before it, never one that came later.
+            # The square of a root may contain roots of earlier slots, never of later ones.
             value = remainder(value, k, relation)
         return value
 

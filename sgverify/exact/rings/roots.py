@@ -1,23 +1,22 @@
-"""Roots of numbers as free symbols of a ring: which ones there must be, and what their powers are.
+"""Roots in a ring: roots of numbers as free symbols, square roots of polynomials, reciprocals, and conditions of a series.
 
-What a power series is said under: the states that it speaks of, and how small h is to be.
+Roots of numbers are free symbols with the relation of their powers. A `Condition` restricts the states or the step sizes at
+which a power series holds.
 
-The square root of a polynomial as the non-negative number that it is at every real state.
-
-sqrt(x^2) is |x|, and not x. Of value = c prod_k f_k^(e_k), c rational and the f_k irreducible, the root is
+The square root of a polynomial is non-negative at every real state: sqrt(x^2) is |x|, and not x. For
+value = c prod_k f_k^(e_k), c rational and the f_k irreducible, the root is
 
     sqrt(value) = prod_k |f_k|^floor(e_k / 2) * sqrt(c prod_(e_k odd) f_k),
 
 which holds at every real state at which `value` is not negative. |f| is f or -f by the sign of f: by the sign that f
 has at every real state, where its terms show one (x^2 + 1, T + D, 2 - sqrt(2)), else by the sign that the ring
-supposes, one branch of the definition after the other. Assumed of a ring's generators: parameters are positive
-numbers (the configuration refuses others), everything else is any real number.
+supposes, one branch of the definition after the other. The parameters are positive numbers (the configuration refuses
+others), all other generators any real numbers.
 
-Quotients by what holds parameters alone: 1/q as an element r of the ring, of which r q = 1 is known.
-
-Taken are sums of positive multiples of parameters, and polynomials in `dim` without a whole root: then r is a number at
-every setting, and what is proved with it holds at every setting. An element with r in it is zero exactly where it is zero
-with its denominators cleared, sum_i c_i r^i = r^m sum_i c_i q^(m - i).
+A reciprocal 1/q of an expression q in parameters alone is an element r of the ring with the relation r q = 1. Allowed are sums
+of positive multiples of parameters, and polynomials in `dim` without a whole root: then r is a number at every setting, and
+identities with it hold at every setting. An element with r is zero exactly where it is zero with its denominators cleared,
+sum_i c_i r^i = r^m sum_i c_i q^(m - i).
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring
 
 WHERE = "where"
-"""A condition on the state or the parameters, such as theta != 0, beside which the definition is not defined."""
+"""A condition on the state or the parameters, such as theta != 0, without which the definition is not defined."""
 
 LIMIT = "as h -> 0"
-"""A condition on h, such as h < 1/5, beyond which the definition is not real, or its series not known to be it."""
+"""A condition on h, such as h < 1/5, beyond which the definition is not real, or may differ from its series."""
 
 UNSEEN = "as h -> 0 alone"
-"""What no coefficient at h = 0 knows of: a term such as exp(-1/h), or an h beyond which the definition is another function."""
+"""A property that no coefficient at h = 0 shows: a term such as exp(-1/h), or an h beyond which the definition differs."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Opaque:
-    """What an opaque element of a ring stands for: a "number", or the "root" or "exp" of the ring's element `argument`."""
+    """The meaning of an opaque element of a ring: a "number", or the "root" or "exp" of the ring's element `argument`."""
 
     kind: str
     text: str
@@ -67,7 +66,7 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Interval:
-    """A float that stands for no simple number: a symbol without relations, of which an interval is known."""
+    """A float that stands for no simple number: a symbol without relations, with a known interval."""
 
     number: Rounded
 
@@ -86,7 +85,7 @@ class SimpleRoot:
 
     @property
     def key(self) -> tuple[Generator, int]:
-        """What one symbol of the ring is taken for."""
+        """The key under which the ring has one symbol for this root."""
         return self.base, self.prime
 
     @property
@@ -98,14 +97,14 @@ class SimpleRoot:
 
     @property
     def text(self) -> str:
-        """How the symbol prints."""
+        """The printed name of the symbol."""
         if isinstance(self.base, Root):
             return f"({self.base.scale}*{self.base.text})" if self.base.scale != 1 else self.base.text
         return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
 
     @property
     def number(self) -> Any:
-        """What it is."""
+        """The exact number."""
         if isinstance(self.base, Root):
             return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
         return radical(Fraction(self.base), Fraction(1, self.index))
@@ -150,7 +149,7 @@ def prime_factors(n: int) -> list[int]:
 
 
 class UnknownSignError(NotExpandableError):
-    """A root asks for the sign of a polynomial, which differs from state to state. `key` names it in every ring."""
+    """A root needs the sign of a polynomial, which differs from state to state. `key` identifies it in every ring."""
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"|{text}|, whose sign differs from state to state")
@@ -184,7 +183,7 @@ def magnitude(value: Polynomial, ring: Ring) -> Polynomial:
 
 
 def manifest_sign(value: Polynomial, ring: Ring) -> int:
-    """1 where value >= 0 at every real state, -1 where value <= 0, 0 where its terms do not say.
+    """1 where value >= 0 at every real state, -1 where value <= 0, 0 where its terms do not decide.
 
     A term has the sign of its coefficient if everything in it that may be negative stands in an even power.
     """
@@ -250,7 +249,7 @@ DIM = "dim"
 """The parameter that stands for the dimension where it is a symbol."""
 
 MOST_DIMENSIONS = 10_000
-"""The largest whole number that is tried as a root of a polynomial in the dimension."""
+"""The largest dimension that is tried as a root of a polynomial in the dimension."""
 
 
 def reciprocal(value: Polynomial, ring: Ring) -> Polynomial:

@@ -41,19 +41,19 @@ class Scripted(Stream):
             keys, range(table.shape[1]), torch.device("cpu"), np.random.Philox(key=keys[0]), table
         )
 
-    def words(self, cells: range, runs: range, chains: range) -> Tensor:
-        """See `Stream.words`; the number of a row is the upper half of its word."""
+    def bits(self, cells: range, runs: range, chains: range) -> Tensor:
+        """See `Stream.bits`; the number of a row is the upper half of its word."""
         halves = np.zeros((len(cells), ROWS, 1, len(chains)), dtype=np.uint64)
         if 0 in cells:
             halves[cells.index(0), : len(self.table), 0] = self.table[:, chains.start : chains.stop]
-        words = torch.from_numpy((halves << np.uint64(32)).view(np.int64))
-        return words.expand(-1, -1, len(runs), -1)
+        bits = torch.from_numpy((halves << np.uint64(32)).view(np.int64))
+        return bits.expand(-1, -1, len(runs), -1)
 
 
 def every_sequence(resolution: int, scripted: Sequence[int], positions: int) -> np.ndarray:
     """All sequences of `resolution` evenly spread words at the positions `scripted`, 0 elsewhere. Shape (positions, C)."""
-    words = (2 * np.arange(resolution, dtype=np.uint64) + 1) * np.uint64(2**31) // np.uint64(resolution)
-    grids = np.meshgrid(*[words] * len(scripted), indexing="ij")
+    bits = (2 * np.arange(resolution, dtype=np.uint64) + 1) * np.uint64(2**31) // np.uint64(resolution)
+    grids = np.meshgrid(*[bits] * len(scripted), indexing="ij")
     table = np.zeros((positions, resolution ** len(scripted)), dtype=np.uint64)
     for place, grid in zip(scripted, grids, strict=True):
         table[place] = grid.ravel()

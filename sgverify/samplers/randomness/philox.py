@@ -59,7 +59,7 @@ class Stream:
         """S * C, the number of generators that run side by side."""
         return self.runs * len(self.chains)
 
-    def words(self, cells: range, runs: range, chains: range) -> Tensor:
+    def bits(self, cells: range, runs: range, chains: range) -> Tensor:
         """The words of several cells, of these chains alone, as int64. Shape (cells, ROWS, runs, chains).
 
         Of few chains the other lanes are dropped at once, so that many cells fit in a core's cache.
@@ -73,8 +73,8 @@ class Stream:
             for i, run in enumerate(runs):
                 raw = self._raw(run, cell, groups).reshape(len(groups), ROWS, LANES)
                 made[k, :, i] = raw[..., lanes].swapaxes(0, 1)
-        words = torch.from_numpy(made.view(np.int64)).to(self.device).flatten(3)
-        return words if len(groups) == 1 else words[..., skip : skip + len(chains)]
+        bits = torch.from_numpy(made.view(np.int64)).to(self.device).flatten(3)
+        return bits if len(groups) == 1 else bits[..., skip : skip + len(chains)]
 
     def _raw(self, run: int, cell: int, groups: range) -> np.ndarray:
         counter = np.array([groups.start * _BLOCKS, 0, cell, 0], dtype=np.uint64)

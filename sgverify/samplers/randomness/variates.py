@@ -42,7 +42,7 @@ def normals(stream: Stream, first: int, count: int, dtype: torch.dtype = torch.f
     and phi one of 2^23 evenly spaced angles. So |z| <= 7.63, and beyond that lies 2e-14 of the normal law. The two
     of word `row` of a cell are its normals `row` and ROWS + `row`. In float32 the same words are taken.
     """
-    return _stretch(stream, first, count, 2 * ROWS, lambda words: box_muller(words, dtype))
+    return _stretch(stream, first, count, 2 * ROWS, lambda bits: box_muller(bits, dtype))
 
 
 def indices(stream: Stream, first: int, count: int, bound: int | Tensor) -> Tensor:
@@ -69,8 +69,8 @@ def uniforms(
 
     edge (w + 1/2 - 2^31) 2^-31 of a 32-bit word w: one rounding in float64, and one more in a narrower dtype.
     """
-    words = _stretch(stream, first, count, 2 * ROWS, _halves)
-    return words.sub_(1 << 31).to(torch.float64).add_(0.5).mul_(edge * 2.0**-31).to(dtype)
+    bits = _stretch(stream, first, count, 2 * ROWS, _halves)
+    return bits.sub_(1 << 31).to(torch.float64).add_(0.5).mul_(edge * 2.0**-31).to(dtype)
 
 
 class Variates:
@@ -110,14 +110,14 @@ class Variates:
         return normals(self._stream, first, count, self._dtype)
 
 
-def box_muller(words: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Two independent standard normals of each word; both of the shape of `words`, contiguous."""
+def box_muller(bits: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Two independent standard normals of each word; both of the shape of `bits`, contiguous."""
     log_terms, sin_terms = _TERMS[dtype]
-    signed = (words >> _ANGLE_BITS).to(dtype).add_(0.5)
+    signed = (bits >> _ANGLE_BITS).to(dtype).add_(0.5)
     radius = _minus_two_log(signed.abs(), log_terms)
     radius = root(radius, out=radius).copysign_(signed)
     # With the sign in the radius, phi = pi (t - 1/2) for an odd multiple t of 2^-23; y = phi / 2.
-    y = (words & ((1 << _ANGLE_BITS) - 1)).to(dtype)
+    y = (bits & ((1 << _ANGLE_BITS) - 1)).to(dtype)
     y.sub_((1 << (_ANGLE_BITS - 1)) - 0.5).mul_(math.pi * 2.0 ** -(_ANGLE_BITS + 1))
     square = y * y
     sine = _horner(_SIN[:sin_terms], square)
@@ -146,8 +146,8 @@ def _horner(coefficients: tuple[float, ...], x: Tensor) -> Tensor:
     return value.add_(coefficients[0])
 
 
-def _halves(words: Tensor) -> tuple[Tensor, Tensor]:
-    return (words >> 32).bitwise_and_(0xFFFFFFFF), words & 0xFFFFFFFF
+def _halves(bits: Tensor) -> tuple[Tensor, Tensor]:
+    return (bits >> 32).bitwise_and_(0xFFFFFFFF), bits & 0xFFFFFFFF
 
 
 def _stretch(
@@ -157,7 +157,7 @@ def _stretch(
     cells = range(first // per_cell, -(-(first + count) // per_cell))
     whole: Tensor | None = None
     for some, runs, chains in _pieces(stream, cells):
-        pair = make(stream.words(some, runs, chains))
+        pair = make(stream.bits(some, runs, chains))
         if whole is None:
             shape = (len(cells), 2, ROWS, stream.runs, len(stream.chains))
             whole = torch.empty(shape, dtype=pair[0].dtype, device=pair[0].device)

@@ -1,4 +1,4 @@
-"""Composites: what a definition of one step cannot say (swaps, adaptive weights), as pure rules around schemes.
+"""Composites: rules around the steps of a scheme that no definition of one step can state (swaps, adaptive weights).
 
 `composite` is a scheme with what happens around its steps, `catalogue` those that ship. Swaps: `exchange` with
 `exchange_rules`. Weights: `adaptation` (regions, exponents, steps) with the rules of `weighting` and the `presets` that

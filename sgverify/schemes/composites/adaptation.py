@@ -1,7 +1,4 @@
-"""What an adaptively weighted run needs besides a scheme and a target: regions, exponents and step sizes.
-
-A partition of the energies of a target into regions.
-"""
+"""The settings of adaptively weighted runs: regions of energy, exponents, and step sizes omega_k of the weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definition may say, and how it meets the values that flow through it.
+"""The interface of definitions: what they may contain, and how interpreters run them on their own values.
 
 `declaration` reads a signature, `mathematics` and `noise` are the functions that definitions use, `gradient` the gradient
 ingredient, `binding` joins a definition to values, `arithmetic` helps carriers. `abstract` runs a definition on

@@ -1,4 +1,4 @@
-"""What the signature of a definition declares: state by position, ingredients by keyword."""
+"""The declaration in a definition's signature: state by position, ingredients by keyword."""
 
 from __future__ import annotations
 

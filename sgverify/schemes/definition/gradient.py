@@ -1,8 +1,8 @@
 """The gradient ingredient of a definition: the evaluations of `grad` share one minibatch, those of `grad.fresh()` another.
 
-Gradients are taken by the reverse mode, on the values of whatever carrier runs the definition. The affine reading knows one
-gradient and one Hessian and has no room for a prior's gradient apart; on a target whose prior is simple, grad prior(theta) =
-a theta + b, or without data, none is needed: the step is a function of `grad` alone.
+`gradient_of` differentiates functions inside definitions by the reverse mode, on the values of any interpreter. `with_prior`
+rewrites steps that ask for the prior's gradient apart, for which the affine interpreter has no room: on a target with
+grad prior(theta) = a theta + b, or without data, the step is a function of the whole gradient alone.
 """
 
 from __future__ import annotations

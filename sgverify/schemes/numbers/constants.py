@@ -1,4 +1,4 @@
-"""Constants that tell coordinates apart: vectors and matrices of exact numbers, in every dimension.
+"""Constants that distinguish coordinates: vectors and matrices of exact numbers, in every dimension.
 
 Numbers repeat: in `constants((1, 3), v)` the coordinates are 1, 3, 1, 3, ..., and in `linear(((0, 1), (-1, 0)), v)` the block
 repeats along the diagonal, cut where the dimension ends. So a definition means something in every dimension, as its proofs need.

@@ -1,7 +1,4 @@
-"""Exact numbers with square roots: finite sums of r * sqrt(q), r rational, q a square-free integer.
-
-Roots and prime powers of whole numbers.
-"""
+"""Exact numbers with square roots: finite sums of r * sqrt(q), r rational, q a square-free integer."""
 
 from __future__ import annotations
 

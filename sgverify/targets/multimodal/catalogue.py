@@ -1,9 +1,4 @@
-"""The multimodal functions by name.
-
-Multimodal functions of any number of coordinates.
-
-Multimodal functions of two coordinates.
-"""
+"""The multimodal functions by name: functions of any number of coordinates, and functions of two coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function that a user has written with torch: log p of theta, or of one datum given theta."""
+"""The wrapper of a user's torch function: log p of theta, or of one datum given theta."""
 
 from __future__ import annotations
 

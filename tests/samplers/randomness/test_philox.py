@@ -53,22 +53,22 @@ def word(stream: Stream, run: int, chain: int, cell: int, row: int) -> int:
 def test_a_stream_counts_cells_chains_and_rows(cell: int) -> None:
     stream = Stream.of("noise", seed=7, runs=[b"a", b"b"], chains=range(60, 200))
     cells, chains = range(cell, cell + 1), range(4 * LANES)
-    (words,) = stream.words(cells, range(2), chains)
-    assert words.shape == (ROWS, 2, 4 * LANES)
-    flat = words.numpy().view(np.uint64)
+    (bits,) = stream.bits(cells, range(2), chains)
+    assert bits.shape == (ROWS, 2, 4 * LANES)
+    flat = bits.numpy().view(np.uint64)
     for run in range(2):
         for chain in (0, 63, 64, 65, 131, 255):
             for row in (0, 1, ROWS - 1):
                 assert int(flat[row, run, chain]) == word(stream, run, chain, cell, row)
     for part in (range(64, 192), range(3, 5), range(60, 200), range(65, 66)):
-        assert torch.equal(stream.words(cells, range(1, 2), part)[0], words[:, 1:, part.start : part.stop])
+        assert torch.equal(stream.bits(cells, range(1, 2), part)[0], bits[:, 1:, part.start : part.stop])
 
 
 def test_cells_made_together_are_those_made_alone() -> None:
     stream = Stream.of("noise", seed=7, runs=[b"a", b"b"], chains=range(3, 5))
     for part in (stream.chains, range(60, 200)):
-        together = stream.words(range(4, 9), range(2), part)
-        alone = [stream.words(range(cell, cell + 1), range(2), part) for cell in range(4, 9)]
+        together = stream.bits(range(4, 9), range(2), part)
+        alone = [stream.bits(range(cell, cell + 1), range(2), part) for cell in range(4, 9)]
         assert torch.equal(together, torch.cat(alone))
 
 

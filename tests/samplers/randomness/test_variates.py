@@ -26,8 +26,8 @@ def make(seed: int = 0, runs: int = 2, chains: range = range(5)) -> Stream:
 
 def words_of(stream: Stream, cell: int) -> list[int]:
     """The words of the first chain of the first run, as numbers below 2^64."""
-    words = stream.words(range(cell, cell + 1), range(1), range(1))
-    return [int(word) & ((1 << 64) - 1) for word in words.flatten()]
+    bits = stream.bits(range(cell, cell + 1), range(1), range(1))
+    return [int(word) & ((1 << 64) - 1) for word in bits.flatten()]
 
 
 def single(*given) -> torch.Tensor:  # type: ignore[no-untyped-def]
@@ -71,9 +71,9 @@ def test_normals_are_box_muller_of_the_words(dtype: torch.dtype, tolerance: floa
     stream = make(seed=4, runs=1, chains=range(1))
     drawn = normals(stream, 0, 3200, dtype).flatten().tolist()
     for cell in range(100):
-        words = words_of(stream, cell)
-        assert len(words) == ROWS
-        for row, word in enumerate(words):
+        bits = words_of(stream, cell)
+        assert len(bits) == ROWS
+        for row, word in enumerate(bits):
             expected = box_muller(word)
             for half in range(2):
                 found = drawn[(2 * cell + half) * ROWS + row]
@@ -83,9 +83,9 @@ def test_normals_are_box_muller_of_the_words(dtype: torch.dtype, tolerance: floa
 @pytest.mark.parametrize("bits", [0, (1 << 64) - 1, 1 << 63, (1 << 63) - 1, 1 << 22, (1 << 63) - (1 << 22)])
 def test_extreme_words_give_finite_normals(bits: int) -> None:
     """u is never 0; in float32 it may be rounded to 1, where both are 0."""
-    words = torch.tensor([bits - (1 << 64) if bits >> 63 else bits])
+    word = torch.tensor([bits - (1 << 64) if bits >> 63 else bits])
     for dtype in (torch.float64, torch.float32):
-        pair = [float(value) for value in variates.box_muller(words, dtype)]
+        pair = [float(value) for value in variates.box_muller(word, dtype)]
         assert pair == pytest.approx(box_muller(bits), rel=1e-6, abs=1e-3)
         assert math.hypot(*pair) <= math.sqrt(2 * 42 * math.log(2)) * (1 + 1e-6)
 

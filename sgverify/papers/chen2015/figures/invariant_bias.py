@@ -169,11 +169,11 @@ def _printed(friction: float) -> Table:
             "see the stability limits below",
         )
     )
-    for gradient, words in GRADIENTS.items():
+    for gradient, label in GRADIENTS.items():
         values = [v for v in bias_at(SPLITTING, gradient, friction, settings.LONG) if v is not None]
         rows.append(
             (
-                f"splitting, {words}",
+                f"splitting, {label}",
                 f"axis from {low:g} to {high:g}",
                 f"|bias| from {min(map(abs, values)):.2g} to {max(map(abs, values)):.2g}",
                 "within a decade of the axis"
@@ -207,7 +207,7 @@ def _orders(friction: float) -> Table:
 
 def _claims(friction: float, draws: DataDraws) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for gradient, words in GRADIENTS.items():
+    for gradient, label in GRADIENTS.items():
         ours = bias_at(SPLITTING, gradient, friction, settings.LONG)
         for scheme in EULER:
             theirs = bias_at(scheme, gradient, friction, settings.LONG)
@@ -225,7 +225,7 @@ def _claims(friction: float, draws: DataDraws) -> Table:
             rows.append(
                 (
                     f"{NAMES[scheme]} has larger biases than the splitting",
-                    words,
+                    label,
                     f"at h = {listed(larger)} of {listed([s for s, _, _ in both])}; "
                     f"at h = {step:g} {number(b)} against {number(a)}",
                     *draws.judged(answers),

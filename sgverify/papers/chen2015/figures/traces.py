@@ -208,12 +208,12 @@ def _printed(kind: Kind, friction: float, effort: Effort) -> Table:
             )
             continue
         low, high = settings.TICKS[kind, quantity]
-        for gradient, words in GRADIENTS.items():
+        for gradient, label in GRADIENTS.items():
             values = _range(kind, quantity, friction, effort, gradient)
             inside = low <= min(values) and max(values) <= high
             rows.append(
                 (
-                    f"{QUANTITIES[quantity]} with {words}, L = {settings.SHORTEST} to {settings.LONGEST}",
+                    f"{QUANTITIES[quantity]} with {label}, L = {settings.SHORTEST} to {settings.LONGEST}",
                     f"axis from {low:g} to {high:g}",
                     f"from {min(values):.2g} to {max(values):.2g}",
                     "on the printed axis"
