@@ -1,4 +1,4 @@
-"""What composites do around the steps of their scheme.
+"""How do composites act around the steps of their scheme: swaps, adapted weights, hitting times?
 
 `hooks` is what a composite may do, `exchange` swaps replicas by `swap_energies`, `adapting` multiplies gradients and
 adapts weights, `hitting` records how soon chains reach a level, `transcript` writes a composite's run down.

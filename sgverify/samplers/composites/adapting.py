@@ -1,8 +1,7 @@
-"""An adaptively weighted composite around the steps of its scheme: gradients multiplied, weights adapted, draws weighed.
+"""How does an adaptively weighted run multiply its gradients, adapt its weights and weight its draws?
 
-The weights of an adaptively weighted run on torch: one vector theta for every chain of every row, in float64.
-
-The gradient that an adaptively weighted run feels: an estimate of grad U times the multiplier of its energy's region.
+Every chain of every row has a vector theta of weights, in float64. The gradient of a step is an estimate of grad U times the
+multiplier of its energy's region.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from sgverify.schemes.composites.weighting import AdaptivelyWeighted, region_bel
 
 
 class AdaptedWeights:
-    """theta(1), ..., theta(m) of every chain. Shape (S, C, m), float64 whatever the dtype of the state.
+    """The weights theta(1), ..., theta(m) of every chain, shape (S, C, m), in float64 for every dtype of the state.
 
-    No chain sees the weights of another one. The regions are looked up by bisection, which is `region_of`, quicker.
+    Chains are independent: none uses the weights of another. Regions are found by bisection, with the same result as `region_of`.
     """
 
     def __init__(self, adaptation: Adaptation, *, rows: int, chains: int, device: torch.device) -> None:
@@ -46,11 +45,11 @@ class AdaptedWeights:
         )
 
     def regions(self, energy: Tensor) -> Tensor:
-        """J, counted from 1. Shape (S, C) -> (S, C)."""
+        """The regions J of energies of shape (S, C), counted from 1, shape (S, C)."""
         return 1 + torch.bucketize(energy, self._inner, right=False)
 
     def multiplier(self, energy: Tensor) -> Tensor:
-        """What each chain's gradient is multiplied by at an energy. Shape (S, C) -> (S, C, 1)."""
+        """The multiplier, shape (S, C, 1), of each chain's gradient at energies of shape (S, C)."""
         region = self.regions(energy)[..., None]
         here, below = self._at(region), self._at(region_below(region))
         widths = torch.where(energy[..., None] > self._top, torch.inf, self._widths[region - 1])
@@ -58,7 +57,7 @@ class AdaptedWeights:
         return found
 
     def adapt(self, k: int, energy: Tensor) -> None:
-        """Take theta_(k-1) to theta_k at the energies after step k. Shape (S, C)."""
+        """Update theta_(k-1) to theta_k with the energies after step k, shape (S, C)."""
         region = self.regions(energy)[..., None]
         indicator = Chains(self.adaptation.indicator(self._numbers, region).to(torch.float64))
         moved = self.adaptation.next_weight(
@@ -67,7 +66,7 @@ class AdaptedWeights:
         self.theta = moved.tensor
 
     def log_importance(self, energy: Tensor) -> Tensor:
-        """log of how much each chain counts at an energy. Shape (S, C) -> (S, C)."""
+        """The log weight in averages, shape (S, C), of each chain's state at energies of shape (S, C)."""
         region = self.regions(energy)[..., None]
         found = self.adaptation.log_importance(
             Chains(energy[..., None]),
@@ -81,16 +80,16 @@ class AdaptedWeights:
         return value[..., 0]
 
     def _at(self, region: Tensor) -> Chains:
-        """theta of the regions. Shape (S, C, 1)."""
+        """theta(J) at the regions J, shape (S, C, 1)."""
         return Chains(self.theta.gather(-1, region - 1))
 
 
 class AdaptedEstimator(Estimator):
     """(1 + zeta tau/du (log theta(J) - log theta((J-1) v 1))) times an estimate of grad U, J the region of U (awsgld (19)).
 
-    J is that of the point where the gradient is asked for, a stage of a splitting say, at the weights of the step. Its
-    energy is that of the gradient's minibatch, prior + N/n sum likelihood; N/n is in the estimate already and is not taken
-    twice.
+    J is the region of the point at which the gradient is evaluated (for instance a stage of a splitting), with the weights at
+    the start of the step. The energy is that of the gradient's minibatch, prior + N/n sum likelihood; the estimate of grad U
+    contains the factor N/n already, which is not applied again.
     """
 
     def __init__(self, inner: Estimator, weights: AdaptedWeights) -> None:
@@ -115,7 +114,7 @@ class AdaptedEstimator(Estimator):
         self._inner.resume(carried)
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
-        """See `Estimator.energy`: U itself, which no weight bends."""
+        """See `Estimator.energy`: the unweighted U."""
         return self._inner.energy(theta, step, minibatch)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
@@ -125,11 +124,11 @@ class AdaptedEstimator(Estimator):
         return gradient * self._weights.multiplier(energy).to(gradient.dtype)
 
     def prior(self, theta: Tensor) -> Tensor:
-        """Refused: the multiplier is that of the whole energy."""
+        """Raise `ConfigurationError`: the multiplier depends on the whole energy, not on the prior's part."""
         raise _whole("the gradients of prior and likelihood apart")
 
     def hessian(self, theta: Tensor, vector: Tensor, step: int, minibatch: int) -> Tensor:
-        """Refused: the multiplier jumps where the region changes."""
+        """Raise `ConfigurationError`: the multiplier jumps between regions, so that the gradient has no derivative."""
         raise _whole("Hessian-vector products")
 
 
@@ -140,15 +139,16 @@ def _whole(what: str) -> ConfigurationError:
 
 
 _STEEP = 3.0
-"""A multiplier that is told where chains diverge: a step of three times the size is beyond what many schemes stand."""
+"""The size of a multiplier from which the message about diverged chains names it: many schemes are unstable at three times
+their step size."""
 
 
 class Adapting(StepHooks):
-    """theta_k, k = 0, 1, ..., of every chain: step k moves the state with theta_(k-1), and then its energy makes theta_k.
+    """The hooks of an adaptively weighted run: step k moves the state with theta_(k-1); its energy then gives theta_k.
 
-    The energy by which theta adapts is that of all data, or where gradients are of minibatches, of n data drawn afresh with
-    replacement: those of the step have moved the state, and are not independent of where it is. A draw counts by its theta_k
-    and that same energy.
+    The energy that adapts theta is that of all data or, with minibatch gradients, of n data drawn anew with replacement: the
+    step's own minibatch has moved the state and is not independent of it. The weight of a draw follows from theta_k and the same
+    energy.
     """
 
     weighted = True
@@ -161,7 +161,7 @@ class Adapting(StepHooks):
         self._energy, self._log = torch.empty(0), torch.empty(0)
 
     def adaptation(self, potential: Potential) -> Adaptation:
-        """The partition and the numbers of the run. Raises `ConfigurationError` where they do not go together."""
+        """The partition and the parameters of the run. Raises `ConfigurationError` if they contradict one another."""
         if self._made is None:
             self._made = make_adaptation(
                 self._settings.partition,
@@ -214,12 +214,12 @@ class Adapting(StepHooks):
 
     @property
     def energies(self) -> Energies:
-        """Where the energies come from by which the weights adapt."""
+        """The source of the energies by which the weights adapt."""
         assert self._energies is not None
         return self._energies
 
     def why_diverged(self, row: int, chains: np.ndarray) -> str:
-        """See `StepHooks.why_diverged`: the least multiplier of a region, where the gradient is turned round."""
+        """See `StepHooks.why_diverged`: the largest or a negative multiplier of a region, which may cause the divergence."""
         theta = self.weighting.theta[row, chains]
         below = torch.cat([theta[:, :1], theta[:, :-1]], dim=-1)
         widths = torch.tensor(
@@ -247,7 +247,7 @@ class Adapting(StepHooks):
         return self._log
 
     def recorded(self) -> Mapping[str, Tensor]:
-        """The energy, its region and the log of the weight after the latest step. Shape (S, C) each."""
+        """The energy, its region and the log weight after the latest step, each of shape (S, C)."""
         return {
             "energy": self._energy,
             "region": self.weighting.regions(self._energy),
@@ -256,7 +256,7 @@ class Adapting(StepHooks):
 
 
 class Energies:
-    """U of the states after the steps, or its estimate prior + N/n sum likelihood on minibatches of their own."""
+    """U of the states after each step, or its estimate prior + N/n sum likelihood on separate minibatches."""
 
     def __init__(self, stage: Stage) -> None:
         self._potential, choice = stage.potential, stage.settings.gradient
@@ -271,13 +271,13 @@ class Energies:
             self._drawn = self._source.block(first, count)
 
     def at(self, place: int, theta: Tensor) -> Tensor:
-        """U~ after the step at `place` of the block. Shape (S, C, d) -> (S, C), float64."""
+        """The energy U~, float64 of shape (S, C), at theta, shape (S, C, d), after the step at `place` of the block."""
         if self._source is None:
             return self._potential.energy(theta)
         return self._potential.energy_over(theta, self._drawn[place])
 
     def chosen(self, place: int) -> Tensor | None:
-        """The data of the minibatch of that step, shape (n, S, C); None where all are used."""
+        """The data indices of the minibatch of that step, shape (n, S, C); None if all data are used."""
         return None if self._source is None else self._drawn[place]
 
 

@@ -1,9 +1,10 @@
-"""Replica exchange while it runs: replicas are rows of the tensor, neighbours on the ladder swap after a step.
+"""How does the sampler run replica exchange: rows, energies, swaps, control variates?
 
-The chance of a swap is the one that `schemes.composites.exchange` defines. Energies are estimated on a minibatch of their
-own, drawn afresh and the same for all replicas of a chain: on the minibatch that has just moved theta the estimate would
-not be unbiased at the new theta. A swap takes along the control variate and its coefficient: so the noise of the energies
-has one law before and after, without which no correction balances. Pairs that share a replica are tried in turn.
+Replicas are rows of the tensor; neighbours on the ladder swap after a step, with the probability that
+`schemes.composites.exchange` defines. Energies are estimated on a separate minibatch, drawn anew and shared by all replicas of a
+chain: on the minibatch that has just moved theta the estimate would be biased at the new theta. A swap also moves the control
+variate and its coefficient, so that the noise of the energies has one law before and after the swap, as detailed balance
+requires. Pairs that share a replica are tried at different steps.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.schemes.definition.abstract_value import SCALAR
 
 _FINEST = 2**31 - 1
-"""Values that a uniform number has: min(1, S) is met to 5e-10."""
+"""The number of values of a uniform number: min(1, S) is realised up to 5e-10."""
 
 
 @dataclass(frozen=True)
 class ExchangeChoice:
-    """The ladder, and how swaps are tried; names, meaning and defaults are those of the configuration's table."""
+    """The ladder and the options of swaps; names, meanings and defaults are those of the table `[exchange]`."""
 
     ladder: Sequence[float] = (1.0, 2.0)
     step_factors: Sequence[float] | None = None
@@ -52,10 +53,11 @@ class ExchangeChoice:
 
 
 class Exchange(StepHooks):
-    """The swaps of a `ReplicaExchange`.
+    """The hooks of a `ReplicaExchange`: its swaps.
 
-    `energies` is what they compare, `log_uniforms` what log S is compared with, at the steps of the present block; shape
-    (steps, S, C), one for each row and the one above it. A check puts its own in their places.
+    `energies` computes the energies that a swap compares. `log_uniforms`, shape (steps, S, C), holds for the steps of the
+    present block the logarithms of the uniform numbers that are compared with log S, for each row and the one above it. Checks
+    replace both.
     """
 
     energies: SwapEnergies
@@ -105,7 +107,7 @@ class Exchange(StepHooks):
             return
         count = (*theta.shape[:2], 1)
         wide: Any = {"dtype": torch.float64, "device": theta.device}
-        # Of exact energies 0; else no swap is accepted before the first measurement.
+        # The variance of exact energies is 0; for others an infinite variance forbids swaps before the first measurement.
         first = 0.0 if self.energies.exact else torch.inf
         self._variance = torch.full(count, first, **wide)
         numbers = torch.tensor([row.replica for row in stage.rows], **wide)
@@ -119,7 +121,7 @@ class Exchange(StepHooks):
         self.log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
-        """Measure the noise where that is due, try to swap, then refresh the control variate. See `StepHooks.after`."""
+        """Measure the noise if it is due, try to swap, then refresh the control variate if it is due. See `StepHooks.after`."""
         due = not self.energies.exact and number % self.period == 0
         if due:
             self._measure(state[0], number // self.period)
@@ -127,27 +129,27 @@ class Exchange(StepHooks):
         if number % self.choice.every == 0:
             state = self._swap(place, number, state, steps)
         if due and self.controls is not None:
-            # Measured before: at the new control there is no noise.
+            # The noise was measured before the refresh: at a new control it is 0.
             self.controls = self.energies.control_at(state[0], self.controls.coefficient)
         return state
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
-        """The variance of each pair, who started where, and the control variates."""
+        """The variance of each pair, the starting row of each walker, and the control variates."""
         controls = () if self.controls is None else self.controls.tensors
         return tuple(by_coordinate(tensor) for tensor in (self._variance, self._walkers, *controls))
 
     @property
     def variance(self) -> Tensor:
-        """sigma^2 of each row's energy less that of the one above, as it is known now; infinite before. Shape (S, C)."""
+        """sigma^2 of each row's energy less that of the row above, shape (S, C); infinite before the first measurement."""
         return self._variance[..., 0]
 
     def recorded(self) -> Mapping[str, Tensor]:
-        """`energy`; `swap_probability` of each row with the one above; `swapped`: rows that the state has come down; `walker`."""
+        """`energy`; `swap_probability` of each row with the row above; `swapped`, the rows that the state moved; `walker`."""
         return {**self._recorded, "walker": self._walkers[..., 0]}
 
     def _measure(self, theta: Tensor, event: int) -> None:
-        """Smooth what is measured now into what was: the variance of each pair's difference, and the coefficient."""
+        """Measure the variance of each pair's difference and the coefficient, and smooth both with the earlier values."""
         gamma = self.choice.smoothing
         found = self.energies.measure(theta, self.controls, event, self.replicas)
         if self.composite.adaptive and self.controls is not None:
@@ -161,7 +163,7 @@ class Exchange(StepHooks):
         )
 
     def _swap(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
-        """Try every pair of the present parity, and move what is accepted."""
+        """Try to swap every pair of the present parity, and move the states of accepted swaps."""
         energy = self.energies.at(state[0], self.controls, number)
         T, (E, V) = self._temperatures, (self._grouped(x[..., 0]) for x in (energy, self._variance))
         low = torch.arange(self.replicas - 1, device=E.device)
@@ -188,7 +190,7 @@ class Exchange(StepHooks):
             "swap_probability": chance.flatten(0, 1),
             "swapped": (source - self._places).flatten(0, 1),
         }
-        # Where nothing is accepted all stay as they are. To know it, a device would have to be waited for.
+        # On the CPU a step without accepted swaps returns early; on a device the test would force a synchronisation.
         if accepted.device.type == "cpu" and not bool(accepted.any()):
             return state
         self._walkers = self._moved(self._walkers, source)
@@ -197,7 +199,7 @@ class Exchange(StepHooks):
         return self._exchanged(state, source, T)
 
     def _exchanged(self, state: State, source: Tensor, T: Tensor) -> State:
-        """theta and memory go where they are taken, a momentum as the choice says; a thermostat's friction stays."""
+        """The state after accepted swaps: theta and memory move, a momentum as configured; a thermostat's friction stays."""
         scheme, moved = self._stage.scheme, []
         for name, tensor in zip(scheme.state, state, strict=True):
             if scheme.shapes[name] == SCALAR or (name == "p" and self.choice.momentum == "kept"):
@@ -214,17 +216,17 @@ class Exchange(StepHooks):
         return tuple(moved)
 
     def _moved(self, tensor: Tensor, source: Tensor) -> Tensor:
-        """The values of each row, taken from the rows `source` of its group. Shapes (S, C, k), (G, R, C)."""
+        """The values, shape (S, C, k), with each row taken from the row `source`, shape (G, R, C), of its group."""
         grouped = self._grouped(tensor)
         return grouped.gather(1, source[..., None].expand(grouped.shape)).flatten(0, 1)
 
     def _grouped(self, tensor: Tensor) -> Tensor:
-        """The rows of each group together. Shape (S, ...) -> (G, R, ...)."""
+        """The rows of shape (S, ...) in groups of R replicas, shape (G, R, ...)."""
         return tensor.unflatten(0, (-1, self.replicas))
 
 
 def check_choice(choice: Any) -> None:
-    """Raise `ConfigurationError` for a ladder that is none, or step factors of another length."""
+    """Raise `ConfigurationError` for an invalid ladder, or for step factors of another length."""
     ladder = [float(value) for value in choice.ladder]
     rising = all(a < b for a, b in pairwise(ladder))
     if len(ladder) < 2 or ladder[0] != 1 or not rising:

@@ -1,4 +1,7 @@
-"""How soon chains reach a level of the energy, and the best energy that each has met; memory does not grow with L."""
+"""At which step does each chain first reach a level of the energy, and which is its least energy so far?
+
+The memory needed does not grow with L.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,15 @@ from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 NEVER = 0
-"""In place of the number of a step."""
+"""The entry, in place of a step's number, of a chain that never reached the level."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The first steps l >= 1 with U(theta_l) <= level, `NEVER` where there was none, and the least U met. Shapes (S, C).
+    """The first steps l >= 1 with U(theta_l) <= level (`NEVER` if there is none), and the least U so far; shapes (S, C).
 
-    U is that of all data, whatever the gradients are of. `diverged`: one entry per row; its chains count up to there.
+    U is the energy of all data, for every kind of gradient. `diverged` has one entry per row: the divergence of its chains,
+    which count up to that step, or None.
     """
 
     rows: tuple[Row, ...]
@@ -38,12 +42,12 @@ class Hits:
 
     @property
     def reached(self) -> np.ndarray:
-        """The share of chains that reached the level, of each row. Shape (S,)."""
+        """The share of chains in each row that reached the level, shape (S,)."""
         return np.asarray((self.first != NEVER).mean(-1))
 
     @property
     def median(self) -> np.ndarray:
-        """The median of the first steps, infinite where half of the chains or more never did. Shape (S,)."""
+        """The median of the first steps in each row, shape (S,); infinite if at least half of the chains never reached it."""
         return np.asarray(np.median(np.where(self.first == NEVER, np.inf, self.first), axis=-1))
 
 
@@ -58,11 +62,10 @@ def sample_hits(
     starts: np.ndarray | None = None,
     **how: Any,
 ) -> Hits:
-    """Run every row to its last length, or until every chain has reached U <= level. `how`: see `Ensemble`.
+    """Run every row to its last length, or until every chain has reached U <= level.
 
-    `starts`: where the chains begin, in every row; shape (C, d). By default they begin where the settings say.
-
-    Raises `ConfigurationError` as `sample` does.
+    `starts`, shape (C, d), are the initial theta of the chains, equal in every row; by default those of the settings. `how` are
+    further arguments of `Ensemble`. Raises `ConfigurationError` as `sample` does.
     """
     ensemble = Ensemble(scheme, target, rows, settings or Settings(), **how)
     observer = _Hitting(ensemble, level)
@@ -82,7 +85,7 @@ def sample_hits(
 
 
 def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
-    """Where a run begins, with each chain's theta put at `starts`, shape (C, d), in every row; as the settings say for None.
+    """The initial position of a run, with each chain's theta at `starts`, shape (C, d), in every row; None: as configured.
 
     Raises `ConfigurationError` for another shape and for points that are not finite.
     """
@@ -100,7 +103,7 @@ def begin_at(ensemble: Ensemble, starts: np.ndarray | None) -> Position:
 
 
 class _Hitting(RunObserver):
-    """Looks at the energy of every state."""
+    """Computes the energy of every state, and records first hits and the least energies."""
 
     def __init__(self, ensemble: Ensemble, level: float) -> None:
         self._potential, self._level = ensemble.potential, level
@@ -113,10 +116,10 @@ class _Hitting(RunObserver):
         return bool((self.first != NEVER).all())
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Look at the states after step `number`."""
+        """Record the energies of the states after step `number`."""
         energy = self._potential.energy(state[0])
         places = list(rows)
-        # Of NaN, at a divergence, nothing is better and nothing is reached.
+        # An energy of NaN, after a divergence, is neither a new minimum nor a hit.
         self.best[places] = torch.fmin(self.best[places], energy)
         first = self.first[places]
         self.first[places] = torch.where((first == NEVER) & (energy <= self._level), number, first)

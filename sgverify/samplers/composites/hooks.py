@@ -1,8 +1,8 @@
-"""What a composite does around the steps of its scheme while it runs: the hooks of an `Ensemble`.
+"""Which actions may a composite take around the steps of its scheme? The hooks of an `Ensemble`.
 
-The rows of a sweep become those of the tensor: `replicas` consecutive ones for each. At every step the run asks the
-estimator that `estimator` has made of its own for gradients, looks for chains that left every bound, and hands the state
-to `after`. All hooks see tensors of shape (S, C, d or 1), the S rows that run; chains are to stay independent.
+Each row of a sweep becomes `replicas` consecutive rows of the tensor. At every step the run takes its gradients from the
+estimator that the hook `estimator` returns, tests chains for divergence, and passes the state to the hook `after`. All hooks see
+tensors of shape (S, C, d or 1), for the S rows that run. Chains must remain independent of one another.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from sgverify.schemes.composites.composite import Composite
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """The rows that run together, and what they are made of.
+    """The rows that run together, with scheme, potential, settings, temperatures and random streams.
 
-    `streams` gives the random stream of a kind: one for each row where the kind begins as one of `OF_REPLICAS`, else
-    the same for all replicas of a row. `temperatures` holds T of each row, float64, shape (S,).
+    `streams` gives the random stream of a kind: a stream for each row if the kind's name begins like one of `OF_REPLICAS`,
+    else one stream shared by all replicas of a row. `temperatures` holds T of each row, float64 of shape (S,).
     """
 
     scheme: Scheme
@@ -43,47 +43,59 @@ class Stage:
 
 
 class StepHooks:
-    """What is done around the steps; this one does nothing. One is made for an ensemble, and serves one run at a time."""
+    """The actions around the steps of a scheme; this base class has none.
+
+    One object belongs to one ensemble and serves one run at a time.
+    """
 
     replicas = 1
-    """Consecutive rows that are made of one; they end together."""
+    """The number of consecutive rows of the tensor for each row of a sweep; they end together."""
 
     def rows(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """The rows of the tensor. Raises `ConfigurationError` for rows that it cannot take."""
+        """The rows of the tensor. Raises `ConfigurationError` for rows that the composite cannot run."""
         return tuple(rows)
 
     def temperatures(self, rows: Sequence[Row], settings: Settings) -> np.ndarray:
-        """T of each row of the tensor. Shape (S,)."""
+        """The temperature of each row of the tensor, shape (S,)."""
         return np.full(len(rows), settings.temperature, dtype=np.float64)
 
     def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
-        """Begin with these rows at `state`; `carried` is () before step 1, else begins with what was `carried`."""
+        """Begin with these rows at `state`.
+
+        `carried` is () before step 1; in a resumed run it begins with the tensors that `carried` returned.
+        """
 
     def estimator(self, estimator: Estimator) -> Estimator:
-        """The gradient estimate that the steps use, made of theirs."""
+        """The estimator that the steps use, made from the scheme's own `estimator`."""
         return estimator
 
     def prepare(self, first: int, count: int) -> None:
-        """Draw what the steps first, ..., first + count - 1 need; steps are counted from 0."""
+        """Draw the random numbers for the steps first, ..., first + count - 1, counted from 0."""
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
-        """The state that step l = `number` leaves, `place` of its block, of sizes `steps` (S,); it may be overwritten."""
+        """The state after the composite's actions at step l = `number`; `state`, from the scheme's step, may be overwritten.
+
+        `place` is the step's index in its block, and `steps`, shape (S,), its step sizes.
+        """
         return state
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
-        """What later steps need of the earlier ones, always as many tensors, each of shape (S, C, anything)."""
+        """The tensors that later steps need of earlier ones: a fixed number, each of shape (S, C, k)."""
         return ()
 
     weighted = False
-    """Whether states count differently in averages, by `log_weights`."""
+    """Do states have weights in averages, given by `log_weights`?"""
 
     def log_weights(self) -> Tensor:
-        """log of what the present state counts in averages, times what its schedule says; float64, shape (S, C)."""
+        """The log weight of the present state in averages, in addition to the schedule's weight; float64 of shape (S, C)."""
         raise NotImplementedError(f"{type(self).__name__} weighs no states")
 
     def why_diverged(self, row: int, chains: np.ndarray) -> str:
-        """What may have driven chains of a row off, for the message; `row` counts those that run, `chains` are places."""
+        """A clause about a possible cause of the divergence of some chains of a row, for the error message.
+
+        `row` is an index among the running rows, `chains` are indices within the row.
+        """
         return ""
 
     def recorded(self) -> Mapping[str, Tensor]:
@@ -93,7 +105,7 @@ class StepHooks:
 
 @singledispatch
 def hooks_of(composite: Any, settings: Settings) -> StepHooks:
-    """What a composite does around steps, under these settings; a new type registers itself here."""
+    """The hooks of a composite under these settings; a new type of composite registers its own function here."""
     raise ConfigurationError(
         f"scheme={getattr(composite, 'name', composite)!r}: a {type(composite).__name__} cannot be sampled; expected a Scheme, or "
         "a composite whose type is registered with sgverify.samplers.composites.hooks.hooks_of"
@@ -101,9 +113,9 @@ def hooks_of(composite: Any, settings: Settings) -> StepHooks:
 
 
 def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHooks | None) -> np.ndarray:
-    """Where each row of the tensor starts, in standard deviations from the mean: that of its replica. Shape (S, 1).
+    """The start of each row of the tensor, shape (S, 1), in standard deviations from the mean: that of its replica.
 
-    Raises `ConfigurationError` for a list that has not one number for each replica.
+    Raises `ConfigurationError` for a list without one number for each replica.
     """
     replicas = 1 if hooks is None else hooks.replicas
     given = np.atleast_1d(np.asarray(start, dtype=np.float64)).tolist()
@@ -121,7 +133,7 @@ def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHo
 
 
 def check_settings(composite: Composite, settings: Settings) -> None:
-    """Raise `ConfigurationError` for settings under which the rule around the steps would not be what it is."""
+    """Raise `ConfigurationError` for settings that contradict the composite's rule."""
     for name in ("coupled", "compiled"):
         if getattr(settings, name) not in (False, "auto"):
             raise ConfigurationError(

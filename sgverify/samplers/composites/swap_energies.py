@@ -1,4 +1,4 @@
-"""The energies that a swap compares, their control variates, and the variance of their difference."""
+"""Which energies does a swap compare, with which control variates, and what is the variance of their difference?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced
 
 @dataclass(frozen=True, eq=False)
 class Controls:
-    """The control of each row: theta^, shape (S, C, d), the energy of all data there and the coefficient c, (S, C, 1)."""
+    """The control variate of each row: theta^, shape (S, C, d), and the full energy at theta^ and coefficient c, (S, C, 1)."""
 
     at: Tensor
     full: Tensor
@@ -25,26 +25,27 @@ class Controls:
 
     @property
     def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """All of it, in the order of the fields."""
+        """The three tensors, in the order of the fields."""
         return self.at, self.full, self.coefficient
 
     def learnt(self, coefficient: Tensor) -> Controls:
-        """The same with another coefficient."""
+        """The control variates with another coefficient."""
         return replace(self, coefficient=coefficient)
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Var(E_k - E_(k+1)) of each row k with the one above, and the best coefficient of each; shape (S, C, 1)."""
+    """Var(E_k - E_(k+1)) of each row k and the row above, and the best coefficient of each row; shapes (S, C, 1)."""
 
     variance: Tensor
     coefficient: Tensor
 
 
 class SwapEnergies:
-    """Energies of all rows on minibatches that the replicas of a chain share, independent of those of the steps.
+    """Energies of all rows on minibatches that the replicas of a chain share, independent of the steps' minibatches.
 
-    `exact`: of all data. Else `subset` says whether the data of a minibatch all differ, `repeated` how variances are measured.
+    `exact`: energies of all data. Otherwise `subset` says that the data of a minibatch are distinct, and `repeated` that
+    variances are measured on repeated minibatches.
     """
 
     def __init__(self, stage: Stage, choice: Any) -> None:
@@ -73,22 +74,22 @@ class SwapEnergies:
             )
 
     def period(self, reduced: bool) -> int:
-        """The steps from measurement to measurement: as chosen, else N/n rounded up with a control variate and 1 without."""
+        """The steps between two measurements: as configured, else N/n rounded up with a control variate, and 1 without one."""
         if self.exact:
             return 1
         chosen = self._choice.refresh
         return int(chosen if chosen is not None else -(-self._size // self._batch) if reduced else 1)
 
     def control_at(self, theta: Tensor, coefficient: Tensor | None = None) -> Controls:
-        """A control at theta, with the coefficient that there was, -1 at first."""
-        # A copy: the state is overwritten.
+        """A control variate at theta, with the present coefficient; -1 for the first one."""
+        # A copy, since the state is overwritten by later steps.
         full = self._potential.energy(theta)[..., None]
         return Controls(
             theta.clone(), full, torch.full_like(full, -1.0) if coefficient is None else coefficient
         )
 
     def at(self, theta: Tensor, controls: Controls | None, number: int) -> Tensor:
-        """The estimate of U at theta for the swap after step `number`. Shape (S, C, 1)."""
+        """The estimate of U at theta, shape (S, C, 1), for the swap after step `number`."""
         if self.exact:
             return self._potential.energy(theta)[..., None]
         chosen = self.minibatch(number)
@@ -99,7 +100,7 @@ class SwapEnergies:
         return reduced_energy(energy, control, controls.full, coefficient=controls.coefficient)
 
     def measure(self, theta: Tensor, controls: Controls | None, event: int, replicas: int) -> Measured:
-        """The spread of the estimate at theta and at the present controls, on minibatches of their own."""
+        """The variance of the estimate at theta with the present control variates, measured on separate minibatches."""
         energies, share = self._sample(theta, event)
         estimates, coefficient = energies, torch.empty(0)
         if controls is not None:
@@ -107,26 +108,26 @@ class SwapEnergies:
             coefficient = best_coefficient(_covariance(energies, control), _covariance(control, control))
             estimates = reduced_energy(energies, control, controls.full, coefficient=controls.coefficient)
         grouped = estimates.unflatten(1, (-1, replicas))
-        # The last row of a group has none above it.
+        # The last row of a group has no row above it.
         differences = grouped - torch.cat([grouped[:, :, 1:], grouped[:, :, -1:]], dim=2)
         variance = _covariance(differences, differences).flatten(0, 1) * share
         return Measured(variance, coefficient)
 
     def minibatch(self, number: int) -> Tensor:
-        """The data that energies are estimated on after step `number`. Shape (n, S, C)."""
+        """The data indices, shape (n, S, C), on which energies are estimated after step `number`."""
         return self._swaps.block(number, 1)[0]
 
     def spread(self, event: int) -> tuple[Tensor, float]:
-        """Minibatches whose energies spread as the estimate does, but for the factor returned. Shape (n, r, S, C)."""
+        """Minibatches, shape (n, r, S, C), and the factor from the variance of their energies to that of the estimate."""
         if self.repeated:
             r = self._choice.repeats
             return self._variances.block(event * r, r).movedim(1, 0), 1.0
-        # Each datum of one minibatch is a minibatch of its own.
+        # Each datum of one minibatch counts as a minibatch of size 1.
         left = 1 - self._batch / self._size if self.subset else 1.0
         return self._variances.block(event, 1), left / self._batch
 
     def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
-        """Draws whose variance, times the number returned, is that of the estimate on a minibatch. (r, S, C, 1)."""
+        """Energies, shape (r, S, C, 1), and the factor from their variance to that of the estimate on a minibatch."""
         chosen, share = self.spread(event)
         wide = theta.expand(chosen.shape[1], *theta.shape)
         return self._potential.energy_over(wide, chosen)[..., None], share

@@ -1,4 +1,4 @@
-"""A run of a composite written down: the draws, gradients and states of each step, and how the composite changed them."""
+"""Which draws, gradients and states has each step of a composite's run, and how does the composite change them?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class GradientCall:
 
 @dataclass(eq=False)
 class CompositeStep:
-    """One step: its draws and gradients in turn, and the state that it left before the composite acted and after."""
+    """The record of one step: its draws and gradients in order, the state `moved` by the scheme, and that `after` the composite."""
 
     number: int
     draws: list[np.ndarray] = field(default_factory=list)
@@ -46,7 +46,7 @@ S = TypeVar("S", bound=CompositeStep)
 
 
 class Writing(RunObserver, Generic[S]):
-    """Writes down the steps of a composite; a subclass says what it keeps of one composite beside them."""
+    """A run observer that records the steps of a composite; a subclass records further values of its composite."""
 
     def __init__(self, make: Callable[[int], S]) -> None:
         self._make, self.now = make, make(1)
@@ -66,21 +66,21 @@ class Writing(RunObserver, Generic[S]):
         self.now.gradient_calls.append(call)
 
     def prepared(self) -> None:
-        """The random numbers of the next steps are drawn."""
+        """Called after the random numbers of the next block of steps are drawn."""
 
     def keep(self, place: int) -> None:
-        """The step at `place` of its block is done: keep what the composite holds now."""
+        """Called after the step at `place` of its block: record the values that the composite holds now."""
 
     def settle(self, number: int) -> None:
-        """The step of this number is over; the next one begins."""
+        """Close the record of step `number` and begin that of the next step."""
         self.steps.append(self.now)
         self.now = self._make(number + 1)
 
 
 def write(ensemble: Ensemble, writing: Writing[S], pause: int) -> bool:
-    """Run all steps, paused after step `pause` and taken up from what is carried; whether a chain left every bound.
+    """Run and record all steps, pausing after step `pause` and resuming from the carried tensors; did a chain diverge?
 
-    What the composite does around the step at which one does is of no consequence, and the step is left out.
+    The step at which a chain diverges is left out of the record.
     """
     with one_thread(), torch.no_grad():
         position = ensemble.begin()
@@ -94,12 +94,12 @@ def write(ensemble: Ensemble, writing: Writing[S], pause: int) -> bool:
 
 
 def array(tensor: Tensor) -> np.ndarray:
-    """A copy in the tensor's own dtype."""
+    """A copy of a tensor as a numpy array of the same dtype."""
     return np.array(tensor.cpu().numpy())
 
 
 class _RecordedEstimator(Estimator):
-    """The estimator that the steps use; each of its values is recorded by `tell`."""
+    """The estimator that the steps use, with each of its values passed to `tell`."""
 
     def __init__(self, applied: Estimator, own: Estimator, tell: Callable[[GradientCall], None]) -> None:
         super().__init__(own.potential)
@@ -123,7 +123,7 @@ class _RecordedEstimator(Estimator):
 
 
 class _Followed(StepHooks):
-    """Hands on what a composite does around a step, and tells it."""
+    """The hooks of a composite, with each of their calls reported to a `Writing`."""
 
     def __init__(self, hooks: StepHooks, writing: Writing[S]) -> None:
         self._hooks, self._writing = hooks, writing

@@ -1,6 +1,6 @@
-"""Whether a run is moved by a kernel, and the run's side of it.
+"""Does a C kernel move a run, and how does the run call it?
 
-A kernel is used where it has shown, on the first steps of the run, the bits of the definition.
+A kernel is used only after it has reproduced the bits of the definition on the first steps of the run.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from sgverify.samplers.run.leg import Leg, Summing, Sums, far_out
 from sgverify.samplers.run.schedules import step_sizes
 
 REPAID = 5.0
-"""Seconds that the steps would take on torch, from which on "auto" asks the compiler, which takes about one."""
+"""The estimated seconds of a run on torch beyond which "auto" calls the compiler, which takes about one second."""
 
-# Seconds on torch, roughly: of a step whatever its size, and of each number that is drawn.
+# Rough seconds on torch: the overhead of a step, and the cost of each random number.
 _STEP, _NUMBER = 5e-5, 1.5e-8
 
-# Numbers drawn in a block: a fraction of a second, so that progress is shown and Ctrl-C is heard.
+# Random numbers in a block: a fraction of a second, so that progress is shown and Ctrl-C takes effect.
 _BLOCK = 1 << 24
 _LONGEST = 1 << 14
 
 
 class Fused:
-    """The steps of a leg by a kernel (see `Mover`)."""
+    """Moves a leg of a run by a kernel (see `Mover`)."""
 
     def __init__(self, leg: Leg, kernel: Kernel, numbers: int) -> None:
         self._leg, self._kernel = leg, kernel
@@ -64,9 +64,9 @@ class Fused:
 
 
 def fused(leg: Leg) -> Fused | None:
-    """The kernel of a leg, or None where it is not to be had, or would not repay the compiler.
+    """The kernel of a leg; None if no kernel can be made, or if it would not repay the compiler's time.
 
-    Raises `ConfigurationError` where `compiled="kernel"` asks for what is not to be had.
+    Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
     """
     wanted = leg.settings.compiled
     if wanted not in ("auto", "kernel") or leg.hooks is not None:
@@ -87,7 +87,7 @@ def fused(leg: Leg) -> Fused | None:
 
 
 def _proved(leg: Leg) -> Kernel:
-    """The kernel, once it has taken the first steps as the definition takes them, to the bit."""
+    """The kernel, after its first steps have been compared with the definition's, bit for bit."""
     settings, steps, device = leg.settings, leg.steps, leg.start[0].device
     if device.type != "cpu" or settings.generator != "philox":
         raise NotTranslatable(f"generator={settings.generator!r} on {device}")
@@ -101,20 +101,20 @@ def _proved(leg: Leg) -> Kernel:
     first = _sizes(leg, steps)
     asked = None if observer is None else observer.sums(leg.places, steps.start + 1, first).asked
     kernel = Kernel(leg, asked)
-    # From the same state also with the last random numbers of the run: a bug may wait for a later step.
+    # Also with the last random numbers of the run, from the same state: a bug may only show at a later step.
     for window in (steps, steps[-min(len(steps), _shown(leg)) :]):
         _show(leg, kernel, window, asked)
     return kernel
 
 
 def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | None) -> None:
-    """Raise `NotTranslatable` where the kernel takes other steps, or adds other sums up, than the definition."""
+    """Raise `NotTranslatable` if the kernel's steps or sums differ from those of the definition."""
     sizes = _sizes(leg, steps)
     moving = bool((sizes != sizes[0]).any())
     h = Constant(sizes if moving else sizes[:1], leg.clock, passing=moving)
     kernel.meet(h)
     sums, expected_total = None, torch.zeros(())
-    # Weights that differ from step to step and row to row, and steps that do not count.
+    # Weights that differ between steps and rows, some of them 0.
     place = np.arange(sizes.size).reshape(sizes.shape)
     weights, counted = 1 + place % 7 / 8, place % 3 != 1
     if asked is not None:
@@ -145,12 +145,12 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
 
 
 def _sizes(leg: Leg, steps: range) -> np.ndarray:
-    """The sizes of the first steps, as many as are shown. Shape (K, S)."""
+    """The sizes of the compared steps, shape (K, S)."""
     return step_sizes(leg.rows, steps.start, min(len(steps), _shown(leg)))
 
 
 def _shown(leg: Leg) -> int:
-    """Steps that use every place of a cell of each stream."""
+    """The number of compared steps: enough to use every position in a block of each random stream."""
     scheme, choice = leg.bound.definition, leg.settings.gradient
     used = [scheme.draws * leg.target.dim]
     if choice.estimator.draws_data:
@@ -159,7 +159,7 @@ def _shown(leg: Leg) -> int:
 
 
 def _numbers(leg: Leg) -> int:
-    """The random numbers that a step draws for all rows and chains."""
+    """The number of random numbers that a step draws for all rows and chains."""
     choice, scheme = leg.settings.gradient, leg.bound.definition
     each = scheme.draws * leg.target.dim
     if choice.estimator.draws_data:

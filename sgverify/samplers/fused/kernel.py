@@ -1,4 +1,4 @@
-"""A run's steps as one call for many of them: what it asks of the run, and the arrays that go in and out."""
+"""How does one call of a C kernel take many steps of a run, and which arrays go in and out?"""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _TRACED = 2
 class Kernel:
     """Many steps of all chains of the rows that run, in C.
 
-    It is made of the definition as `record` writes it down, on two chains. Raises `NotTranslatable`, `NotRecordable`
-    or `CannotBuild`, each with its reason, where it cannot be made.
+    The kernel is generated from the definition, recorded by `record` on two chains. Raises `NotTranslatable`,
+    `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
     """
 
     def __init__(self, leg: Leg, asked: ObservedFunctions | None) -> None:
@@ -73,7 +73,7 @@ class Kernel:
             self._deviations[:, :dim] = found
         farthest = leg.farthest
         limit = np.array(farthest).astype(str(dtype).removeprefix("torch."))
-        # The largest number of the dtype that is not beyond it.
+        # The largest number of the dtype that does not exceed the bound.
         below = np.nextafter(limit, np.array(0, limit.dtype))
         self._farthest = float(limit if float(limit) <= farthest else below)
         self._text = ""
@@ -81,7 +81,7 @@ class Kernel:
         self._numbers = np.empty(0)
 
     def meet(self, h: Constant) -> None:
-        """Take the constants of the step sizes h, made anew of the definition."""
+        """Recompute the kernel's constants from the definition for the step sizes h."""
         tape = self._trace(h)
         text = program(self._shape, tape, self._state, self._observed())
         if text != self._text:
@@ -96,9 +96,9 @@ class Kernel:
     def move(
         self, state: State, first: int, count: int, sums: Sums | None
     ) -> tuple[State, Tensor | None, int]:
-        """The state after `count` steps from step `first` on (counted from 0), with the sums, and how many were taken.
+        """The state after `count` steps from step `first` on (counted from 0), the sums, and the number of steps taken.
 
-        It stops after the first step that takes an entry of the state beyond the bound.
+        The kernel stops after the first step at which an entry of the state exceeds the bound of divergence.
         """
         before = [tensor.mT.contiguous() for tensor in state]
         taken = count
@@ -110,7 +110,7 @@ class Kernel:
             beyond = self._advance(before, after, first, taken, sums, total)
             if beyond in (0, taken):
                 return tuple(tensor.mT for tensor in after), total, taken
-            # Some chains left every bound on the way: all rows stop there.
+            # Some chains exceeded the bound on the way: all rows stop at that step.
             taken = beyond
 
     def _advance(
@@ -157,7 +157,7 @@ class Kernel:
         )
 
     def _trace(self, h: Constant) -> Tape:
-        """The step on two chains, whose operations are those of any number of them."""
+        """The tape of the step on two chains; the operations are the same for any number of chains."""
         self._clock.now = 0
         state = [tensor.clone() for tensor in self._state]
         drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
@@ -169,7 +169,7 @@ class Kernel:
         def step() -> Sequence[Tensor]:
             return self._bound.step(state, h=h, grad=estimator.of_step(0), draw=in_order(drawn))
 
-        # Run once first, so that the constants are made.
+        # One run before the recording, so that the constants exist.
         step()
         return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
 

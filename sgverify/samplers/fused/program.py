@@ -1,9 +1,8 @@
-"""The C text of a run: the variates, the steps, and in them the recorded definition and test functions.
+"""Which C text runs a recorded definition, and how is it compiled?
 
-From C text to a function: the system's compiler, a folder that is gone afterwards, and ctypes.
-
-The compiler is `CC` of the environment, else cc, gcc or clang. Arithmetic is IEEE 754, never contracted nor
-reassociated, so that the text alone says what the bits are.
+The text holds the random variates and the steps, with the recorded definition and test functions. It is compiled in a temporary
+folder and loaded by ctypes. The compiler is `CC` of the environment, else cc, gcc or clang. Arithmetic is IEEE 754, neither
+contracted nor reassociated, so that the text alone determines the bits.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ _BUILT: dict[str, ctypes.CDLL] = {}
 
 
 class CannotBuild(Exception):
-    """There is no compiler, or it refuses; the message says which."""
+    """Raised if there is no compiler, or if it fails; the message says which."""
 
 
 def compiler() -> list[str] | None:
-    """The command of the C compiler, None where there is none."""
+    """The command of the C compiler; None if there is none."""
     named = os.environ.get("CC")
     candidates = [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]
     return next((command for command in candidates if command and shutil.which(command[0])), None)
 
 
 def build(text: str) -> ctypes.CDLL:
-    """The library that a C text compiles to; each text is compiled once in a process. Raises `CannotBuild`."""
+    """The library compiled from a C text; each text is compiled once per process. Raises `CannotBuild`."""
     if text not in _BUILT:
         _BUILT[text] = _build(text)
     return _BUILT[text]
@@ -83,15 +82,18 @@ def _build(text: str) -> ctypes.CDLL:
 
 
 WIDTHS = (64, 16, 4)
-"""How many chains move side by side: divisors of LANES, and whole blocks of Philox."""
+"""The possible numbers of chains that move side by side: divisors of LANES, and multiples of a Philox block."""
 
 CACHED = 4096
-"""Entries of a state variable at once, at most, so that all of a few chains stays in a core's first cache."""
+"""The most entries of a state variable that move side by side, so that the chains' data stay in a core's first cache."""
 
 
 @dataclass(frozen=True)
 class KernelShape:
-    """What a kernel is made for; `batch` data in each of `minibatches` minibatches of a step, 0 with full gradients."""
+    """The sizes for which a kernel is made.
+
+    A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients.
+    """
 
     dtype: torch.dtype
     dim: int
@@ -102,7 +104,7 @@ class KernelShape:
 
     @property
     def width(self) -> int:
-        """The chains that move side by side: few lanes idle, and more at once are quicker. Raises `NotTranslatable`."""
+        """The number of chains that move side by side, large but with few idle lanes. Raises `NotTranslatable`."""
         fitting = [width for width in WIDTHS if width * self.dim <= CACHED]
         if not fitting:
             raise NotTranslatable(f"a dimension of {self.dim} is beyond {CACHED // WIDTHS[-1]}")
@@ -113,7 +115,11 @@ class KernelShape:
 
 
 def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Tape | None) -> str:
-    """The whole text. `step` takes the state, the draws and the minibatches, `state` has their shapes (S, C, width)."""
+    """The C text of a kernel.
+
+    `step` is the tape of a step, a function of state, draws and minibatches; `state` holds tensors of shape (S, C, width);
+    `observe` is the tape of the test functions, or None.
+    """
     vector = state[0]
     inputs = [(f"X{place}", tensor) for place, tensor in enumerate(state)]
     held = [(f"X{place}", tensor.shape[-1]) for place, tensor in enumerate(state)]
@@ -176,7 +182,7 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "ROWS": ROWS,
         "WIDTH": shape.width,
         "DIM": shape.dim,
-        # Whole vectors of float64, so that a row of deviations is a few loads.
+        # A multiple of the vector length in float64, so that a row of deviations is read by a few vector loads.
         "PADDED": padded(shape.dim),
         "DRAWS": shape.draws,
         "MINIBATCHES": shape.minibatches,
@@ -197,7 +203,7 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
 
 
 def padded(dim: int) -> int:
-    """The numbers that a row of deviations takes in memory."""
+    """The number of float64 entries that a row of deviations occupies in memory."""
     return -(-dim // 4) * 4 if dim > 2 else dim
 
 

@@ -1,7 +1,7 @@
-"""The operations of a tape as loops of C over coordinates and chains.
+"""How are the operations of a tape translated into C loops over coordinates and chains?
 
-A value of the tape is an array [width][chains], a constant of the row, or a vector of the target; each operation of a
-definition works on coordinates one by one, and each loop holds as many of them as need no other coordinate.
+A value of the tape is an array [width][chains], a constant of the row, or a vector of the target. Each operation of a definition
+works coordinate by coordinate. A loop holds as many operations as depend on no other coordinate.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from sgverify.samplers.reading.tape import Operation, Tape
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
 _REVERSED = {"rsub": "-", "__rsub__": "-"}
-# A number over a tensor, which torch takes as the number times 1 / tensor.
+# A number divided by a tensor, which torch computes as the number times 1 / tensor.
 _INVERTED = ("__rdiv__", "__rtruediv__")
 
 LONGEST = 2_000
-"""Operations of a step that are translated: a dense matrix takes two for each of its entries."""
+"""The most operations of a step that are translated; a dense matrix has two for each of its entries."""
 
 
 class NotTranslatable(Exception):
-    """An operation that the C reading would not repeat to the bit, or does not know."""
+    """Raised for an operation that C would not reproduce to the bit, or that has no translation."""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """The results as expressions in a loop over j and l, the width of each, and the statements before that loop."""
+    """The results of a tape as C expressions in a loop over j and l, their widths, and the statements before that loop."""
 
     results: list[str]
     widths: list[int]
@@ -39,10 +39,10 @@ class Translated:
 
 @dataclass(frozen=True)
 class _Value:
-    """What a name of the tape means.
+    """The value behind a name of the tape.
 
-    `array`: where it is held, from coordinate `offset` on, `width` of them; a width of 0 is a number that is the same
-    for all coordinates and chains, `text`, or a matrix of the target.
+    `array` is the C array that holds the value, in `width` coordinates from `offset` on. The width is 0 for a number that is
+    equal for all coordinates and chains (then `text`), and for a matrix of the target.
     """
 
     width: int
@@ -53,9 +53,9 @@ class _Value:
 
 
 def translate(tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> Translated:
-    """The operations of a tape. `inputs` gives the C array of each input and a tensor of its shape, (S, C, width).
+    """The C translation of a tape; names in C begin with `prefix`.
 
-    Raises `NotTranslatable`.
+    `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). Raises `NotTranslatable`.
     """
     if len(tape.lines) > LONGEST:
         raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
@@ -72,7 +72,7 @@ def translate(tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> 
 
 @dataclass
 class _Loop:
-    """Operations on as many coordinates each, in one loop: (type, name, expression)."""
+    """The operations (type, name, expression) of one loop, all on the same number of coordinates."""
 
     width: int
     lines: list[tuple[str, str, str]]
@@ -98,7 +98,7 @@ class _Writer:
 
     @property
     def text(self) -> str:
-        """All loops, and the arrays that they need."""
+        """The C text of all loops, and of the arrays that they need."""
         arrays, loops = [], []
         for loop in self._loops:
             body = []
@@ -111,7 +111,7 @@ class _Writer:
         return "\n".join([*arrays, *loops])
 
     def read(self, value: _Value, width: int, own: set[str] | None) -> str:
-        """The expression of a value in a loop over `width` coordinates that defines `own`; 0 for any loop of its own."""
+        """The C expression of a value in a loop over `width` coordinates (0: any loop) that defines the names `own`."""
         if not value.array:
             return value.text
         if own and value.array in own:
@@ -125,7 +125,7 @@ class _Writer:
         return f"{value.array}[{place}][l]"
 
     def add(self, line: Operation) -> None:
-        """One operation."""
+        """Translate one operation."""
         operation = line.function.__name__
         if operation == "__getitem__":
             self.values[line.name] = self._part(line)
@@ -150,7 +150,7 @@ class _Writer:
             raise NotTranslatable(f"{operation} is not an operation that C repeats to the bit")
 
     def _asked(self, given: Sequence[str]) -> list[Any]:
-        """What a call is given beside its first argument."""
+        """The arguments of a call after the first one."""
         return [self._space.get(name) for name in given[1:]]
 
     def _pair(self, line: Operation) -> tuple[_Value, _Value]:
@@ -195,7 +195,7 @@ class _Writer:
         shape = tuple(line.result.shape)
         width = shape[-1] if len(shape) == 3 else 1
         for value in given:
-            # A number or a vector of the target meets states only; a test function's values meet their like.
+            # A number or a vector of the target combines with states only, a test function's value with other values of its kind.
             if value.width and value.array != "f" and len(value.shape) != len(shape):
                 raise NotTranslatable("values of different shapes")
             if value.array == "f" and (len(value.shape) != 1 or len(shape) != 3):
@@ -211,7 +211,7 @@ class _Writer:
             self._loops.append(_Loop(width, []))
             self._own = set()
         kind, name = _ctype(line.result), f"{self._prefix}{line.name}"
-        # The operands of a test function may be float32 states, which are widened first.
+        # The operands of a test function may be float32 states, which are converted to float64 first.
         parts = [f"({kind}){self.read(value, width, self._own)}" for value in given]
         text = f" {operation} ".join(parts) if len(parts) == 2 else f"{operation}({parts[0]})"
         self._loops[-1].lines.append((kind, name, text))

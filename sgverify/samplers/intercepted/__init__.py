@@ -1,4 +1,4 @@
-"""The intercepted reading: somebody else's torch code, its random draws and its gradient put in by us.
+"""How does a user's torch code run with its random draws and its gradient prescribed, and what does it keep between calls?
 
 `black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, `replacing`
 says what each of torch's random operations returns, `injected_step` runs a definition the same way. About the code:

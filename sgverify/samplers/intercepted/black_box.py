@@ -1,4 +1,4 @@
-"""A torch step bound to a gradient and to numbers: the map (state, draws) -> state."""
+"""How is a torch step, bound to a gradient and to parameters, evaluated as a map (state, draws) -> state?"""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from sgverify.schemes.torch_step import TorchStep
 
 State = tuple[Tensor, ...]
 GradientFunction = Callable[[Tensor, int], Tensor]
-"""theta and the number of the minibatch -> the gradient estimate, in theta's shape and dtype."""
+"""A function of theta and the number of the minibatch: the gradient estimate, in theta's shape and dtype."""
 
 
 class BlackBoxError(SgverifyError):
-    """A black box cannot be read; the message says why."""
+    """Raised if a black box cannot be evaluated with prescribed draws; the message says why."""
 
 
 class CodeError(UserError):
-    """The code of a step raises, whoever draws for it."""
+    """Raised if the code of a step raises, with its own draws as well as with prescribed ones."""
 
 
 class KeptShapeError(BlackBoxError):
-    """The code keeps tensors of other shapes than those that it is given; `made` are those that an earlier call left there."""
+    """Raised if the code keeps tensors of other shapes than its arguments; `made` names those that an earlier call left."""
 
     def __init__(self, message: str, made: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -48,8 +48,8 @@ class KeptShapeError(BlackBoxError):
 class BlackBox:
     """`step` with this gradient, dimension and parameters.
 
-    `gradient(theta, minibatch)`: shape (dim,), or (chains, dim) for a step of `chains`. Every run gets new tensors, so
-    that nothing which a step does to its arguments reaches the next.
+    `gradient(theta, minibatch)` has shape (dim,), or (chains, dim) for a step that takes many chains. Every run gets new
+    tensors, so that a step that writes to its arguments does not affect the next run.
     """
 
     step: TorchStep
@@ -67,12 +67,12 @@ class BlackBox:
         others: torch.Generator | None = None,
         witness: Witness | None = None,
     ) -> tuple[State, list[tuple[int, ...]]]:
-        """X_1 and the shapes of the draws that were asked for, in order.
+        """X_1 and the shapes of the step's draws, in order.
 
-        `draws`: the normal numbers that all draws are made of (`laws`), shape (m,), or (chains, m) for a step of `chains`;
-        None for some that have nothing special. Raises `UnreadableDrawError` for draws that are made of none unless `others`
-        provides them, `BlackBoxError` where their number is not m, `DefinitionError` for a result that is no state, and
-        `UserError` where the code itself raises.
+        `draws` are the normal numbers from which all draws are made (`laws`), of shape (m,), or (chains, m) for a step that
+        takes many chains; None takes generic numbers. Raises `UnreadableDrawError` for draws that cannot be made of normal
+        numbers (unless the generator `others` provides them), `BlackBoxError` if the step draws other than m numbers,
+        `DefinitionError` for a result that is no state, and `UserError` if the code itself raises.
         """
         moved, handed = self.take(state, draws, h, others=others, witness=witness)
         return moved, handed.asked
@@ -86,7 +86,7 @@ class BlackBox:
         others: torch.Generator | None = None,
         witness: Witness | None = None,
     ) -> tuple[State, Handed]:
-        """As `run`, with all that is known of the draws: their shapes and the law of each number."""
+        """X_1 as from `run`, and the record of the draws: their shapes and the law of each number."""
         self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
@@ -114,7 +114,7 @@ class BlackBox:
         return moved, handed
 
     def real(self, state: Sequence[Tensor], h: float) -> State:
-        """What the step as it is returns for the very tensors that are given, its draws its own; it may be infinite."""
+        """The result of the unchanged step on these very tensors, with draws from torch's generator; it may be infinite."""
         given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim}
         given["grad"] = BlackBoxGradient(self, Interception(Handed(None)))
         result = self._call(state, given)
@@ -122,13 +122,13 @@ class BlackBox:
         return result
 
     def real_state(self, state: Sequence[Tensor], h: float) -> State:
-        """X_1 of the step as it is, from a copy of the state; raises as `run` does where that is no state."""
+        """X_1 of the unchanged step, with its own draws, from a copy of the state; raises as `run` if X_1 is no state."""
         return self._finite(self.real(copies(state), h), state, h)
 
     def _call(self, state: Sequence[Tensor], given: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The step's result; whatever the code raises, or an exit, is the user's to mend."""
+        """The step's result; an exception or an exit of the code becomes a `UserError`."""
         try:
-            # As code is run where nobody says otherwise: it may differentiate.
+            # Gradients are enabled, as by default in torch: the code may differentiate.
             with torch.enable_grad():
                 return self.step.step(tuple(state), **given)
         except SgverifyError:
@@ -147,7 +147,7 @@ class BlackBox:
             ) from error
 
     def _refuse_draws(self, error: UserError, state: Sequence[Tensor], h: float) -> None:
-        """Raise `BlackBoxError` where the code runs as it is, and fails with the draws that are put in."""
+        """Raise `BlackBoxError` if the code runs with its own draws but fails with prescribed draws."""
         try:
             self.real_state(state, h)
         except SgverifyError:
@@ -162,7 +162,7 @@ class BlackBox:
         dim, parameters, dtype = self.dim, dict(self.parameters), self.dtype
         shell = replace(step, function=_nothing)
 
-        # It holds no function: what is kept by function would keep it alive.
+        # These functions hold no reference to the user's function: a cache by function would keep it alive.
         def again(function: Any, place: Sequence[Tensor] = kept) -> State:
             box = BlackBox(replace(shell, function=function), gradient, dim, parameters, dtype)
             return box.real(copies(place), h)
@@ -177,22 +177,22 @@ class BlackBox:
         return self.run(state, None, h)[1]
 
     def laws(self, state: Sequence[Tensor], h: float) -> tuple[DrawLaw, ...]:
-        """The law of each random number of a step from this state, of one chain, in order; raises as `run` does."""
+        """The law of each random number that one chain draws in a step from this state, in order; raises as `run` does."""
         _, handed = self.take(state, None, h)
         self.check_rows(handed.asked, len(state[0]) if self.step.chains else 1)
         return tuple(handed.laws)
 
     def census(self, state: Sequence[Tensor], h: float) -> int:
-        """How many random numbers a step from this state draws, of one chain; raises as `run` does.
+        """The number of random numbers that one chain draws in a step from this state; raises as `run` does.
 
-        A draw of a step of `chains` that has not one row for each chain raises `BlackBoxError`.
+        For a step that takes many chains, a draw without one row for each chain raises `BlackBoxError`.
         """
         _, shapes = self.run(state, None, h, others=torch.Generator().manual_seed(0))
         self.check_rows(shapes, len(state[0]) if self.step.chains else 1)
         return total(shapes, self.step.chains)
 
     def check_rows(self, shapes: Sequence[tuple[int, ...]], chains: int) -> None:
-        """Raise `BlackBoxError` where a draw of a step of `chains` has not one row for each chain."""
+        """Raise `BlackBoxError` if a step takes many chains and one of its draws has not one row for each chain."""
         for shape in shapes:
             if self.step.chains and (not shape or shape[0] != chains):
                 raise BlackBoxError(
@@ -224,7 +224,7 @@ class BlackBox:
                 )
 
     def _further(self, more: int) -> str:
-        """The way on for what a step returns besides its state."""
+        """The advice for a step that returns `more` tensors than its state."""
         if more <= 0:
             return ""
         return (
@@ -258,9 +258,9 @@ class BlackBox:
 
 
 def refuse_kept_shapes(function: Any, state: Sequence[Tensor], raised: str) -> None:
-    """Raise `KeptShapeError` where the code can reach tensors that have another number of coordinates or of chains.
+    """Raise `KeptShapeError` if the code can reach tensors with another number of coordinates or of chains.
 
-    `raised`: what happened, the beginning of the message.
+    `raised` is the beginning of the message: the error that occurred.
     """
     fitting = {1, *(size for value in state for size in value.shape)}
     kept = kept_shapes(function)
@@ -280,11 +280,11 @@ def refuse_kept_shapes(function: Any, state: Sequence[Tensor], raised: str) -> N
 
 
 def _nothing() -> None:
-    """Stands for the function where none is to be held."""
+    """A placeholder for the user's function, so that no reference to it is held."""
 
 
 class BlackBoxGradient:
-    """The ingredient `grad` of one run: call it for the gradient on its minibatch, `fresh()` for another one."""
+    """The ingredient `grad` of one run: a call gives the gradient on its minibatch, `fresh()` a `grad` on another one."""
 
     def __init__(self, box: BlackBox, mode: Interception, counter: list[int] | None = None) -> None:
         self._box, self._mode = box, mode

@@ -1,4 +1,4 @@
-"""Which floating-point formats flow through code, operation by operation."""
+"""Which floating-point formats occur in the torch operations of some code?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDE = torch.float64
 
 @dataclass(frozen=True)
 class Narrow:
-    """A floating tensor that is narrower than float64: its dtype, the operation that it met, and the line."""
+    """A floating tensor narrower than float64: its dtype, the operation that used it, and the line of code."""
 
     dtype: str
     operation: str
@@ -31,11 +31,11 @@ _SPELLED = {"lift_fresh": "tensor", "_to_copy": "to"}
 
 
 class DtypeAudit:
-    """Keeps what is narrower than float64 among the tensors of the operations that it is shown, and where it meets float64.
+    """Collects the floating tensors narrower than float64 in the operations that it is shown.
 
-    `found` holds the places where it is seen, `met` those where an operation takes both, or makes one of the other.
-    `files`: parts of the paths whose lines are named; a line elsewhere is named by its caller in one of these, or is
-    "torch itself".
+    `found` holds the places where a narrow tensor occurs; `met` those where an operation takes both a narrow and a float64
+    tensor, or converts one into the other. `files` are parts of paths whose lines are named; an operation elsewhere is
+    attributed to its caller's line in one of these files, else to "torch itself".
     """
 
     def __init__(self, files: tuple[str, ...]) -> None:
@@ -45,7 +45,7 @@ class DtypeAudit:
         self.met: dict[str, Narrow] = {}
 
     def __call__(self, func: Any, given: Any, result: Any) -> None:
-        """See an operation, its arguments and its result."""
+        """Record the narrow tensors among the arguments `given` and the result of an operation."""
         self.operations += 1
         kinds = {tensor.dtype for tensor in _tensors((given, result)) if tensor.is_floating_point()}
         for kind in kinds - {WIDE}:
@@ -66,7 +66,7 @@ class DtypeAudit:
 
 
 class Audited(TorchDispatchMode):
-    """While it is entered, `audit` is shown every operation."""
+    """A context in which `audit` is shown every torch operation."""
 
     def __init__(self, audit: DtypeAudit) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class Audited(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        # torch keeps its compiler out of these modes by importing it, more than a second: only where it is at work.
+        # torch imports its compiler (more than a second) to keep it out of these modes: skip unless it is loaded already.
         return "torch._dynamo" in sys.modules
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -86,7 +86,7 @@ class Audited(TorchDispatchMode):
 
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """What torch.tensor(0.1), torch.randn(2) and their like are made in."""
+    """A context with another default dtype, that of torch.tensor(0.1), torch.randn(2) and the like."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -96,9 +96,9 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
 
 
 def effect(take: Callable[[], Any]) -> list[float]:
-    """How far each variable of a result moves when constants of the default dtype are float64 instead of float32.
+    """The largest change of each variable of a result if constants of the default dtype are float64 instead of float32.
 
-    Infinite where it is finite in one of the two alone.
+    The change is infinite if the variable is finite with one of the two dtypes only.
     """
     results = []
     for dtype in (torch.float32, WIDE):

@@ -1,6 +1,7 @@
-"""The sampler's own loop on states, draws and minibatches that are given: every step of it can then be checked.
+"""Which states does the sampler compute from prescribed states, draws and minibatches?
 
-A definition's step with its draws and its gradient put in: of all data, or of minibatches that were chosen beforehand.
+`run_given` runs the sampler's own loop; `PlainStep` runs a single step of a definition, with a gradient over all data or over
+minibatches that are chosen in advance.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ def run_given(
     minibatches: Sequence[Sequence[int]],
     settings: Settings,
 ) -> list[list[np.ndarray]]:
-    """X_0, X_1, ..., X_L of the sampler, each variable in float64. Shapes (C, d or 1).
+    """X_0, X_1, ..., X_L of the sampler, each variable in float64 of shape (C, d or 1).
 
-    `draws`: shape (L, K, C, d), K the draws of a step. `minibatches`: the data of each minibatch of a step, the same at
-    every step and for every chain; none for full gradients. Definition, recording, playing, estimator and constants are the
-    sampler's; the run's start and its random streams alone are replaced.
+    `draws` has shape (L, K, C, d), with K draws per step. `minibatches` holds the data indices of each minibatch of a step, the
+    same at every step and for every chain; it is empty for full gradients. Definition, recording, playing, estimator and
+    constants are the sampler's own; only the run's start and its random streams are replaced.
     """
     length, _, chains, _ = draws.shape
     choice = settings.gradient
@@ -62,7 +63,7 @@ def run_given(
 
 
 class _Given(RunObserver):
-    """Puts draws, shape (L, K, C, d), and minibatches in, and keeps the states."""
+    """Replaces the draws of a run by given ones, shape (L, K, C, d), and its minibatches, and records the states."""
 
     def __init__(self, draws: Tensor, minibatches: Sequence[Sequence[int]]) -> None:
         self._draws, self._minibatches = draws, minibatches
@@ -71,21 +72,21 @@ class _Given(RunObserver):
     def begin(self, leg: Leg) -> Leg:
         if self._minibatches:
             leg.estimator.source = Given(torch.tensor(self._minibatches)[:, :, None, None])
-        # A state that leaves every bound is shown like any other.
+        # No bound of divergence: every state is recorded.
         return replace(leg, draws=self._take, farthest=float("inf"))
 
     def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
         self.states.append([np.array(value[0].to(torch.float64).cpu().numpy()) for value in state])
 
     def _take(self, first: int, count: int) -> Iterator[Tensor]:
-        # As the sampler's own draws lie in memory.
+        # In the memory layout of the sampler's own draws.
         return (by_coordinate(draw[None]) for draw in self._draws[first : first + count].flatten(0, 1))
 
 
 class ChosenGradient:
-    """(theta, k) -> the gradient estimate on the k-th minibatch; with no minibatches, on all data.
+    """The gradient estimate at theta on the k-th of some chosen minibatches; without minibatches, on all data.
 
-    Shapes (dim,) or (*chains, dim), and the same back. `choice` holds `scale` and `clip` as the configuration does.
+    theta and the estimate have shape (dim,) or (*chains, dim). `choice` holds the configured `scale` and `clip`.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class ChosenGradient:
 
 
 class ChosenGradientEstimator(Estimator):
-    """The same as an estimator of the sampler, so that a definition can ask it for `grad`."""
+    """A `ChosenGradient` in the form of the sampler's estimators, so that a definition can use it as `grad`."""
 
     def __init__(self, gradient: ChosenGradient) -> None:
         super().__init__(gradient.potential)
@@ -145,11 +146,11 @@ class PlainStep:
 
     @property
     def numbers(self) -> int:
-        """How many numbers a step draws."""
+        """The number of random numbers in one step of one chain."""
         return self.scheme.draws * self.dim
 
     def run(self, state: Sequence[Tensor], draws: Tensor, h: float) -> tuple[Tensor, ...]:
-        """X_1 from a state, shapes (*chains, dim) and (*chains, 1), and the draws, shape (*chains, draws * dim)."""
+        """X_1 from a state with variables of shape (*chains, dim) or (*chains, 1), and draws (*chains, draws * dim)."""
         bound = bind_numbers(self.scheme, self.parameters, self.dim, Clock(), self.metric)
         parts = draws.to(state[0].dtype).split(self.dim, dim=-1) if self.numbers else ()
         with torch.no_grad():

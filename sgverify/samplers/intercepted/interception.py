@@ -1,11 +1,8 @@
-"""Random draws of torch code, replaced while it runs.
+"""How are the random draws of torch code recorded, replayed, or replaced by given numbers while the code runs?
 
-Every operation passes a `TorchDispatchMode`, below autograd and the Python interface, so that it makes no difference how a
-draw is spelled. Torch itself tags the operations that ask a random number generator.
-
-Normal numbers that are handed out in order to the draws of a step, and a record of what was asked for.
-
-Random draws of torch code, of any law: recorded as they fall, and handed out again.
+Every operation passes a `TorchDispatchMode`, below autograd and the Python interface, so that the spelling of a draw in the code
+does not matter. Torch itself tags the operations that use a random number generator. `Handed` gives a vector of normal numbers,
+in order, to the draws of a step; `Recording` keeps draws of any law, and `Replay` returns them again.
 """
 
 from __future__ import annotations
@@ -32,24 +29,24 @@ from sgverify.samplers.intercepted.replacing import (
 )
 
 MOST_DRAWS = 1_000
-"""Draws of one step at most."""
+"""The most draws of one step."""
 
 DEPENDENT = DrawLaw("of chances that differ from chain to chain")
-"""What a draw is whose chances depend on what was drawn before."""
+"""The law of a draw whose probabilities differ between chains, since they depend on earlier draws."""
 
 
 class TooManyDrawsError(SgverifyError):
-    """A step goes on drawing."""
+    """Raised if a step makes more than `MOST_DRAWS` draws."""
 
     def __init__(self) -> None:
         super().__init__(f"one step drew more than {MOST_DRAWS} times: does a loop wait for its draws?")
 
 
 class Handed:
-    """A list of normal numbers handed out in order: a vector z, cut into the shapes that are asked for.
+    """A vector z of normal numbers that is handed out, in order, in the shapes of the code's draws.
 
-    `asked` keeps the shapes, `laws` the law of each number of one chain. With `rows`, z has the shape (chains, m), and each
-    draw one row for each chain.
+    `asked` records the shapes, `laws` the law of each number of one chain. With `rows`, z has shape (chains, m), and each draw
+    has one row for each chain.
     """
 
     def __init__(self, values: Tensor | None, *, rows: bool = False) -> None:
@@ -62,9 +59,9 @@ class Handed:
     def __call__(
         self, shape: tuple[int, ...], law: DrawLaw = NORMAL, chances: Tensor | None = None
     ) -> Tensor:
-        """The next numbers in this shape; some that have nothing special where there is no list, or no longer one.
+        """The next numbers of z in this shape; generic numbers if there is no z, or if z is used up.
 
-        `chances`: those of the outcomes that they will be made, shape (*shape, n).
+        `chances`, shape (*shape, n), are the probabilities of the n outcomes that each number will become.
         """
         self.asked.append(shape)
         if len(self.asked) > MOST_DRAWS:
@@ -93,25 +90,25 @@ class Handed:
 
     @property
     def used(self) -> int:
-        """How many numbers of a chain were asked for."""
+        """The number of random numbers that one chain has drawn."""
         return self._used if self._values is not None else total(self.asked, self._rows)
 
 
 def total(shapes: Iterable[tuple[int, ...]], rows: bool) -> int:
-    """The numbers in draws of these shapes, of one chain."""
+    """The number of random numbers of one chain in draws of these shapes; with `rows` the first axis counts chains."""
     return sum(math.prod(shape[1:] if rows else shape) for shape in shapes)
 
 
 Witness = Callable[[Any, Any, Any], None]
-"""Told an operation, its arguments (positional, then by keyword) and its result."""
+"""A function that is called with each operation, its arguments (positional and by keyword) and its result."""
 
 
 class Interception(TorchDispatchMode):
-    """While it is entered, `draw` provides the normal numbers of which every random number is made that torch is asked for.
+    """A context in which every random number of torch is made from normal numbers that `draw` provides.
 
-    A draw N(mean, std^2) becomes mean + std z with z = draw(shape), a uniform one Phi(z), and so on (`laws`). What is drawn
-    otherwise raises `UnreadableDrawError`, or, with `others` given, comes from that generator. `witness` is shown every
-    operation.
+    A draw N(mean, std^2) becomes mean + std z with z = draw(shape), a uniform draw becomes Phi(z), and so on (`laws`). A draw
+    that cannot be made of normal numbers raises `UnreadableDrawError`, or comes from the generator `others` if it is given.
+    `witness` is called with every operation.
     """
 
     def __init__(
@@ -123,7 +120,7 @@ class Interception(TorchDispatchMode):
 
     @contextmanager
     def paused(self) -> Any:
-        """Leave alone what runs inside: it is ours, not the code's."""
+        """A context inside which draws are not replaced, for code of this package."""
         self._paused += 1
         try:
             yield
@@ -151,7 +148,7 @@ class Interception(TorchDispatchMode):
         return self._other(func, args, kwargs, self._others)
 
     def _other(self, func: Any, args: Any, kwargs: dict[str, Any], source: torch.Generator) -> Any:
-        """Another draw, from `source`: by way of torch's own generator, because not every operation takes one."""
+        """A draw from the generator `source`, by way of torch's global one: not every operation takes a generator."""
         if kwargs.get("generator") is not None:
             kwargs["generator"] = source
             return func(*args, **kwargs)
@@ -163,11 +160,11 @@ class Interception(TorchDispatchMode):
 
 
 class ReplayError(SgverifyError):
-    """What was recorded does not fit what is drawn; the message says how."""
+    """Raised if the recorded draws do not fit those of a replay; the message says how."""
 
 
 class Recording(TorchDispatchMode):
-    """While it is entered, keeps the result of every random operation, in order."""
+    """A context that records the result of every random operation, in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,10 +178,10 @@ class Recording(TorchDispatchMode):
 
 
 class Replay(TorchDispatchMode):
-    """While it is entered, every random operation runs, and its result becomes the next of `values`.
+    """A context in which every random operation runs, and its result is replaced by the next of `values`.
 
-    Whatever generator it asks moves on as it does by itself. Raises `ReplayError` where the shapes differ, or where more is
-    drawn than was recorded; `finish` raises it for less.
+    The generator that the operation uses advances as usual. Raises `ReplayError` if the shapes differ, or if more is drawn than
+    was recorded; `finish` raises it if less was drawn.
     """
 
     def __init__(self, values: Sequence[Tensor]) -> None:
@@ -207,17 +204,17 @@ class Replay(TorchDispatchMode):
         return result
 
     def finish(self) -> None:
-        """Raise `ReplayError` where something was not asked for."""
+        """Raise `ReplayError` if some of the recorded values were not drawn again."""
         if self._next < len(self._values):
             raise ReplayError(f"it draws {self._next} times where it drew {len(self._values)} times before")
 
 
 class RowReplay(TorchDispatchMode):
-    """While it is entered, each row of a draw becomes what a chain that was run alone drew there.
+    """A context in which each row of a draw is replaced by the draw that one chain made when it ran alone.
 
-    `alone[k]`: the draws of the k-th chain, whose row is the first; `rows[i]`: the number of the chain that row i is. Draws with
-    neither one row for each chain nor as many spare rows as the chain alone draws are left as they fall, and kept in `odd`;
-    `shapes` are those of all draws.
+    `alone[k]` are the draws of the k-th chain, in row 0; row i repeats the chain `rows[i]`. A draw that has neither one row for
+    each chain, nor as many spare rows as a chain alone draws, is not replaced; its shape is kept in `odd`. `shapes` are those of
+    all draws.
     """
 
     def __init__(self, alone: Sequence[Sequence[Tensor]], rows: Sequence[int]) -> None:
@@ -248,13 +245,13 @@ class RowReplay(TorchDispatchMode):
         if all(len(value) == 1 and shape == (len(own), *value.shape[1:]) for value in single):
             return own
         if all(len(value) > len(own) and shape == tuple(value.shape) for value in single):
-            # Drawn for more chains than there are: each has the row of its number.
+            # The code draws for more chains than there are: chain i uses row i.
             return torch.cat([own, single[0][len(own) :]])
         return None
 
 
 def is_recorded(func: Any) -> bool:
-    """Whether torch tags the operation as one that asks a random number generator."""
+    """Does torch tag the operation as one that uses a random number generator?"""
     return torch.Tag.nondeterministic_seeded in func.tags
 
 

@@ -1,4 +1,4 @@
-"""What a function can keep from one call to the next: its defaults, its closure, its globals, objects and classes."""
+"""Which values can a function keep from one call to the next: defaults, closure, globals, objects, classes?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 DEEPEST = 8
-"""How far attributes and containers are followed."""
+"""The depth to which attributes and containers are followed."""
 
 _FOREIGN = (
     "torch",
@@ -38,7 +38,7 @@ _FOREIGN = (
 
 
 _LIKE_USERS = ("sgverify.selftest.pools.", "sgverify.selftest.mutants.torch_code")
-"""Our own modules that hold steps as users write them."""
+"""The modules of this package that hold steps in the form in which users write them."""
 
 _KEPT_BY_TORCH: dict[type, tuple[str, ...]] = {
     torch.nn.Module: ("training", "_parameters", "_buffers", "_modules"),
@@ -47,13 +47,13 @@ _KEPT_BY_TORCH: dict[type, tuple[str, ...]] = {
 
 
 def surroundings(function: Callable[..., Any]) -> dict[str, str]:
-    """The places that a function can reach besides its arguments, each with the contents found there, as text.
+    """The places that a function can reach besides its arguments, each with its contents as text.
 
-    Followed are closure cells, defaults, attributes, the globals that its code names, and what these hold: containers,
-    iterators, objects, classes and functions; of modules and of libraries' classes the attributes that the code names, of
-    torch's modules and optimisers their parameters, buffers and state. Numpy's and Python's global random generators are
-    among them, torch's are not: what torch draws is put in. Not seen are attributes whose names are computed, and what
-    libraries in C keep to themselves.
+    The search follows closure cells, defaults, attributes and the globals that the code names, and the contents of these:
+    containers, iterators, objects, classes and functions. Of modules and of libraries' classes it follows the attributes that
+    the code names; of torch's modules and optimisers their parameters, buffers and state. The global random generators of numpy
+    and Python are included; torch's are not, since torch's draws are prescribed. Attributes with computed names, and state
+    inside C libraries, are not seen.
     """
     found = {
         "the state of numpy's global random generator": _digest(repr(np.random.get_state())),
@@ -71,16 +71,16 @@ def kept_shapes(function: Callable[..., Any]) -> dict[str, tuple[int, ...]]:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The places whose contents differ."""
+    """The places whose contents differ between the two searches."""
     return [place for place in {**before, **after} if before.get(place) != after.get(place)]
 
 
 class _Walk:
     def __init__(self, found: dict[str, str]) -> None:
         self._found = found
-        # What the code that was met so far calls things: attributes, and strings such as those given to getattr.
+        # Names in the code found so far: attributes, and strings (which may be arguments of getattr).
         self._names: set[str] = set()
-        # Kept, so that no id is given to another object.
+        # The objects are kept alive, so that no id is reused for another object.
         self._seen: dict[int, Any] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
 
@@ -131,9 +131,9 @@ class _Walk:
             yield from ((f"{value.__name__}.{name}", inner) for name, inner in _own(value))
         elif hasattr(value, "__wrapped__"):
             if hasattr(value, "cache_info"):
-                # Not its hits and misses: what a cache gives back is what was computed.
+                # The size of the cache, not its hits and misses: a cached value equals the computed one.
                 self._found[f"{place} (cached)"] = str(value.cache_info().currsize)
-                # What was given back may be written to by whoever got it.
+                # A caller may write to a value that the cache returned.
                 held = [
                     inner
                     for inner in gc.get_referents(value)
@@ -152,7 +152,7 @@ class _Walk:
     def _of_object(self, value: Any, place: str) -> Iterator[tuple[str, Any]]:
         kind = type(value)
         if of_a_library(kind.__module__):
-            # A TorchStep or a scheme: what it wraps is the user's.
+            # A TorchStep or a scheme wraps a function of the user.
             if hasattr(value, "function"):
                 yield place, value.function
             for name in _KEPT_BY_TORCH.get(next((c for c in kind.__mro__ if c in _KEPT_BY_TORCH), kind), ()):
@@ -184,7 +184,7 @@ def _of_function(function: FunctionType, place: str) -> Iterator[tuple[str, Any]
 
 
 def _named_in(code: CodeType) -> set[str]:
-    """The names that a code looks up, and its strings, by which it may; nested functions included."""
+    """The names and the strings in a code object, nested functions included; a string may be a name for getattr."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     spelled = {constant for constant in code.co_consts if isinstance(constant, str)}
     return spelled.union(code.co_names, *map(_named_in, inner))
@@ -198,7 +198,7 @@ def _own(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _unwrapped(value: Tensor) -> Tensor:
-    """The numbers of a tensor that code kept from inside `torch.func.vmap`, whose batch is over."""
+    """The values of a tensor that code kept from inside a finished `torch.func.vmap`."""
     functorch = torch._C._functorch
     while functorch.is_batchedtensor(value):
         value = functorch.get_unwrapped(value)
@@ -206,7 +206,7 @@ def _unwrapped(value: Tensor) -> Tensor:
 
 
 def _text(value: Any) -> str | None:
-    """The contents of what holds nothing else; None for what is followed further."""
+    """The contents of a value without parts, as text; None for a value whose parts are followed."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype, torch.device)):
         return repr(value)
     if isinstance(value, Tensor):
@@ -230,7 +230,7 @@ def _text(value: Any) -> str | None:
     if isinstance(value, itertools.count):
         return repr(value)
     if isinstance(value, _ITERATORS):
-        # How many are left: that of a list, a range or a mapping is not called.
+        # The number of remaining items, from the length hint, without advancing the iterator.
         return f"{operator.length_hint(value)} left"
     return None
 
@@ -242,7 +242,7 @@ _ITERATORS = tuple(type(iter(held)) for held in _ITERABLE)
 
 
 def _key(number: int, key: Any) -> str:
-    """How an entry is called: by its key where that says what it is, else by its place."""
+    """The name of an entry of a mapping: its key if that is a plain value, else the key's type and the entry's index."""
     plain = isinstance(key, (str, bytes, int, float, complex, tuple, type(None)))
     return repr(key) if plain else f"{type(key).__name__} {number}"
 
@@ -252,7 +252,7 @@ def _digest(content: str | bytes) -> str:
 
 
 def of_a_library(module: str) -> bool:
-    """Whether a module, by its name, is none that a user writes steps in."""
+    """Does a module, by its name, belong to a library, so that users write no steps in it?"""
     return module.partition(".")[0] in _FOREIGN and not module.startswith(_LIKE_USERS)
 
 

@@ -1,7 +1,4 @@
-"""Whether a step is a function of its state, its draws and its minibatches, and of nothing else.
-
-The clock that a step reads: whether what it returns depends on the time of day, or on how long things take.
-"""
+"""Is a step a function of its state, its draws and its minibatches alone, independent of earlier calls and of the clock?"""
 
 from __future__ import annotations
 
@@ -25,16 +22,16 @@ CLOCKS = tuple(getattr(time, f"{name}{unit}") for name in _COUNTING for unit in 
 CALENDARS = (time.localtime, time.gmtime)
 
 JUMPS = (0.0, 0.370000001, 1.0, 7.3, 61.0, 3_607.0, 43_201.0, 86_400.0, 604_800.0, 1.7e7, 3.2e8)
-"""Seconds that the clock is put forward by: parts of a second, of a minute, of a day, of a year, and ten years."""
+"""The seconds by which the clock is advanced: fractions of a second, a minute, a day and a year, and ten years."""
 
 TICKS = (0.0, 1e-6, 1.0, 1e4)
-"""Seconds that pass between two readings."""
+"""The seconds between two readings of the clock."""
 
 State = tuple[Tensor, ...]
 
 
 def clock_fault(take: Callable[[], State]) -> tuple[str, str]:
-    """What the clock does to a step, as a sentence, and why that is not known; both are empty for nothing.
+    """Two sentences: the dependence of a step on the clock, and the reason why it is unknown; each "" if there is none.
 
     `take` runs the step, always with the same state, draws and minibatch.
     """
@@ -99,7 +96,7 @@ def _elsewhere(frame: Any) -> bool:
 def _put(
     spaces: Sequence[dict[str, Any]], now: Mapping[Any, Any], jump: float, tick: float
 ) -> Iterator[None]:
-    """While it is entered, every clock stands `jump` seconds after `now`, and moves by `tick` at each reading."""
+    """A context in which every clock shows `now` + `jump` seconds, and advances by `tick` at each reading."""
     readings, today = itertools.count(), now[time.time]
 
     def later() -> float:
@@ -168,7 +165,10 @@ class StepInput:
 
 @dataclass(frozen=True)
 class Purity:
-    """What speaks against purity, one sentence each; `aliased` are the variables that were returned as they came."""
+    """The result of a test of purity: one sentence for each fault, and the numbers of calls and of places.
+
+    `aliased` are the variables whose argument tensor itself was returned.
+    """
 
     faults: tuple[str, ...]
     calls: int
@@ -179,15 +179,15 @@ class Purity:
 def judge_purity(
     take: Take, names: Sequence[str], questions: Sequence[StepInput], functions: Sequence[Any]
 ) -> Purity:
-    """Ask the same questions in several orders: a pure step gives each the same bits, and leaves all else alone.
+    """Call the step with the same inputs in several orders: a pure step returns equal bits, and changes nothing else.
 
-    `take` runs the step; `names` are those of the state; `functions` are the code whose surroundings are watched. The
-    first calls, which may fill a cache, are not counted.
+    `take` runs the step on one of the inputs `questions`; `names` are those of the state variables; `functions` are the
+    functions whose surroundings are compared. The first calls, which may fill a cache, are not compared.
     """
     asked = _Asked(take, names)
     for question in questions:
         asked.ask(question)
-    # What was kept so far may be constants; from here on it must stay.
+    # Values that the first calls stored may be constants; from here on they must not change.
     before = [surroundings(function) for function in functions]
     outside = _changing(lambda: asked.ask(questions[0]), functions)
     first = [asked.ask(question) for question in questions]
@@ -198,7 +198,7 @@ def judge_purity(
     moved = [place for a, b in zip(before, after, strict=True) for place in changed(a, b)]
     for place in dict.fromkeys(moved):
         if place in outside and "answer" in faults:
-            # Named already, with what it does.
+            # Reported already, together with its effect on the result.
             continue
         if "random generator" in place:
             faults.setdefault(place, f"{place} moves at a step: it draws from there, not from torch")
@@ -209,7 +209,7 @@ def judge_purity(
 
 
 def _changing(call: Callable[[], Any], functions: Sequence[Any]) -> list[str]:
-    """The places that one call changes."""
+    """The places in the surroundings of the functions that one call changes."""
     before = [surroundings(function) for function in functions]
     call()
     after = [surroundings(function) for function in functions]
@@ -217,7 +217,7 @@ def _changing(call: Callable[[], Any], functions: Sequence[Any]) -> list[str]:
 
 
 def _orders(count: int) -> list[int]:
-    """Backwards, then each of them twice: neighbours of every kind."""
+    """The indices backwards, then each index twice, so that every kind of neighbouring calls occurs."""
     return [*reversed(range(count)), *(k for k in range(count) for _ in range(2))]
 
 
@@ -229,7 +229,7 @@ class _Asked:
         self.calls = 0
 
     def ask(self, question: StepInput) -> list[Tensor]:
-        """The step's result, copied; an argument that it wrote to is a fault."""
+        """A copy of the step's result; a write to an argument is recorded as a fault."""
         self.calls += 1
         state = tuple(value.clone() for value in question.state)
         result = list(self._take(state, question.draws.clone(), question.h))
@@ -245,7 +245,7 @@ class _Asked:
         return [value.detach().clone() for value in result]
 
     def compare(self, first: list[Tensor], again: list[Tensor], outside: Sequence[str]) -> None:
-        """Keep the fault where the same question got another answer."""
+        """Record a fault if two calls with equal inputs returned different results."""
         for name, one, other in zip(self._names, first, again, strict=True):
             if one.dtype == other.dtype and torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True):
                 continue

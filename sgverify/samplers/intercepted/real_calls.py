@@ -1,4 +1,4 @@
-"""A black box that is run as it is, its draws its own: what it draws, and what that depends on."""
+"""Which random numbers does a black box draw when it runs unchanged, and on what do they depend?"""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from sgverify.samplers.intercepted.interception import is_recorded
 from sgverify.samplers.intercepted.kept_state import changed, kept_shapes, surroundings
 
 SEEDS = (20_101, 48_271)
-"""Two seeds of torch's generator; any will do."""
+"""Two arbitrary seeds of torch's generator."""
 
 SHOWN = 3
-"""Places that a sentence names."""
+"""The most places that a sentence names."""
 
 CONTINUOUS = ("randn", "randn_like", "normal", "normal_", "rand", "rand_like", "uniform_", "exponential_")
-"""Draws whose coincidence, in float32 of a single number, has a probability of 2^-23 at most."""
+"""The operations with continuous laws: two single float32 numbers coincide with probability at most 2^-23."""
 
 State = tuple[Tensor, ...]
 
 SEED = 65_537
-"""Where the draws of the two calls start; any number will do."""
+"""The arbitrary seed of the draws of both calls."""
 
 PATIENCE, SLOWER = 2.0, 10.0
-"""The copy is waited for this many seconds, and this many times as long as the call took here."""
+"""The time limit of the copied process: this many seconds, plus this many times the duration of the call here."""
 
 ALIKE = 1e-9
-"""The first call may choose another order of sums than later ones."""
+"""The relative tolerance between results: the first call may sum in another order than later calls."""
 
 
 class DrawLog(TorchDispatchMode):
-    """While it is entered, keeps what torch draws: all `draws` count, `values` are those of continuous laws."""
+    """A context that records torch's draws: `draws` counts all, `values` holds those of continuous laws."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,9 +67,10 @@ class DrawLog(TorchDispatchMode):
 
 @dataclass(frozen=True)
 class RealCall:
-    """One call: how often and how many numbers it drew, those of continuous laws, and torch's generator thereafter.
+    """The record of one call: its draws, their numbers, those of continuous laws, and torch's generator afterwards.
 
-    `shared`: how many draws were from torch's global generator.
+    `draws` is the number of random operations, `numbers` that of random numbers, and `shared` the number of operations on
+    torch's global generator.
     """
 
     draws: int
@@ -79,14 +80,14 @@ class RealCall:
     generator: Tensor
 
     def same_noise(self, other: RealCall) -> bool:
-        """Whether both drew the same numbers, and some of a continuous law among them."""
+        """Did both calls draw equal numbers, with at least one from a continuous law?"""
         pairs = zip(self.values, other.values, strict=False)
         alike = len(self.values) == len(other.values) and all(torch.equal(a, b) for a, b in pairs)
         return bool(self.values) and alike
 
 
 class Steady(TorchDispatchMode):
-    """While it is entered, the k-th draw of torch comes from a generator of its own, the same whenever it is entered."""
+    """A context in which torch's k-th draw comes from a generator with a seed that depends on k alone."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,16 +106,16 @@ class Steady(TorchDispatchMode):
 
 
 def real_call(call: Callable[[], Any]) -> RealCall:
-    """Run it as it is, from torch's generator as that is found."""
+    """Run `call` unchanged and record its draws, which come from torch's global generator in its present state."""
     with DrawLog() as log:
         call()
     return RealCall(log.draws, log.numbers, log.shared, tuple(log.values), torch.get_rng_state())
 
 
 def stale_noise(call: Callable[[], Any]) -> str:
-    """Why all steps have the same noise, as a sentence; empty where they have not, or where nothing is drawn.
+    """A sentence if all steps have equal noise; "" if the noise differs, or if nothing is drawn.
 
-    Two calls in succession, and a third from another seed. The caller's generator is left as it was.
+    The test makes two calls in succession, and a third from another seed. The caller's generator is restored.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEEDS[0])
@@ -138,9 +139,10 @@ def stale_noise(call: Callable[[], Any]) -> str:
 
 @dataclass(frozen=True)
 class Debut:
-    """The first call that a function ever had here: what repeats it, how many numbers it drew, and the shapes kept before it.
+    """The record of a function's first call in this process.
 
-    `left`: what it leaves behind for later calls, as a sentence.
+    `again` repeats the call, `numbers` is the number of random numbers it drew, and `shapes` are those of the tensors that the
+    function kept before it. `left` is a sentence about an effect of the first call on later calls, "" if there is none.
     """
 
     again: Callable[[Any], Any]
@@ -153,15 +155,15 @@ _DEBUTS: WeakKeyDictionary[Any, dict[CodeType | None, Debut]] = WeakKeyDictionar
 
 
 def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any], Any]) -> None:
-    """Make the first call of `function`, by `again(function)`, unless it has been made: nothing is warm yet.
+    """Make and record the first call of `function`, by `again(function)`, unless it was made: no cache is filled before it.
 
-    Kept is the number of its draws, and whether `other(function)`, from elsewhere, would have left it another result; a call that
-    fails is left to the run proper.
+    Recorded are the number of draws, and whether a call `other(function)` before it would have changed its result. A call that
+    raises is not recorded; the run proper will report the error.
     """
     try:
         known = _DEBUTS.setdefault(function, {})
     except TypeError:
-        # Neither hashed nor referred to weakly.
+        # The function cannot be hashed or weakly referenced.
         return
     code = _code(function)
     if code in known:
@@ -184,21 +186,21 @@ def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any]
 
 
 def left_behind(function: Any) -> str:
-    """What the first call of the function here left behind for later ones, as a sentence; empty for nothing."""
+    """A sentence about an effect of the function's first call on later calls; "" if there is none."""
     debut = _debut(function)
     return "" if debut is None else debut.left
 
 
 def shapes_before(function: Any) -> Mapping[str, tuple[int, ...]] | None:
-    """The tensors that the function could reach before its first call here, by place; None where that is not known."""
+    """The shapes of the tensors that the function could reach before its first call, by place; None if unknown."""
     debut = _debut(function)
     return None if debut is None else debut.shapes
 
 
 def kept_noise(function: Any) -> str:
-    """Why noise is kept from call to call, as a sentence; empty where the first call draws what later ones do.
+    """A sentence if noise is kept between calls; "" if the first call draws as many numbers as later calls.
 
-    All calls are alike, their draws too: a step that draws until it is content draws as often again.
+    All calls have equal inputs and equal draws, so that a step with rejection draws equally often in each.
     """
     debut = _debut(function)
     if debut is None:
@@ -214,16 +216,16 @@ def kept_noise(function: Any) -> str:
 
 
 def first_call(call: Callable[[], State], other: Callable[[], Any]) -> tuple[State, str]:
-    """Make the first call, and say what it gives otherwise after another call; "" where that is the same or is not known.
+    """The result of the first call, and a sentence if another call before it changes this result; else "".
 
-    A copy of this process makes the other call before it. There is one where processes can be copied safely: on Linux, without
-    a device in use.
+    A forked copy of this process makes the other call first. Processes are forked only if this is safe: on Linux, without a
+    device in use. Otherwise the sentence is "".
     """
     if not sys.platform.startswith("linux") or torch.cuda.is_initialized():
         return steady(call), ""
     here, there = os.pipe()
     with warnings.catch_warnings():
-        # That threads are not copied: none is needed.
+        # The warning that threads are not copied by a fork; the copy needs none.
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
     if not process:
@@ -242,7 +244,7 @@ def first_call(call: Callable[[], State], other: Callable[[], Any]) -> tuple[Sta
 
 
 def steady(call: Callable[[], Any]) -> Any:
-    """What it gives with draws that are the same at every call."""
+    """The result of `call` with draws that are equal at every call (`Steady`)."""
     with Steady():
         return call()
 
@@ -269,12 +271,12 @@ def _code(function: Any) -> CodeType | None:
 
 
 def copies(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """New tensors, so that nothing which a step does to its arguments reaches the next."""
+    """Copies of the tensors, so that a step that writes to its arguments does not affect the next step."""
     return tuple(value.clone() for value in state)
 
 
 def _answer(call: Callable[[], State], other: Callable[[], Any], there: int) -> None:
-    """In the copy: the other call, then the first; its result goes into the pipe, and nothing else leaves this process."""
+    """In the forked process: make the other call, then the first one, write its result to the pipe, and exit."""
     try:
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):

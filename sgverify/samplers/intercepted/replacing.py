@@ -1,10 +1,8 @@
-"""What each of torch's random operations returns when its numbers are made of normal ones that we hand out.
+"""Which function of standard normal numbers replaces each of torch's random operations?
 
-The laws of torch's random draws, each a function of one standard normal number.
-
-Whatever torch is asked for is made of normal numbers: z itself, u = Phi(z), -log(1 - Phi(z)), a quantile of Phi(z). So one
-vector of normal numbers stands for all draws of a step, a law is smooth on the whole axis of its number, and what is
-singular at an end of it lies at infinity.
+Every draw is made of one normal number z: z itself, u = Phi(z), -log(1 - Phi(z)), or another quantile function of Phi(z). One
+vector of normal numbers therefore determines all draws of a step. Each law is a smooth function of z on the whole axis, with
+its singularities at infinity.
 """
 
 from __future__ import annotations
@@ -25,7 +23,10 @@ from sgverify.errors import SgverifyError
 
 @dataclass(frozen=True)
 class DrawLaw:
-    """`kind`: normal, uniform, exponential, gamma, or outcomes, which come with these `chances`, number k being the k-th."""
+    """The law of one random number: `kind` is normal, uniform, exponential, gamma, or outcomes.
+
+    Outcome k = 0, 1, ... has the probability `chances[k]`.
+    """
 
     kind: str
     chances: tuple[float, ...] = ()
@@ -42,7 +43,7 @@ NORMAL, UNIFORM, EXPONENTIAL, GAMMA = (
 
 
 def uniform_of(z: Tensor, dtype: torch.dtype) -> Tensor:
-    """Phi(z), from the least number above 0 that torch draws to the largest below 1; it draws 0 once in 2^53 times."""
+    """Phi(z), between torch's least positive and largest uniform numbers; torch's 0, of probability 2^-53, is left out."""
     least = torch.finfo(dtype).eps / 2
     return torch.special.ndtr(z).to(dtype).clamp(least, 1 - least)
 
@@ -53,24 +54,24 @@ def exponential_of(z: Tensor) -> Tensor:
 
 
 def gamma_of(z: Tensor, shape: Tensor) -> Tensor:
-    """The quantile of the gamma law of this shape and rate 1, from whichever tail is short."""
+    """The quantile at Phi(z) of the gamma law with this shape and rate 1, computed from the nearer tail."""
     number, alpha = z.numpy(), shape.to(torch.float64).detach().numpy()
     lower = special.gammaincinv(alpha, special.ndtr(np.minimum(number, 0.0)))
     upper = special.gammainccinv(alpha, special.ndtr(-np.maximum(number, 0.0)))
-    # A number 0 would be the end of what follows, such as its logarithm; torch draws none.
+    # The value 0 would make a following logarithm infinite; torch never draws it.
     return torch.as_tensor(np.maximum(np.where(number < 0, lower, upper), np.finfo(float).tiny))
 
 
 def outcome_of(z: Tensor, chances: Tensor) -> Tensor:
-    """The outcome k at which the summed chances reach Phi(z). Shapes (*shape) and (*shape, n)."""
+    """The outcome k at which the cumulated `chances`, shape (*shape, n), reach Phi(z), z of shape (*shape)."""
     reached = chances.to(torch.float64).cumsum(-1)
     u = torch.special.ndtr(z)[..., None] * reached[..., -1:]
-    # An outcome of chance 0 never comes, not at the ends either.
+    # An outcome of probability 0 never occurs, not at the ends either.
     return (u > reached[..., :-1]).sum(-1).to(torch.int64)
 
 
 def numbers_of(law: DrawLaw) -> tuple[np.ndarray, np.ndarray]:
-    """Normal numbers at which each outcome comes, and the outcomes' chances."""
+    """For each outcome a normal number that gives it, and the outcomes' probabilities."""
     chances = np.array(law.chances) / sum(law.chances)
     reached = np.concatenate([[0.0], np.cumsum(chances)])
     kept = chances > 0
@@ -79,7 +80,7 @@ def numbers_of(law: DrawLaw) -> tuple[np.ndarray, np.ndarray]:
 
 
 def own_units(law: DrawLaw, z: np.ndarray) -> np.ndarray:
-    """The draw of a continuous law at these normal numbers; a gamma law's, whose shape is not kept, in normal numbers."""
+    """The draws of a continuous law at the normal numbers z; for a gamma law, whose shape is not recorded, z itself."""
     if law.kind == "uniform":
         return np.asarray(special.ndtr(z))
     if law.kind == "exponential":
@@ -88,13 +89,13 @@ def own_units(law: DrawLaw, z: np.ndarray) -> np.ndarray:
 
 
 Draw = Callable[..., Tensor]
-"""`draw(shape, law)`, or `draw(shape, chances=...)`: independent standard normal numbers, whatever we call that."""
+"""A source of independent standard normal numbers: `draw(shape, law)`, or `draw(shape, chances=...)` for outcomes."""
 
 MOST_OUTCOMES = 5_040
-"""Outcomes of one draw at most, 7! of them: each is put in."""
+"""The most outcomes of one draw, 7!, since each is enumerated."""
 
 UNTAGGED = ("random_", "random", "binomial", "_sample_dirichlet")
-"""Operations that draw without torch's tag for it."""
+"""Random operations that torch does not tag as such."""
 
 WHY = {"cauchy_": ", a law without moments: no expectation of a step exists that adds it"}
 
@@ -105,7 +106,7 @@ REPLACED = (
 
 
 class UnreadableDrawError(SgverifyError):
-    """The code draws random numbers of a law that no quadrature here stands for."""
+    """Raised if the code draws from a law for which there is no quadrature rule here."""
 
     def __init__(self, operation: str, why: str = "") -> None:
         why = why or WHY.get(operation, "")
@@ -114,7 +115,7 @@ class UnreadableDrawError(SgverifyError):
 
 
 def is_random(func: Any) -> bool:
-    """Whether an operation asks a random number generator."""
+    """Does an operation use a random number generator?"""
     return torch.Tag.nondeterministic_seeded in func.tags or name_of(func) in UNTAGGED
 
 
@@ -124,7 +125,7 @@ def name_of(func: Any) -> str:
 
 
 def replacement(func: Any) -> Callable[[Draw, Mapping[str, Any]], Any] | None:
-    """What stands for an operation, given a source of numbers and the operation's arguments by name; None: nothing does."""
+    """The function of (draw, arguments by name) that replaces a random operation; None if there is none."""
     return _REPLACEMENTS.get(name_of(func))
 
 
@@ -148,7 +149,7 @@ def _new(given: Mapping[str, Any]) -> tuple[tuple[int, ...], dict[str, Any]]:
 
 
 def _dtype(given: Mapping[str, Any]) -> torch.dtype | None:
-    """The dtype that is asked for; a schema's own default is a number."""
+    """The requested dtype; None if the argument is the schema's own default, a number."""
     dtype = given.get("dtype")
     return dtype if isinstance(dtype, torch.dtype) else None
 
@@ -171,7 +172,7 @@ def _rand(draw: Draw, given: Mapping[str, Any]) -> Tensor:
 
 
 def _normal(draw: Draw, given: Mapping[str, Any]) -> Tensor:
-    """torch.normal: numbers or tensors for mean and standard deviation, a size where both are numbers."""
+    """torch.normal: mean and standard deviation are numbers or tensors; with two numbers a size is given."""
     mean, std = given["mean"], given["std"]
     tensors = [value for value in (mean, std) if isinstance(value, Tensor)]
     if tensors:
@@ -220,7 +221,7 @@ def _dirichlet(draw: Draw, given: Mapping[str, Any]) -> Tensor:
 
 
 def _chosen(draw: Draw, chances: Tensor) -> Tensor:
-    """The outcomes of draws with these chances. Shape (*shape, n) -> (*shape)."""
+    """Random outcomes, shape (*shape), with the probabilities `chances`, shape (*shape, n)."""
     return outcome_of(draw(tuple(chances.shape[:-1]), chances=chances), chances)
 
 
@@ -292,7 +293,7 @@ def _multinomial(draw: Draw, given: Mapping[str, Any]) -> Tensor:
         return _into(given, _chosen(draw, chances[..., None, :].expand(*shape, n)))
     if math.perm(n, taken) > MOST_OUTCOMES:
         raise UnreadableDrawError("multinomial", f" of {taken} among {n}, without replacement")
-    # Each order in which they may come is one outcome.
+    # Each ordered selection without replacement is one outcome.
     orders = torch.tensor(list(itertools.permutations(range(n), taken)))
     each = chances[..., orders]
     left = 1 - each.cumsum(-1) + each

@@ -1,4 +1,4 @@
-"""A step that is handed its own results back, as a loop does: what it keeps on them, and what they hang on."""
+"""Does a step work in a loop that hands it its own results, or does it keep attributes or autograd graphs on them?"""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sgverify.samplers.intercepted.interception import Recording, Replay, Replay
 State = tuple[Tensor, ...]
 
 STEPS = 24
-"""Steps of the loop."""
+"""The number of steps in the loop."""
 
 _KNOWN = frozenset(dir(Tensor))
 
 MOST_NODES = 10_000
-"""Nodes of autograd's graph that are counted, at most."""
+"""The most nodes of autograd's graph that are counted."""
 
 
 def loop_faults(call: Callable[[State], State], names: Sequence[str], start: State) -> list[str]:
-    """What a loop over the step does that single steps from copies of the same states do not, one sentence each.
+    """Sentences about differences between a loop over the step and single steps from copies of the same states.
 
-    `call` runs the step on the very tensors that it is given, its draws its own, and gives back what it returned.
+    `call` runs the unchanged step, with its own draws, on the very tensors that it is given, and returns its result.
     """
     given, results, draws = [], [], []
     graphs: list[int] = []
@@ -66,7 +66,7 @@ def _differs(
     result: State,
     draws: Sequence[Tensor],
 ) -> str:
-    """How a step from a copy differs from that of the loop, in words."""
+    """A sentence about a step from a copied state that differs from the loop's step; "" if none does."""
     try:
         with Replay(draws) as replay:
             again = call(_copied(given))
@@ -96,7 +96,7 @@ def _graph_fault(names: Sequence[str], state: State, graphs: Sequence[int]) -> l
 
 
 def _nodes(value: Tensor) -> int:
-    """Nodes of the graph that the tensor hangs on."""
+    """The number of nodes in the autograd graph of the tensor."""
     seen: set[Any] = set()
     left = [value.grad_fn] if value.grad_fn is not None else []
     while left and len(seen) < MOST_NODES:
@@ -109,7 +109,7 @@ def _nodes(value: Tensor) -> int:
 
 
 def _kept(names: Sequence[str], state: State) -> str:
-    """What hangs on the returned tensors besides their numbers, in words."""
+    """A sentence about attributes of the returned tensors besides their values; "" if there are none."""
     found = []
     for name, value in zip(names, state, strict=True):
         found += [f"the attribute {key} of {name}" for key in sorted(vars(value))]
@@ -127,7 +127,7 @@ def _marks(state: State) -> set[str]:
 
 
 def _names_read(call: Callable[[State], State], start: State) -> set[str]:
-    """The names of attributes that no tensor has and that the step looks up on its arguments."""
+    """The names of attributes that the step looks up on its arguments and that no tensor has by itself."""
     found: set[str] = set()
 
     class Watched(Tensor):
@@ -142,7 +142,7 @@ def _names_read(call: Callable[[State], State], start: State) -> set[str]:
         try:
             call(tuple(value.clone().as_subclass(Watched) for value in start))
         except Exception:
-            # It runs on plain tensors, which is what is asked of it.
+            # The step runs on plain tensors, as in a sampler.
             return found
     return found
 

@@ -1,4 +1,4 @@
-"""How a definition runs on tensors.
+"""How does a definition run on tensors of many chains?
 
 `carrier` has the values, `constants` what all chains share, `binding` joins them to a step, `metric` its metric.
 `arithmetic` keeps roots and sums the same whatever is batched. `tape` records a step as tensor operations, `motion`

@@ -1,10 +1,8 @@
-"""The square root as IEEE 754 rounds it, which torch's on a processor need not be.
+"""Which square root and which sums have bits that do not depend on the machine or on the batch?
 
-Where MKL is behind torch's, one float32 number in six is a unit in the last place off. A chain's bits would then depend
-on the machine, and nothing promises that they would not on the chains beside it. numpy's is correctly rounded, and so
-are those of accelerators.
-
-Sums over data in an order that depends on nothing else, so that they have the same bits whatever is batched.
+torch's square root on a CPU need not be rounded correctly: with MKL, one float32 result in six is off by a unit in the last
+place. The bits of a chain would depend on the machine, and possibly on the other chains of the batch. numpy's square root is
+correctly rounded, and so are those of accelerators. Sums over data use a fixed order, independent of the batch.
 """
 
 from __future__ import annotations
@@ -18,12 +16,12 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 
 
 def root(x: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The square root of every entry, to `out` where that is given.
+    """The correctly rounded square root of every entry, written to `out` if it is given.
 
-    Where it is to be differentiated it is torch's: the bits of gradients through a root are torch's own anyway.
+    A root that autograd must differentiate is torch's own; the bits of gradients through a root are torch's in any case.
     """
     if has_torch_function_unary(x):
-        # So that a tape sees one operation and not numpy's, of which it knows nothing.
+        # A tape records this function as one operation; it does not see numpy's operations.
         found: Any = (
             handle_torch_function(root, (x,), x, out=out)
             if out is not None
@@ -39,13 +37,13 @@ def root(x: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 RUN = 16
-"""Data that are summed by halves, all runs at once; the runs are then added one by one."""
+"""The length of a run of data that is summed by halves; all runs at once, then the runs are added one by one."""
 
 
 def add_up(total: Tensor, terms: Tensor) -> Tensor:
-    """`total` plus the terms along the first axis. Shapes (*batch), (n, *batch) -> (*batch).
+    """`total`, shape (*batch), plus the sum of the terms, shape (n, *batch), along the first axis.
 
-    Terms may be handed over in pieces: where all but the last have a multiple of RUN terms, the bits are the same.
+    The terms may be given in several calls: if all pieces but the last have a multiple of RUN terms, the bits are the same.
     """
     whole = len(terms) // RUN * RUN
     if whole:
@@ -60,7 +58,7 @@ def add_up(total: Tensor, terms: Tensor) -> Tensor:
 
 
 def in_order(values: Tensor) -> Tensor:
-    """The terms along the first axis, one after the other. Shape (n, *batch) -> (*batch)."""
+    """The sum, shape (*batch), of the terms along the first axis of shape (n, *batch), one after the other."""
     total = torch.zeros_like(values[0])
     for value in values.unbind():
         total = total + value

@@ -1,4 +1,4 @@
-"""Definitions bound to tensors of chains: h, D and T as constants of a run, the dimension and the metric."""
+"""How is a definition bound to tensors of chains, with h, D and T as constants of a run, the dimension and the metric?"""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sgverify.schemes.definition.binding import Bound, Carrier, bind
 from sgverify.targets.metric import MetricText
 
 TENSORS = Carrier(Chains, result=attrgetter("tensor"))
-"""Tensors as values, and numbers as Python has them."""
+"""The carrier with tensors as values and Python's numbers as constants."""
 
 
 def on_chains(clock: Clock) -> Carrier:
-    """Tensors (S, C, d) or (S, C, 1) as values; a number of any shape up to (K, S), or a constant that is one already."""
+    """The carrier with tensors (S, C, d) or (S, C, 1) as values; its numbers become constants of shape up to (K, S)."""
 
     def number(value: Any) -> Constant:
         if isinstance(value, Constant):
@@ -40,16 +40,16 @@ def bind_numbers(
     clock: Clock,
     metric: MetricText | None = None,
 ) -> Bound[Scheme]:
-    """`scheme` on tensors, with these T and D (numbers, or one for each row)."""
+    """`scheme` bound to tensors, with parameters T and D that are numbers or have one entry for each row."""
     return bind(scheme, on_chains(clock), parameters, dim=dim, metric=make_metric(metric, dim))
 
 
 def bind_settings(
     scheme: Scheme, settings: Settings, dim: int, clock: Clock, temperatures: np.ndarray | None = None
 ) -> Bound[Scheme]:
-    """`scheme` with the settings of a run: D, T (`temperatures`, one for each row, where they differ), `dim` and the metric.
+    """`scheme` bound to tensors with the settings of a run: D, T, `dim` and the metric.
 
-    Raises `ConfigurationError` for a parameter that the sampler does not know.
+    `temperatures`, one for each row, replaces the settings' T. Raises `ConfigurationError` for an unknown parameter.
     """
     known = {
         "D": settings.friction,

@@ -1,11 +1,9 @@
-"""The sampled reading: a scheme, a potential or a test function runs on the state of all chains at once.
+"""How does a scheme, a potential or a test function run on the state of all chains at once? The sampler's interpreter.
 
-`Chains` wraps a torch tensor for three reasons. Exact numbers of a definition (1/3, sqrt(2)) and constants
-meet it in its dtype. Whatever a definition could write that is not a function of the state is not there. And
-every operation rounds each chain by itself, in an order that depends on the dimension alone, so that a chain's
-bits do not depend on the batch it runs in, which matrix products and reductions of a tensor do not promise.
-
-Test functions of the state of all chains, in float64 whatever the state's dtype.
+`Chains` wraps a torch tensor for three reasons. Exact numbers of a definition (1/3, sqrt(2)) and constants are converted to the
+tensor's dtype. Operations that are no function of the state are not offered. And every operation rounds each chain separately,
+in an order that depends on the dimension alone, so that a chain's bits do not depend on its batch; matrix products and
+reductions of torch do not guarantee this. Test functions are evaluated in float64 for every dtype of the state.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from sgverify.schemes.definition.mathematics import (
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
-# What was made of a potential's constants, which are compared by identity: they are asked for at every gradient.
+# Tensors made of a potential's constants, cached by identity since every gradient uses them.
 _CONSTANTS: WeakKeyDictionary[Vector | Matrix, dict[Any, Any]] = WeakKeyDictionary()
 
 
@@ -87,7 +85,7 @@ class Chains:
     __radd__, __rmul__ = __add__, __mul__
 
     def __pow__(self, exponent: int) -> Any:
-        # By products: a library's power may round by an entry's place in the tensor.
+        # By products: a library's power may round differently by an entry's position in the tensor.
         if not isinstance(exponent, int):
             return NotImplemented
         if exponent <= 0:
@@ -113,7 +111,7 @@ class Chains:
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
-    """rows @ matrix, summed over k = 0, 1, ... in this order. Shapes (*batch, d), (d, e) -> (*batch, e)."""
+    """rows @ matrix for shapes (*batch, d) and (d, e), summed over k = 0, 1, ... in this order; shape (*batch, e)."""
     total = rows[..., :1] * matrix[0]
     for k in range(1, len(matrix)):
         total = total + rows[..., k : k + 1] * matrix[k]
@@ -179,7 +177,7 @@ def _(vector: Chains, rows: tuple[Any, ...]) -> Chains:
 
 @lru_cache(maxsize=64)
 def _made(numbers: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
-    """Exact numbers as a tensor: each is rounded to float64, then to the dtype of the state."""
+    """Exact numbers as a tensor, each rounded to float64 and then to the dtype of the state."""
     values = [[float(n) for n in row] if isinstance(row, tuple) else float(row) for row in numbers]
     return torch.tensor(values, dtype=torch.float64, device=device).to(dtype)
 
@@ -204,7 +202,7 @@ def _(draw: Chains) -> Chains:
 
 
 class Widened(Chains):
-    """A state variable in float64. Only what is asked for is widened: `theta[..., 0]` costs one coordinate."""
+    """A state variable converted to float64 on demand: `theta[..., 0]` converts one coordinate only."""
 
     __slots__ = ("_state", "_whole")
 
@@ -214,7 +212,7 @@ class Widened(Chains):
 
     @property
     def tensor(self) -> Tensor:  # type: ignore[override]
-        """All of it."""
+        """The whole variable in float64."""
         if self._whole is None:
             self._whole = _widened(self._state)
         return self._whole
@@ -227,15 +225,15 @@ class Widened(Chains):
 class ObservedFunctions:
     """Test functions, and the names of the variables of a state.
 
-    One with an attribute `variables` is called with the variables of these names, any other with theta and, where
-    there is one, p.
+    A test function with an attribute `variables` is called with the variables of these names, any other one with theta and, if
+    the state has a momentum, p.
     """
 
     observables: Sequence[Callable[..., Any]]
     variables: tuple[str, ...]
 
     def evaluate(self, state: Sequence[Tensor]) -> list[Tensor]:
-        """Each test function of a state, shape (S, C). Raises `ConfigurationError` for another shape."""
+        """The value of each test function at a state, shape (S, C). Raises `ConfigurationError` for another shape."""
         named = {name: Widened(tensor) for name, tensor in zip(self.variables, state, strict=True)}
         usual = [self.variables[0], *(["p"] if "p" in self.variables[1:] else [])]
         results = []
@@ -258,7 +256,7 @@ def _widened(tensor: Tensor) -> Tensor:
 
 
 class Observation:
-    """The test functions on states of one shape: run on the first, recorded on the second, then played."""
+    """The test functions on states of one shape: evaluated at the first state, recorded at the second, then played."""
 
     def __init__(self, asked: ObservedFunctions) -> None:
         self._asked = asked
@@ -266,7 +264,7 @@ class Observation:
         self.tape: Tape | None = None
 
     def __call__(self, state: tuple[Tensor, ...]) -> Sequence[Tensor]:
-        """The values at a state, float64, shape (S, C) each."""
+        """The values of the test functions at a state, each float64 of shape (S, C)."""
         self._seen += 1
         if self.tape is not None:
             return self.tape.play(state, (), ())

@@ -1,4 +1,4 @@
-"""What all chains share in the sampled reading: h, D, T and what a definition makes of them."""
+"""Which numbers do all chains of a run share: h, D, T, and the constants that a definition computes from them?"""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ EXACT = (int, float, Fraction, Irrational)
 
 
 class Clock:
-    """The step of its block that a run is at; shared by the constants of the run.
+    """The index of the present step in its block, shared by all constants of a run.
 
-    While a step is recorded, `met` says which constant a tensor came from.
+    While a step is recorded, `met` maps a tensor to the constant from which it came.
     """
 
     __slots__ = ("met", "now")
@@ -35,11 +35,11 @@ class Clock:
 class Constant:
     """A number of the run: a float64 array of shape (K, S), K steps of a block by S step sizes.
 
-    K = 1 where it is the same at every step, S = 1 where it is the same for all step sizes. It is rounded to
-    the state's dtype only where it meets the state. What is made of constants is remembered on them: from
-    the second step on, `sqrt(2*D*T*h)` costs a few look-ups and no arithmetic. A `passing` constant is that of
-    one block of steps; what depends on it is remembered on passing constants only, and goes with them.
-    Raises `DefinitionError` for anything but float64: a float32 constant would spoil a float64 run.
+    K = 1 for a number that is equal at every step, S = 1 for one that is equal for all step sizes. The number is rounded to the
+    state's dtype only in an operation with the state. Results of operations between constants are cached on the constants: from
+    the second step on, `sqrt(2*D*T*h)` costs a few look-ups and no arithmetic. A `passing` constant belongs to one block of
+    steps; results that depend on it are cached on passing constants only, and are freed with them. Raises `DefinitionError`
+    unless the dtype is float64: a float32 constant would make a float64 run inaccurate.
     """
 
     __slots__ = ("_clock", "_made", "_met", "passing", "value")
@@ -57,7 +57,7 @@ class Constant:
         self._met: dict[tuple[torch.dtype, torch.device], tuple[Tensor, ...]] = {}
 
     def meet(self, like: Tensor) -> Tensor:
-        """The constant at the present step, in the dtype and on the device of `like`. Shape (S, 1, 1) or ()."""
+        """The constant at the present step, in the dtype and on the device of `like`; shape (S, 1, 1) or ()."""
         key = (like.dtype, like.device)
         steps = self._met.get(key)
         if steps is None:
@@ -86,7 +86,7 @@ class Constant:
     def _remember(self, key: Any, guest: Constant | None, compute: Callable[[], np.ndarray]) -> Constant:
         found = self._made.get(key)
         if found is None:
-            # The guest is kept: while it lives, its id means no other object.
+            # The guest is kept alive, so that its id is not reused for another object.
             found = self._made[key] = (guest, Constant(compute(), self._clock, passing=self.passing))
         return found[1]
 
@@ -139,12 +139,12 @@ def _(value: Constant) -> Constant:
 
 
 def _each(function: Callable[[float], float], array: np.ndarray) -> np.ndarray:
-    """`function` of each entry by itself: a vectorised one may round by an entry's place in the array."""
+    """`function` of each entry separately: a vectorised function may round differently by an entry's position."""
     return np.array([_finite(function, float(x)) for x in array.flat], dtype=np.float64).reshape(array.shape)
 
 
 def _finite(function: Callable[[float], float], x: float) -> float:
-    # Outside its domain a constant is NaN, and the run that it spoils is reported as diverged.
+    # Outside the function's domain the constant is NaN; the run that uses it is then reported as diverged.
     try:
         return function(x)
     except (ValueError, OverflowError, ZeroDivisionError):

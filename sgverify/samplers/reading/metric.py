@@ -1,4 +1,4 @@
-"""The metric ingredient of a sampled run: a diagonal root, coordinate by coordinate, or a whole matrix."""
+"""How does a sampled run apply a metric G = (B B^T)^-1, with B diagonal or a full matrix of polynomials?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sgverify.targets.observable import Terms
 
 
 class FullMetric:
-    """What a definition asks of the metric, for a matrix B of polynomials; vectors have shape (S, C, d)."""
+    """The metric ingredient of a definition for a matrix B of polynomials; vectors have shape (S, C, d)."""
 
     diffusion = CoordinateMetric.diffusion
 
@@ -53,13 +53,13 @@ class FullMetric:
 
 
 def make_metric(given: MetricText | None, dim: int) -> CoordinateMetric | FullMetric:
-    """The ingredient of what the configuration says. Raises `ConfigurationError` where B has not the side `dim`."""
+    """The metric ingredient of the configured B. Raises `ConfigurationError` unless B is a `dim` x `dim` matrix."""
     metric = parse_metric(given, dim)
     return metric if isinstance(metric, CoordinateMetric) else FullMetric(metric)
 
 
 def _value(terms: Terms, theta: Chains) -> Chains:
-    """A polynomial at every place, term by term. Shape (S, C, 1)."""
+    """The values of a polynomial at theta, shape (S, C, 1), summed term by term."""
     total: Any = theta[..., :1] * 0
     for exponents, coefficient in terms.items():
         term: Any = total * 0 + float(coefficient)

@@ -1,9 +1,7 @@
-"""Steps of the rows that run together: by the definition, or by the tape of it.
+"""How are steps taken: by the definition, by its tape, or by several steps compiled as one through torch.compile?
 
-The compiled reading: the tape of a step, several steps at once, through torch.compile.
-
-It needs a C++ compiler. The operations are those of the tape, in their order; a compiler may round some of them
-otherwise (a fused multiply-add, another exponential), so results agree with the plain reading up to rounding only.
+The compiled form needs a C++ compiler. It has the operations of the tape, in their order. The compiler may round some of them
+differently (a fused multiply-add, another exponential), so that its results agree with the others up to rounding only.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ State = tuple[Tensor, ...]
 class Motion:
     """Moves states by a scheme that is bound to tensors.
 
-    With `tape`, the first step of a step size runs the definition and makes its constants, the second is recorded, the
-    third is both run and played, and where the two agree to the bit the others are played. `fixed`: the tensors that a
-    gradient is made of, which do not change. A state is overwritten by the step that leads on from it.
+    With `tape`, the first step at a step size runs the definition and computes its constants, and the second step is recorded.
+    The third step is both run and played; if the two agree to the bit, all later steps are played. `fixed` are the tensors in a
+    gradient that do not change. The step from a state may overwrite that state.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class Motion:
 
     @property
     def tape(self) -> Tape | None:
-        """The tape of the present step size, once it has shown the definition's bits."""
+        """The tape at the present step size, once it has reproduced the definition's bits; None before."""
         return self._recorded if self._proved else None
 
     def move(
@@ -63,9 +61,9 @@ class Motion:
         make_grad: Callable[[], Any],
         given: State | None = (),
     ) -> State:
-        """The next state of every chain. Shapes (S, C, d) or (S, C, 1) for each variable.
+        """The next state of every chain, each variable of shape (S, C, d) or (S, C, 1).
 
-        `given`: the tensors of this step alone that its gradients are made of; None where it cannot be recorded.
+        `given` are the tensors in this step's gradients that change from step to step; None if the step cannot be recorded.
         """
         if h is not self._h:
             self._h, self._recorded, self._proved = h, None, False
@@ -77,14 +75,14 @@ class Motion:
         if self._recorded is None:
             return self._record(state, drawn, given, make_grad)
         new = self._define(state, drawn, make_grad)
-        # What passes through a step unchanged is the state itself, which playing may overwrite.
+        # A variable that the step leaves unchanged is the state's own tensor, which playing may overwrite: copy it.
         new = tuple(tensor.clone() if any(tensor is old for old in state) else tensor for tensor in new)
         pairs = zip(new, self._play(state, (*drawn, *given)), strict=True)
         self._proved = self._recordable = all(torch.equal(a, b) for a, b in pairs)
         return new
 
     def move_compiled(self, state: State, drawn: Sequence[State], k: int, observe: Tape | None) -> Stretch:
-        """The next STEPS steps, from step `k` of the block on, where there is a tape; `state` is left as it is."""
+        """The next STEPS steps from step `k` of the block on, by the compiled tape; `state` is not overwritten."""
         tape = self._recorded
         assert tape is not None
         met = []
@@ -121,36 +119,35 @@ class Motion:
 
     def _define(self, state: State, drawn: State, make_grad: Callable[[], Any]) -> State:
         new = self._bound.step(state, h=self._h, grad=make_grad(), draw=in_order(drawn))
-        # A draw that is handed on as it is would be written over by a later one.
+        # A draw that the step returns unchanged would be overwritten by a later draw: copy it.
         return tuple(tensor.clone() if any(tensor is draw for draw in drawn) else tensor for tensor in new)
 
 
 STEPS = KEPT
-"""Steps that are compiled as one."""
+"""The number of steps that are compiled as one."""
 
 _COMPILED: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """The states after each of STEPS steps, and what was read of each."""
+    """The states after each of STEPS steps, and the values of the test functions at each."""
 
     states: list[tuple[Tensor, ...]]
     values: list[tuple[Tensor, ...]]
 
 
 def together(compiled: bool | str, tape: Tape | None, observer: Any, left: int) -> int:
-    """How many of the next steps are compiled as one by torch, 0 for none; `observer` reads the states, if it is there."""
+    """The number of next steps that torch compiles as one, 0 for none; `observer`, if given, sees the states."""
     ready = compiled is True and tape is not None and left >= STEPS
     return STEPS if ready and (observer is None or observer.tape is not None) else 0
 
 
 def compiled_steps(tape: Tape, observe: Tape | None, inputs: Sequence[Tensor]) -> Callable[..., Any]:
-    """STEPS steps of a tape as one function of (state, draws, constants, fixed), compiled when it is first called.
+    """STEPS steps of a tape as one function of (state, draws, constants, fixed), compiled at its first call.
 
-    `draws` and `constants` hold those of each step; it returns what a `Stretch` holds, `observe` being a tape of test
-    functions. Constants are arguments, never part of what is compiled; tapes that differ in anything else are
-    compiled apart.
+    `draws` and `constants` hold the values for each step; `observe` is a tape of test functions. The function returns the fields
+    of a `Stretch`. Constants are arguments and not compiled in; tapes that differ in anything else are compiled separately.
     """
     shapes = tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in inputs)
     key = (tape.key, None if observe is None else observe.key, shapes)

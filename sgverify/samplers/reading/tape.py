@@ -1,9 +1,8 @@
-"""One step of a run as the list of tensor operations that it comes down to, recorded while the definition runs.
+"""Which tensor operations make up one step of a run? They are recorded on a tape while the definition runs.
 
-A definition costs time of its own at every step: look-ups of constants, calls of letters, tensors made and dropped.
-None of it depends on the state. The tape keeps the operations alone, in their order, and plays them on other
-states: the same bits, in less time. What it cannot keep is refused while it is recorded, and the run goes on with the
-definition itself.
+At every step a definition spends time on look-ups of constants, calls of letters, and creation of tensors, none of which depends
+on the state. The tape keeps only the tensor operations, in their order, and plays them on other states, with equal bits in less
+time. A step that cannot be recorded raises during the recording, and the run continues with the definition itself.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import Clock, Constant
 
-# What an operation is called where its result goes to a tensor that is there already.
+# The variant of each operation that writes its result to an existing tensor.
 _INTO: dict[Any, Callable[..., Any]] = {
     getattr(torch.Tensor, name): getattr(torch, name)
     for name in ("add", "sub", "mul", "div", "neg", "exp", "expm1")
@@ -27,12 +26,12 @@ _INTO: dict[Any, Callable[..., Any]] = {
 
 
 class NotRecordable(Exception):
-    """A step does something that cannot be played again on another state."""
+    """Raised if a step has an operation that cannot be played on another state."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: its result's name, what is called with what, and the result."""
+    """One operation: the name of its result, the called function, its arguments, and the result."""
 
     name: str
     function: Any
@@ -45,11 +44,11 @@ class Operation:
 class Tape:
     """The operations of a step.
 
-    `play(inputs, constants, fixed)` gives the new state; `play_into(inputs, constants, fixed, outputs)` writes it to
-    tensors that are there. Inputs are the state and the draws. `constants` are those that the step met; they are
-    asked anew at every step, so that a step size that changes is the present one. `key` tells apart tapes that compute
-    different functions of (inputs, constants, fixed). `lines`: the operations one by one, with names for their results
-    and for what is in `space`; `outputs`: the names of the new state.
+    `play(inputs, constants, fixed)` returns the new state; `play_into(inputs, constants, fixed, outputs)` writes it to existing
+    tensors. Inputs are the state and the draws. `constants` are those that the step used; their values are looked up at every
+    step, so that a changing step size is always the present one. `key` differs for tapes that compute different functions of
+    (inputs, constants, fixed). `lines` are the operations in order, with names for their results and for the objects in
+    `space`; `outputs` are the names of the new state.
     """
 
     play: Callable[..., tuple[Tensor, ...]]
@@ -62,12 +61,12 @@ class Tape:
     space: dict[str, Any]
 
     def met(self, like: Tensor) -> tuple[Tensor, ...]:
-        """The constants at the present step."""
+        """The values of the constants at the present step, as tensors like `like`."""
         return tuple(constant.meet(like) for constant in self.constants)
 
     @property
     def steady(self) -> bool:
-        """Whether the constants are the same at every step."""
+        """Are all constants equal at every step?"""
         return all(len(constant.value) == 1 for constant in self.constants)
 
 
@@ -79,12 +78,12 @@ def record(
     *,
     overwritten: int = 0,
 ) -> tuple[Tape, tuple[Tensor, ...]]:
-    """Run `step` and keep its operations; the tape and what the step returned.
+    """Run `step` and record its operations; returns the tape and the step's result.
 
-    `inputs`: the tensors that change from step to step. `fixed`: those that do not. Any other tensor must come from a
-    constant of the run or from the step's own operations; else, and for an operation in place, `NotRecordable` is
-    raised. The step has run before, so that its constants are made. `play_into` may write over the first `overwritten`
-    of the inputs once they are used up.
+    `inputs` are the tensors that change from step to step, `fixed` those that do not. Every other tensor must come from a
+    constant of the run or from the step's own operations; otherwise, and for an operation in place, `NotRecordable` is raised.
+    The step must have run before, so that its constants exist. `play_into` may overwrite the first `overwritten` of the inputs
+    after their last use.
     """
     recorder = _Recorder(clock, inputs, fixed)
     clock.met = {}
@@ -121,12 +120,12 @@ def record(
 
 
 def room(state: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors to write a state like this one to."""
+    """Empty tensors with the shapes and dtypes of this state."""
     return tuple(torch.empty_like(tensor) for tensor in state)
 
 
 class _Recorder(TorchFunctionMode):
-    """Writes down each operation on tensors."""
+    """Records each operation on tensors."""
 
     def __init__(self, clock: Clock, inputs: Sequence[Tensor], fixed: Sequence[Tensor]) -> None:
         super().__init__()
@@ -147,14 +146,14 @@ class _Recorder(TorchFunctionMode):
             raise NotRecordable(f"{func} works in place, or returns several tensors")
         given = [self.write(part) for part in args]
         given += [f"{name}={self.write(part)}" for name, part in kwargs.items()]
-        # The line keeps the result, so that no later tensor takes its id.
+        # The line keeps the result alive, so that its id is not reused for a later tensor.
         line = Operation(f"t{len(self.lines)}", func, self._bind(func), given, result)
         self.lines.append(line)
         self.names[id(result)] = line.name
         return result
 
     def write(self, value: Any) -> str:
-        """The name of a tensor, or of anything else that an operation was given."""
+        """The name of a tensor, or of another argument of an operation."""
         if not isinstance(value, Tensor):
             return self._bind(value)
         if id(value) in self.names:
@@ -177,7 +176,7 @@ class _Recorder(TorchFunctionMode):
 def _into(
     recorded: Sequence[Operation], outputs: Sequence[str], own: dict[str, Tensor], space: dict[str, Any]
 ) -> list[str]:
-    """The same operations, each writing where it may: a new state where it belongs, the rest to a few tensors."""
+    """The recorded operations as lines that write to existing tensors: outputs directly, other results to a few buffers."""
     last = {name: place for place, line in enumerate(recorded) for name in line.given}
     wanted = {name: f"o[{k}]" for k, name in enumerate(outputs) if outputs.count(name) == 1}
     free: dict[Any, list[str]] = {}
@@ -188,7 +187,7 @@ def _into(
         function = _INTO.get(line.function)
         arguments = ", ".join(line.given)
         if function is None:
-            # Its result may be a view of what it was given, which is then not used again.
+            # The result may be a view of an argument, whose memory is therefore not reused.
             for name in line.given:
                 held.pop(name, None)
             lines.append(f"    {line.name} = {line.call}({arguments})")
