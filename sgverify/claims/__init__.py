@@ -1,4 +1,4 @@
-"""Theorem cards: what is claimed, by whom, under which hypotheses, and how fast. Data, with a loader.
+"""Claims of papers as data: the statement, its source, its hypotheses and its rate, with a loader of their files (cards).
 
 `claim` is a card, `predicate` a hypothesis on facts, `expression` a predicted exponent, `loading` reads the cards of
 `papers/`.

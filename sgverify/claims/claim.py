@@ -1,4 +1,4 @@
-"""A claim: what a paper (or a corrected card) says, for whom, and how fast."""
+"""A claim of a paper, or its corrected form: the schemes that it concerns, a quantity, and the rate of the quantity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Schedule = Literal["fixed", "horizon", "power"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where the claim stands: paper, section and equation number."""
+    """The source of a claim: paper, section and equation number."""
 
     paper: str
     section: str

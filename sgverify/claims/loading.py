@@ -79,7 +79,7 @@ def claim_for(quantity: str, schedule: Schedule) -> Claim:
 
 
 def read_card(id: str, text: str, where: str) -> Claim:
-    """One card's text as a claim; raises DefinitionError naming `where` and what is wrong with it."""
+    """The claim in the text of one card; raises DefinitionError with `where` it stands and the mistake."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

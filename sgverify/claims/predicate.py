@@ -78,7 +78,7 @@ class Predicate:
         return all(_TESTS[name][0](found, value) for name, value in self.tests)
 
     def wanted(self) -> str:
-        """What is asked, in words: `is above 0 and is below 1`."""
+        """The condition as a clause: `is above 0 and is below 1`."""
         return " and ".join(_TESTS[name][1].format(shown(value)) for name, value in self.tests)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The keys of a configuration as rows: what each may be, what it is by default, and which kinds read it."""
+"""The keys of a configuration as rows: the type of each, its default, and the kinds that read it."""
 
 from __future__ import annotations
 

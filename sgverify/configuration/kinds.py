@@ -12,7 +12,7 @@ SCHEDULES: Mapping[str, str] = {
     "power": "h_l = scale l^-alpha",
     "cyclical": "h falls from scale to low in each of so many cycles; Zhang et al. 2020",
 }
-"""What the step sizes are, by schedule.kind."""
+"""The formula of the step sizes, by schedule.kind."""
 
 SCHEDULE_KINDS: Mapping[str, tuple[str, ...]] = {
     "scale": (*FALLING, "cyclical"),

@@ -30,7 +30,7 @@ ALIASES = {
     "N": "target.size",
     "d": "target.dim",
 }
-"""What people and papers call the commonest keys."""
+"""Common names in papers for the most used keys."""
 
 _LEAD = re.compile(r"^(Value error, |Input should be |(List|String) should have )")
 
@@ -184,7 +184,7 @@ def _read_value(text: str) -> Any:
 def _assign(tree: dict[str, Any], key: str, value: Any) -> None:
     path, last = [], key
     while "." in last and last.partition(".")[0].isidentifier():
-        # What is no name, such as the test function 0.5*theta, is one key, dots and all.
+        # A text that is no name, such as the test function 0.5*theta, is one key with its dots.
         step, _, last = last.partition(".")
         path.append(step)
     for step in path:
@@ -217,7 +217,7 @@ def _validate(tree: dict[str, Any]) -> Configuration:
         expected = _LEAD.sub("", first["msg"]).replace(" after validation", "")
         mend = "mend the configuration or the --set"
         if isinstance(given, str) and given[:1] in ("[", "{"):
-            # What is no TOML is taken for a bare string: most often a word of a list has no quotes.
+            # A value that is no TOML is taken for a bare string; most often a string in a list lacks its quotes.
             mend = f"""words inside of brackets need quotes, as in --set '{key}=["q", "r"]'"""
         raise ConfigurationError(f"{key}={given!r}: expected {expected}; {mend}") from None
 

@@ -78,7 +78,7 @@ class _Gradient(_Table):
 
     @property
     def estimator(self) -> GradientEstimator:
-        """What the kind names."""
+        """The gradient estimator of this kind."""
         return ESTIMATORS[self.kind]
 
 
@@ -140,7 +140,7 @@ class ScheduleTable(_Table):
 
 
 class SweepTable(_Table):
-    """What a rate is measured over."""
+    """The step sizes and lengths over which a rate is measured."""
 
     steps: Annotated[list[Positive], Field(min_length=1)] | None = None
     lengths: Annotated[list[Length], Field(min_length=1)] | None = None
@@ -230,7 +230,7 @@ class Configuration(_Table):
         return self.start[replica] if isinstance(self.start, list) else self.start
 
     def on_schedule(self, kind: str) -> Configuration:
-        """The same with the kind of schedule chosen; keys that only other kinds read are left open."""
+        """The configuration with this kind of schedule; keys that only other kinds read are reset to their defaults."""
         given = self.schedule.model_dump(exclude_unset=True)
         kept = {key: value for key, value in given.items() if kind in SCHEDULE_KINDS.get(key, (kind,))}
         return self.model_copy(update={"schedule": ScheduleTable(**{**kept, "kind": kind})})

@@ -65,7 +65,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Counted:
-    """One table: what was simulated, and its cells. `level` is the chance of a false verdict that is promised."""
+    """One table of simulations with its cells. `level` is the promised probability of a false verdict."""
 
     name: Annotated[str, Says(pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
     title: Name

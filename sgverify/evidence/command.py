@@ -1,4 +1,4 @@
-"""The command that asks for a piece of evidence: made from what is asked, and read back into it from a stored document."""
+"""The command line behind a piece of evidence: composed from a question, and parsed back from a stored document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Command:
 
     @classmethod
     def read(cls, line: str) -> Command:
-        """What a line asks for that was printed by a command; a line without one names neither verb nor reference."""
+        """Parse a printed command line; a line that is none gives neither verb nor reference."""
         arguments = shlex.split(line)
         verb, reference = [*arguments[1:3], "", ""][:2]
         return cls(verb, reference, tuple(arguments[3:]))

@@ -41,7 +41,7 @@ class Crash:
 
     @classmethod
     def of(cls, error: BaseException) -> Crash:
-        """What is kept of `error`; raises nothing."""
+        """The record of `error`; never raises."""
         place, ours = _place(error.__traceback__)
         return cls(_line(error), place, ours, out_of_memory(error), _written(error))
 
@@ -62,7 +62,7 @@ class Crash:
 
     @property
     def certificate(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The record as JSON values for a certificate."""
         return {"exception": self.exception, "raised": self.place, "traceback": self.file}
 
 
@@ -119,7 +119,7 @@ def _written(error: BaseException) -> str | None:
 
 
 def _kept(path: Path, raw: bytes) -> str:
-    """Write a new file, or find the one that this crash left before; what is not ours is left alone, and another name taken."""
+    """Write a new file, or find the one of the same crash; a foreign file of that name is kept, and another name is taken."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -73,7 +73,7 @@ class Erratum:
 
 @dataclass(frozen=True)
 class _Standing:
-    """What is written of a statement that stands."""
+    """The entry of a statement that holds as printed."""
 
     id: Id
     where: Name

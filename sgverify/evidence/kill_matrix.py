@@ -52,7 +52,7 @@ class JudgedScheme:
 
     @property
     def alarms(self) -> tuple[Trial, ...]:
-        """What counts against a scheme that is correct."""
+        """The trials that wrongly count against a correct scheme."""
         return tuple(trial for trial in self.trials if trial.against)
 
 
@@ -102,12 +102,12 @@ class KillMatrix:
 
     @property
     def alarms(self) -> tuple[tuple[JudgedScheme, Trial], ...]:
-        """What counts against correct schemes."""
+        """The trials that wrongly count against correct schemes."""
         return tuple((item, trial) for item in self.correct for trial in item.alarms)
 
     @property
     def checks(self) -> tuple[str, ...]:
-        """The checks that said anything, in the order in which they were asked."""
+        """The checks with a trial, in the order in which they ran."""
         subjects: Iterable[JudgedMutant | JudgedScheme] = (*self.correct, *self.mutants)
         return tuple(
             dict.fromkeys(

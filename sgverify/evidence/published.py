@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Says:
-    """What the schema says of a field beside its type: a description, and keywords such as minimum=0.
+    """Annotations of a field in the schema beside its type: a description, and keywords such as minimum=0.
 
     `type=...` stands in place of what the annotation says. A field that is `optional` may be left out of a document, one
     that is `absent` is never in it.
@@ -57,7 +57,7 @@ class Published:
     def check(self, document: Any, where: str) -> None:
         """Raise UserError, in one line, unless `document` follows the schema; `where` names it in the message.
 
-        No schema, another version, another kind of document and a broken one are told apart.
+        The messages distinguish a missing schema, another version, another kind of document, and a broken one.
         """
         name = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(name, str):
@@ -142,10 +142,10 @@ def _as_written(node: Any) -> Any:
             for key, value in fields.items()
         }
         if node.get("type") == "object" and "additionalProperties" not in node:
-            # A key too many is told before one too few: it is the same one misspelt.
+            # A surplus key is reported before a missing one, of which it is often a misspelling.
             needed = [key for key, value in fields.items() if not value.get("optional")]
             kept = {"additionalProperties": False, **kept, "required": needed}
-    # Of several things that are wrong the first is told: what a value is, before how large it is.
+    # Of several mistakes the first is reported: a wrong type before a wrong size.
     return {"type": kept["type"], **kept} if "type" in kept else kept
 
 

@@ -43,7 +43,7 @@ class RecordedFailure:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What a file holds once: all but the reason."""
+        """The identity of a row, by which a file holds it once: all fields but the reason."""
         numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
         return (self.scheme, self.claim, self.check, numbers)
 

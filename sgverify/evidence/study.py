@@ -1,4 +1,4 @@
-"""Studies: what is shown rather than judged, as curves, points and tables; frozen data, its JSON and its files."""
+"""Studies: results without a verdict, as curves, points and tables; frozen data, its JSON and its files."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Study:
-    """What was computed about one question: panels, tables, notes, and the settings behind them.
+    """The results on one question: panels, tables, notes, and the settings behind them.
 
     `source` names the figure or section of a paper; `summary` is one paragraph that a reader understands.
     """
@@ -175,7 +175,7 @@ STUDIES = Published("sgverify/studies/1", Studies, "studies", "Write it again wi
 
 
 def _lists(value: Any) -> Any:
-    """The same tree with lists for tuples, as JSON reads it back."""
+    """The value with lists in place of tuples, as JSON gives it back."""
     if isinstance(value, dict):
         return {key: _lists(item) for key, item in value.items()}
     return [_lists(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""How many chains each step size should get: the fewest steps of work for a given sharpness of the decision.
+"""The allocation of chains to step sizes: the least work for a given sharpness of the decision.
 
 The decision asks of each forbidden order j whether its term differs from margin times the whole error at the largest step, in a
 fit of h^j, h^K, h^(K+1). That is a contrast of the fit's coefficients, and its variance depends on how the work is spread:
@@ -26,13 +26,13 @@ MOST_EXTRA = 64
 
 @dataclass(frozen=True)
 class Contrast:
-    """What decides about one forbidden order: the columns (J, p) of its fit and the combination (p,) of coefficients."""
+    """The linear contrast that decides about one forbidden order: the columns (J, p) of its fit, the combination (p,)."""
 
     columns: Floats
     weights: Floats
 
     def variance(self, precision: Floats) -> float:
-        """Of the contrast by generalised least squares from points with this inverse covariance, (J, J)."""
+        """The contrast's variance by generalised least squares from points with this inverse covariance, (J, J)."""
         information = self.columns.T @ precision @ self.columns
         return float(self.weights @ np.linalg.solve(information, self.weights))
 
@@ -45,7 +45,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Chains of each step (J,), and what the worst contrast's variance is, beside that of equal numbers at the same work."""
+    """Chains of each step (J,), and the worst contrast's variance, beside that of equal numbers at the same work."""
 
     chains: tuple[int, ...]
     variance: float
@@ -53,7 +53,7 @@ class Allocation:
 
     @property
     def gain(self) -> float:
-        """How many times the work equal numbers of chains would take for the same variance."""
+        """The factor by which equal numbers of chains would need more work for the same variance."""
         return self.equal / self.variance
 
 

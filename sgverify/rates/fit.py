@@ -98,9 +98,9 @@ def chance_of_zero(sample: Sample) -> float:
 
 
 def chance_of_rest(sample: Sample, columns: Floats) -> float:
-    """The p-value of what is left beside the columns' best fit being noise: that of `fit_terms`, without its estimates.
+    """The p-value that the residual of the columns' best fit is noise: that of `fit_terms`, without its estimates.
 
-    1 where the covariance is singular: nothing can be told then.
+    1 where the covariance is singular, so that no test is possible.
     """
     size = np.sqrt(np.diagonal(sample.covariance))
     try:

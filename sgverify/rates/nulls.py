@@ -84,7 +84,7 @@ def _too_little(squares: Floats, fourth: float) -> float:
 
 
 def _groups(values: Floats) -> list[tuple[int, int, Floats]]:
-    """(m, k, means of k groups of m values); what is left over is in none."""
+    """(m, k, means of k groups of m values); surplus values are in no group."""
     split = []
     for k in GROUPS:
         m = len(values) // k
@@ -125,7 +125,7 @@ class Nulls:
         return cls((label,), *(np.array([float(x)]) for x in (deviation, error, p_value, degrees)))
 
     def bounded(self, *chances: float) -> Nulls:
-        """The same components with a bound of the chance of each."""
+        """The components with a bound of the probability of each."""
         return replace(self, bounds=np.array(chances, dtype=np.float64))
 
     @classmethod
@@ -157,7 +157,7 @@ class Nulls:
 
     @property
     def smallest_bound(self) -> float:
-        """The same of the bounds, and of the p-values where there are none."""
+        """The smallest bound, or the smallest p-value where there are no bounds."""
         return self.smallest if self.bounds is None else len(self.labels) * float(self.bounds.min())
 
     @property

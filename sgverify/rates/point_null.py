@@ -20,13 +20,13 @@ from sgverify.rates.nulls import Nulls
 from sgverify.rates.sample import Floats
 
 POWER = 0.99
-"""How often a deviation as large as the margin has to be found for an acceptance to conform."""
+"""The power against a deviation as large as the margin that an acceptance needs in order to conform."""
 
 LOOKS = 3
 """Looks at most, each at a fresh sample."""
 
 GROWTH = 4
-"""How many times larger each look is than the one before."""
+"""The factor by which each look is larger than the one before."""
 
 
 def thresholds(level: float, looks: int) -> list[tuple[float, float]]:
@@ -57,7 +57,7 @@ def decide_point_null(
     growth: int = GROWTH,
     what: str = "the sampled values",
 ) -> Decision:
-    """Are all components what they should be? Growing fresh samples decide, at a chance `level` of a false violation.
+    """Decide by growing fresh samples whether all components have their expected values, at a `level` of false violations.
 
     `draw(chains)` tests a *fresh* sample of so many chains: one that shares nothing with those of other sizes. It is
     asked for first, first * growth, ... chains, and most of the time for the first only. Bonferroni over the components.
@@ -145,7 +145,7 @@ def rejection_chance(
 
 @dataclass(frozen=True)
 class _Test:
-    """What the last look showed, and which deviation of each component the whole plan would have found."""
+    """The result of the last look, and the deviation of each component that the whole plan would have found."""
 
     nulls: Nulls
     planned: list[int]
@@ -184,7 +184,7 @@ class _Test:
         return max(coarse, key=lambda name: self.resolution[name] / self.margins[name], default=None)
 
     def factor(self, label: str) -> float | None:
-        """How many times more chains would resolve the margin; None where nothing is known of the errors."""
+        """The factor of chains that would resolve the margin; None where the errors are unknown."""
         ratio = self.resolution[label] / self.margins[label]
         return ratio**2 if math.isfinite(ratio) else None
 

@@ -1,4 +1,4 @@
-"""Sampled points: signed values with what is known of their errors.
+"""Sampled points: signed values with their covariance and error bounds.
 
 The error rate of a whole call, and what each of its sampled verdicts gets of it.
 """
@@ -29,7 +29,7 @@ SPARED = 0.01
 
 @dataclass(frozen=True)
 class LevelShare:
-    """What one verdict gets of the level of its call: by Bonferroni's inequality the parts add up to no more than it."""
+    """The share of a call's level that one verdict gets: by Bonferroni's inequality the shares sum to the level at most."""
 
     call: float
 

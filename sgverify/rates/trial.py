@@ -1,4 +1,4 @@
-"""One forbidden term on trial: a fit, a guard fit, and the share of the error that the term carries."""
+"""The test of one forbidden term: a fit, a guard fit, and the share of the error that the term carries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POWER = 1.28
 
 @dataclass(frozen=True)
 class ErrorTerm:
-    """One term of the error: how it is printed, and its values at the points (J,) up to a factor."""
+    """One term of the error: its printed form, and its values at the points (J,) up to a factor."""
 
     label: str
     column: Floats
@@ -29,7 +29,7 @@ class ErrorTerm:
 
 @dataclass(frozen=True)
 class TermShare:
-    """What one fit says at the first point: the part of the error that the term carries, the error, and the share.
+    """The result of one fit at the first point: the part of the error that the term carries, the error, and the share.
 
     `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations.
     """
@@ -69,7 +69,7 @@ class ForbiddenTermFit:
 
     @property
     def rises(self) -> bool:
-        """Whether the error at the first point kept is told from zero."""
+        """Whether the error at the first kept point is significantly different from zero."""
         return abs(self.main.error[0]) > self.main.width * self.main.error[1]
 
     def objects(self, margin: float) -> bool:

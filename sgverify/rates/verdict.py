@@ -126,7 +126,7 @@ def horizon_bias(bias: Sequence[float], transient: Sequence[float], scale: float
     for exponent in sorted(terms, reverse=True):
         total = sum(terms[exponent])
         if not math.isfinite(total):
-            # Beyond float64, so that no cancellation can be told; it is not zero.
+            # The size is beyond float64, so that cancellation cannot be seen; it is not zero.
             return Rate(exponent)
         if abs(total) > CANCELLATION * sum(abs(term) for term in terms[exponent]):
             return Rate(exponent, total)

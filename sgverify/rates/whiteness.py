@@ -89,7 +89,7 @@ def between_chains(draws: np.ndarray, level: float) -> Extreme | None:
 
 
 def common_part(draws: np.ndarray, level: float) -> Extreme:
-    """What all chains have in common: n^(-1/2) (sum_k (sum_c z_kc)^2 / C - n) over n draws of C chains. Shape (n, C).
+    """A statistic of noise common to all chains: n^(-1/2) (sum_k (sum_c z_kc)^2 / C - n) over n draws of C chains. Shape (n, C).
 
     The sum is at most chi-square of n degrees of freedom in the convex order of its exponential moments, so that it exceeds
     n + 2 sqrt(n x) + 2 x with probability at most exp(-x) (Laurent and Massart 2000, Lemma 1). One-sided.

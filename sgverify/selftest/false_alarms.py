@@ -117,7 +117,7 @@ BY_RUNG = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "con
 
 @cache
 def sampling() -> tuple[str, ...]:
-    """The checks that have no exact rung: what they say of a scheme that most of them speak of is no proof."""
+    """The checks without an exact method: their verdicts are statistical."""
     subject = make_subject("sghmc-aboba", load_configuration(chains=64, steps=20))
     found = judge(subject, [name for name in CHECKS if name not in BY_RUNG])
     proved = {evidence.check for evidence in found if evidence.method in ("proof", "exact")}
@@ -125,7 +125,7 @@ def sampling() -> tuple[str, ...]:
 
 
 def asked(kind: str, number: int) -> list[str]:
-    """The checks that case `number` is held to."""
+    """The checks that case `number` runs."""
     wanted = [name for name in CHECKS if (name in sampling()) == (kind == "sampled")]
     rare = EVERY[kind]
     wanted += [name for name in rare if name not in wanted]
@@ -133,7 +133,7 @@ def asked(kind: str, number: int) -> list[str]:
 
 
 def judged(kind: str, number: int) -> dict[str, Any]:
-    """What is found of one case: counts by check and outcome, alarms, and what kind of case it is."""
+    """The result of one case: counts by check and outcome, alarms, and the kind of the case."""
     scheme, configuration = drawn(kind, number)
     configuration = load_configuration(configuration, **SETTINGS[kind])
     subject = Subject(scheme, configuration, scheme.reference, method="exact" if kind == "exact" else None)

@@ -15,7 +15,7 @@ from sgverify.strategies.scalars import decimals, precisions
 from sgverify.strategies.targets import dimension_of, size_of
 
 KINDS = tuple(sorted(ESTIMATORS, key=lambda kind: ESTIMATORS[kind].draws_data))
-"""In the order in which they shrink: what draws no data comes first."""
+"""The kinds of gradients in the order in which examples shrink: kinds without data come first."""
 
 UNASKED = tuple(kind for kind in KINDS if not ESTIMATORS[kind].unread and not ESTIMATORS[kind].centred)
 """What is drawn where no kinds are asked for: a table of gradients is in no exact engine, and a fixed centre without noise

@@ -90,7 +90,7 @@ def _outcomes(draw: Any, size: int) -> list[float]:
 
 
 def _rows(made: list[list[float]]) -> list[Any]:
-    """One list for each datum, or the plain numbers of a single column."""
+    """The data as one list for each datum, or as plain numbers where there is a single column."""
     return made[0] if len(made) == 1 else [list(row) for row in zip(*made, strict=True)]
 
 
@@ -102,7 +102,7 @@ BY_SHAPE: Mapping[ConstantShape, Callable[[int], SearchStrategy[Any]]] = {
     SIMPLEX: lambda dim: _vector(_within(0.5, 4.0)(dim), dim + 1),
     MATRIX: _precisions,
 }
-"""How the constants of a shape are drawn; those of another shape are left open."""
+"""The strategies of constants by their shape; constants of other shapes keep their defaults."""
 
 WITHIN: Mapping[str, Callable[[int], SearchStrategy[Any]]] = {
     "width": _within(0.5, 2.0),

@@ -1,4 +1,4 @@
-"""What is promised of the procedures, and whether counted verdicts bear it out."""
+"""The promises about the decision procedures, and whether counted verdicts keep them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Counter = Callable[[Tally], int | None]
 
 @dataclass(frozen=True)
 class Promise:
-    """What is counted in which cells, None where it is no question, and the limits of the rate behind it.
+    """A promise: the event counted in each cell, None where it does not apply, and the limits of its rate.
 
     `among` is what it is counted among: all replications, where nothing else is said.
     """

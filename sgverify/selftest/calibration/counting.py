@@ -77,7 +77,7 @@ def count_chunk(setting: CalibrationSetting, seed: int, chunk: int, replications
 
 
 def count(setting: CalibrationSetting, *, replications: int, seed: int) -> Counts:
-    """All replications, in this process."""
+    """Count all replications, in this process."""
     return sum((count_chunk(setting, seed, *chunk) for chunk in chunks_of(replications)), Counts())
 
 
@@ -87,7 +87,7 @@ def chunks_of(replications: int) -> list[tuple[int, int]]:
 
 
 def tally(setting: CalibrationSetting, counts: Counts) -> Tally:
-    """The counts with what they are counts of."""
+    """The counts with the setting that they belong to."""
     return Tally(**setting.described(), **asdict(counts))
 
 

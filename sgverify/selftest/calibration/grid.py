@@ -1,4 +1,4 @@
-"""What `sgverify calibrate` simulates: one plan for each table."""
+"""The simulations of `sgverify calibrate`: one plan for each table."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TablePlan:
     level: float = LEVEL
 
     def replications(self, asked: int) -> list[int]:
-        """Those of every setting, at least one each."""
+        """The replications of every setting, at least one each."""
         return [max(1, round(share * asked)) for _, share in self.settings]
 
 
@@ -218,7 +218,7 @@ def _production(order: int) -> TablePlan:
 
 
 def production_level() -> float:
-    """What a sampled rate gets of the level of a call whose settings leave it open."""
+    """The share of the default level of a call that a sampled rate gets."""
     return LevelShare(CALL).rate
 
 

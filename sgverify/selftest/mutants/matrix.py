@@ -1,4 +1,4 @@
-"""Every check on every planted bug, held against what the same check says of the correct scheme."""
+"""Every check on every planted bug, compared with the same check on the correct scheme."""
 
 from __future__ import annotations
 
@@ -85,16 +85,16 @@ def joined(parts: Iterable[KillMatrix]) -> KillMatrix:
 
 
 def judge_one(mutant: Mutant, pair: Pair, correct: Correct) -> Trial:
-    """What one pair of claim and check says of a mutant, against the correct scheme."""
+    """The trial of a mutant by one pair of claim and check, compared with the correct scheme."""
     correct.trial(pair)
     with planted(mutant) as subject:
         return correct.compared(_trial(subject, pair))
 
 
 class Correct:
-    """The correct scheme of a mutant, its trials made when they are asked for.
+    """The correct scheme of a mutant; its trials are computed when they are first needed.
 
-    They are not to be asked for the first time while a bug of the running code is planted.
+    A trial must not be computed for the first time while a bug of the running code is planted.
     """
 
     def __init__(self, mutant: Mutant) -> None:
@@ -107,7 +107,7 @@ class Correct:
         return _pairs(self._subject)
 
     def trial(self, pair: Pair) -> Trial:
-        """What one pair says of it."""
+        """The trial of the correct scheme by one pair of claim and check."""
         if pair not in self._known:
             self._known[pair] = _trial(self._subject, pair)
         return self._known[pair]
@@ -118,7 +118,7 @@ class Correct:
         return replace(trial, kill=kill and not self.trial((trial.claim, trial.check)).against)
 
     def judged(self) -> JudgedScheme:
-        """What all say of it."""
+        """The verdicts of all checks on the correct scheme."""
         for pair in [CONFIGURED, *self.pairs]:
             self.trial(pair)
         return JudgedScheme(

@@ -1,4 +1,4 @@
-"""A planted bug: what it changes, where, why anybody would, and where it was seen."""
+"""Planted bugs: the change, its place, the reason why somebody would make it, and the source where it was seen."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Mutant:
 
     @property
     def configuration(self) -> Configuration:
-        """What it is judged under: `CONFIGURATION`, and the settings over it, key by key."""
+        """The configuration under which it is judged: `CONFIGURATION` with the settings over it, key by key."""
         from sgverify.configuration import load_configuration
 
         return load_configuration({**CONFIGURATION, **self.settings})

@@ -71,7 +71,7 @@ def edited(text: str, edits: Edits, where: str) -> str:
 
 
 def source_text(place: str) -> str:
-    """The text of the function at "module:Qualified.name", dedented: what `was` is looked for in."""
+    """The text of the function at "module:Qualified.name", dedented, in which `was` is sought."""
     return _source_of(_function_at(place)[0], place)
 
 
@@ -101,7 +101,7 @@ def _function_at(place: str) -> tuple[FunctionType, list[Callable[[], None]]]:
 
 
 def _inside(found: Any) -> Any:
-    """What a property, a class method, a torch step or a wrapper was made of; None where it is nothing of that kind."""
+    """The function inside a property, a class method, a torch step or a wrapper; None for any other object."""
     if isinstance(found, property):
         return found.fget
     if isinstance(found, functools.cached_property):

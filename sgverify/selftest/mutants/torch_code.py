@@ -12,7 +12,7 @@ from sgverify.schemes.dynamics import kinetic, langevin, thermostat
 from sgverify.schemes.torch_step import torch_step
 
 KEPT: dict[str, Tensor] = {}
-"""What a careless step keeps from call to call; the correct ones leave it empty."""
+"""Values that a careless step keeps from call to call; the correct steps leave it empty."""
 
 
 @torch_step(langevin, order=1, chains=True)
