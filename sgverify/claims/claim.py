@@ -143,7 +143,7 @@ class Claim:
         """
         rule = self._rule(quantity, facts)
         written = (rule.exponent, rule.alpha, rule.log_alpha)
-        # The order may be dear to prove, or out of reach: it is asked for where the card speaks of it.
+        # The order may be expensive to prove, or out of reach: it is computed only where the card uses it.
         names = {"K": Fraction(facts["K"])} if any(e and "K" in e.names for e in written) else {}
         alpha = None
         if rule.alpha is not None:

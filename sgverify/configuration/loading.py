@@ -138,7 +138,7 @@ def _read_file(path: Path) -> Mapping[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The table of these pairs; JSON itself says nothing of a key that is there twice, and TOML refuses it."""
+    """The table of these pairs; raises for a repeated key, which JSON would allow and TOML refuses."""
     for key, times in Counter(key for key, _ in pairs).items():
         if times > 1:
             raise ValueError(f"the key {key!r} is given {times} times in one table")
@@ -208,7 +208,7 @@ def _validate(tree: dict[str, Any]) -> Configuration:
     try:
         return Configuration.model_validate(tree)
     except ValidationError as error:
-        # A union reports one line per alternative; the one that speaks of a value says most.
+        # A union reports one line per alternative; the line about a value is the most specific.
         lines = error.errors(include_url=False)
         first = next((line for line in lines if line["type"] == "value_error"), lines[0])
         path = [part for part in first["loc"] if isinstance(part, str) and part.isidentifier()]

@@ -41,7 +41,7 @@ def decode(document: Mapping[str, Any]) -> Document:
 
 
 def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document:
-    """A document of the evidence; two pieces under one id would not be told apart by a replay, so that is refused."""
+    """A document of the evidence; raises for two pieces under one id, which a replay could not distinguish."""
     evidence = tuple(evidence)
     seen: set[str] = set()
     for item in evidence:

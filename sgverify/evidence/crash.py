@@ -19,7 +19,7 @@ import sgverify
 
 PACKAGE = Path(__file__).parents[1]
 RAISE = "SGVERIFY_RAISE"
-"""The environment's word that what nobody foresaw is raised, not told: set where the package is tested, which hides no bug."""
+"""The environment variable under which unforeseen exceptions are raised, not recorded; tests set it, so that no bug is hidden."""
 
 LONGEST = 300
 """Characters of an exception's message that an answer quotes; the file has all of it."""

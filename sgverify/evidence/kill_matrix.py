@@ -58,7 +58,7 @@ class JudgedScheme:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedMutant:
-    """A planted bug with what every check says of it."""
+    """A planted bug with the trials of every check on it."""
 
     name: Name
     family: Name

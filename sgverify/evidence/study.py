@@ -155,7 +155,7 @@ def decode_studies(document: Mapping[str, Any]) -> Studies:
 
 
 def documented_studies(studies: Iterable[Study], provenance: Provenance) -> Studies:
-    """A document of the studies; two under one id would not be told apart by a link, so that is refused."""
+    """A document of the studies; raises for two studies under one id, which a link could not distinguish."""
     studies = tuple(studies)
     ids = [study.id for study in studies]
     for id in ids:

@@ -45,7 +45,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Allocation:
-    """Chains of each step (J,), and the worst contrast's variance, beside that of equal numbers at the same work."""
+    """The number of chains at each step (J,), and the worst contrast's variance, beside that of equal numbers at the same work."""
 
     chains: tuple[int, ...]
     variance: float

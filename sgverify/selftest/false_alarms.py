@@ -212,7 +212,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGVTALRM, late)
-    # Again and again: a callback of the garbage collector swallows what is raised in it.
+    # The alarm is repeated, because a callback of the garbage collector swallows an exception raised in it.
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.25)
     try:
         yield

@@ -119,7 +119,7 @@ def _configurations(
     lowest: int,
     schedule: SearchStrategy[ScheduleTable] | None,
 ) -> Configuration:
-    # What is short and always there comes first: the rest can then shrink, or become another, behind it.
+    # Short draws that always occur come first, so that the later ones can shrink, or change, behind them.
     numbers = draw(scalars)
     kinds, table = draw(chosen)
     gradient = draw(gradients(target=table, kinds=kinds))

@@ -80,7 +80,7 @@ def schemes(
     unknown = [name for name in dynamics if name not in DYNAMICS]
     if unknown:
         raise ConfigurationError(f"dynamics={list(dynamics)!r}: expected some of {', '.join(DYNAMICS)}")
-    # A scheme that states no order is in the catalogue for what it does, not as one that is right.
+    # A scheme without a stated order is in the catalogue as an example, not as a correct method.
     known = [
         item.named(name, reference=name)
         for name, item in NAMED.items()

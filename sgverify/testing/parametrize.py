@@ -34,12 +34,12 @@ MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""
 
 Given = Scheme | TorchStep | str
-"""What is tested: a definition, torch code of one's own, or a reference to one of the two."""
+"""The subject of a test: a definition, one's own torch code, or a reference to one of the two."""
 
 
 @dataclass(frozen=True, eq=False)
 class Suite:
-    """The subjects of one parametrised test: what its checks derive from a scheme is derived once a process."""
+    """The subjects of one parametrised test, cached so that derivations from a scheme are made once a process."""
 
     configuration: Source = None
     namespace: Mapping[str, Any] = field(default_factory=dict, repr=False)

@@ -18,7 +18,7 @@ def register_profiles(*, load: str | None = None) -> str:
     first, and prints how to reproduce it. Call it in `conftest.py`, or run pytest with `--sgverify-profile`. Returns
     the name of the loaded profile; hypothesis raises `InvalidArgument` for a name that it does not know.
     """
-    # A profile inherits from the one that is loaded, unless it is told another parent.
+    # A profile inherits from the loaded one unless another parent is given.
     plain, slow = settings.get_profile("default"), [HealthCheck.too_slow]
     settings.register_profile(
         "ci", plain, derandomize=True, database=None, deadline=None, suppress_health_check=slow

@@ -28,7 +28,7 @@ from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER, Violation,
 from sgverify.testing.shrinking.minimising import ask, descend, violation
 
 MOST_EXAMPLES = 50
-"""Configurations that a property generates where nobody says how many; the nightly profile takes its own number."""
+"""The default number of configurations that a property generates; the nightly profile has its own number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Property:
 
 
 class _Generated:
-    """What was judged so far, each configuration once: hypothesis runs a failing example again."""
+    """The results so far, each configuration judged once, because hypothesis runs a failing example again."""
 
     def __init__(self, asked: Property) -> None:
         self._asked = asked

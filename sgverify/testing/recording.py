@@ -1,4 +1,4 @@
-"""What the checks that ran in this process found, until somebody takes it."""
+"""The collection of the evidence found in this process, until a report takes it."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Regressions:
             raise UserError(f"{self.place(row)}: {error}") from None
 
     def _find(self, row: RecordedFailure) -> None:
-        """Refuse a row whose scheme is no longer where the row says: it would be passed over, and nobody would know."""
+        """Raise for a row whose scheme no longer exists at its reference, which would otherwise be skipped unnoticed."""
         place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
         if not place.endswith(".py"):
             return

@@ -1,4 +1,4 @@
-"""Noisy properties: an example that looks faulty is looked at again, afresh and much closer, before it is one.
+"""Noisy properties: an example that seems to fail is sampled again, afresh and with many more draws, before it counts.
 
 A sampled property has no yes or no, it has a z. At z > 3 a hypothesis test of a hundred examples fails every fifth time
 for a scheme that is right. So a small sample only screens, z > 2.33; what it stops is confirmed on a fresh seed at 16 times
@@ -39,7 +39,7 @@ Oracle = Callable[[int, int], float | None]
 
 @dataclass(frozen=True)
 class Screening:
-    """What was found: `passes`, `fails` or `inconclusive`, and the z of each stage that was reached."""
+    """The result of a screening: `passes`, `fails` or `inconclusive`, and the z of each stage that was reached."""
 
     verdict: Literal["passes", "fails", "inconclusive"]
     reason: str

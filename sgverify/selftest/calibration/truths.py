@@ -107,7 +107,7 @@ def truths_of(order: int, *, few: bool = False) -> tuple[Truth, ...]:
         for share in (BESIDE if few else SHARES)
     ]
     if order > 2:
-        # The leading terms of a symmetric scheme are even: what is missing from order 4 is order 2.
+        # The leading terms of a symmetric scheme are even: a scheme that fails order 4 has order 2.
         mixed.append(Truth(f"20% of order {order - 2} in order {order}", ((K - 2, 0.2), (K, 0.8))))
     if order > 1:
         mixed.append(Truth(f"20% of a constant in order {order}", ((0.0, 0.2), (K, 0.8))))

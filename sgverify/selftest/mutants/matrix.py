@@ -103,7 +103,7 @@ class Correct:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The claims and checks that the scheme is held to."""
+        """The pairs of claims and checks that apply to the scheme."""
         return _pairs(self._subject)
 
     def trial(self, pair: Pair) -> Trial:

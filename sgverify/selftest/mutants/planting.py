@@ -57,7 +57,7 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
 def edited(text: str, edits: Edits, where: str) -> str:
     """The text with each `was` replaced by its `now`, one after the other.
 
-    Raises `PlantError` unless each occurs exactly once and `now` says something else.
+    Raises `PlantError` unless each `was` occurs exactly once and differs from its `now`.
     """
     for was, now in edits:
         times = text.count(was) if was else 0

@@ -64,7 +64,7 @@ class Case:
         return [sum((each[i][k] for i in chosen), Fraction(0)) / len(chosen) for k in range(self.target.dim)]
 
     def noise_of(self, minibatch: int, evaluation: int) -> list[Fraction]:
-        """What the estimator adds to the full gradient at one evaluation."""
+        """The noise of the estimator, estimate minus full gradient, at one evaluation."""
         if self.gradient.estimator.each_evaluation:
             return [Fraction(value) for value in self.shifts[evaluation]]
         return self.minibatch_noise(minibatch)

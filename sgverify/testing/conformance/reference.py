@@ -34,7 +34,7 @@ Exact = int | float | Fraction | Irrational
 
 
 class TrackedBall:
-    """An exact number in a ball, with a bound of what its floating-point twin is off."""
+    """An exact number in a ball, with a bound of the error of its floating-point counterpart."""
 
     __slots__ = ("error", "unit", "value")
 
@@ -62,7 +62,7 @@ class TrackedBall:
         return TrackedBall.rounded(other, self.unit) if isinstance(other, Exact) else None
 
     def _made(self, value: arb, error: arb, ulps: float = 1.0) -> TrackedBall:
-        """The result of one operation: what its operands were off, and one rounding of what was computed."""
+        """The result of one operation: the propagated errors of its operands, and one rounding of the computed value."""
         rounding = (_size(value) + error) * arb(ulps * self.unit) + arb(SMALLEST.get(self.unit, 0.0))
         return TrackedBall(value, error + rounding, self.unit)
 

@@ -61,7 +61,7 @@ class CarrierConformance:
         agrees()
 
     def check(self, case: Case) -> None:
-        """Hold one case against the definition; raises `AssertionError` with what was found and what was due."""
+        """Compare one case with the definition; raises `AssertionError` with the found and the expected values."""
         with flint.ctx.workprec(BITS):
             expected = case.expected(self.unit)
             found = self.step(case)
@@ -79,7 +79,7 @@ class CarrierConformance:
 
 
 def _gap(value: Any, number: TrackedBall) -> str:
-    """What is wrong with a coordinate; empty where nothing is."""
+    """The difference in a coordinate as a sentence; empty where there is none."""
     if isinstance(value, arb):
         return "" if value.overlaps(number.value) else f"is {value}, the definition gives {number.value}"
     if isinstance(value, float):

@@ -172,7 +172,7 @@ def subject_under(subject: Subject, configuration: Configuration) -> Subject:
 
 
 class _Search:
-    """Where a minimisation stands: what violates here, and what was judged before."""
+    """The state of a minimisation: the configuration that violates, and the configurations judged before."""
 
     def __init__(self, judge: Judge, start: Minimal, most: int) -> None:
         self.found, self._judge, self._most = start, judge, most

@@ -30,7 +30,7 @@ def jumps(tree: Tree) -> Iterator[Tree]:
     dim = _dimension(tree)
     if dim > 1:
         yield {"target": {"dim": dim}}
-        # What is wrong in another coordinate than the first shows in that coordinate's own square.
+        # A bug in another coordinate than the first shows in that coordinate's own square.
         yield from ({"target": {"dim": dim}, "test_function": f"theta[{k}]**2"} for k in range(1, dim))
 
 
