@@ -14,7 +14,7 @@ SUFFIXES = (".nc", ".zarr")
 
 
 def check_place(place: str | Path, *, force: bool = False) -> Path:
-    """Meet a place that draws cannot be written to before they are drawn. Raises `ConfigurationError`.
+    """Check before sampling that draws can be written to this place. Raises `ConfigurationError`.
 
     `force` replaces what is there: a netCDF file, or a Zarr folder and nothing else.
     """
@@ -58,7 +58,7 @@ def reading_line(place: str | Path) -> str:
 
 
 def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
-    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves what was there."""
+    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file."""
     path = check_place(place, force=force)
     beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:

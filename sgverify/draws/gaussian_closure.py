@@ -1,8 +1,8 @@
-"""How wide a chain's draws are where no exact law is known: the chain's own law, closed by Gaussians.
+"""The width of a chain's draws where no exact law is known: the chain's own law, closed by Gaussians.
 
 The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its
 average over the same law; one step is then an affine map with added noise, whose invariant covariance solves a discrete
-Lyapunov equation. The law in which both are averaged is that which comes out (statistical linearisation). Where U is
+Lyapunov equation. The law of the averages is the fixed point of this map (statistical linearisation). Where U is
 quadratic and one gradient is evaluated in a step this is exact, Hessians that differ from datum to datum included; elsewhere
 it is an approximation, and `distrust` says where it is not to be relied upon.
 """
@@ -27,16 +27,16 @@ from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.schemes import exact
 
 LARGEST = 100
-"""Coordinates of theta up to which the approximation is made."""
+"""The largest number of coordinates of theta for the approximation."""
 
 CLOSE, SHARE = 0.10, 0.25
-"""The approximation is relied upon where what it leaves out changes widths by this share at most; where it makes the chain a
-factor r wider than the target, by r^SHARE besides, which is a part of what is told."""
+"""The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
+factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
 _CONVERGED, _ROUNDS = 1e-3, 40
-"""Rounds of averaging end where no standard deviation moves by more than this share."""
+"""Rounds of averaging end where no standard deviation changes by more than this share."""
 
-_MOST_SLOPES = 3_000_000
+_MOST_GRADIENTS = 3_000_000
 """Numbers in the gradients of single data that one round of averaging evaluates: data are left out evenly beyond."""
 
 _PIECE = 200_000
@@ -57,7 +57,7 @@ class GaussianClosure:
 
     @staticmethod
     def why_not(subject: Subject) -> str | None:
-        """Why the approximation is not made of this subject; None where it is."""
+        """The reason why the approximation does not apply to this subject; None where it does."""
         # It brings torch, which a run needs anyway.
         from sgverify.samplers.own.module_target import ModuleTarget
 
@@ -89,11 +89,11 @@ class GaussianClosure:
         return np.sqrt(np.diag(self._chain_law(step)))
 
     def distrust(self, step: float) -> str | None:
-        """Why the approximation is not to be relied upon at this step size; None where it is.
+        """The reason not to trust the approximation at this step size; None where it is trusted.
 
-        Three changes of the widths are looked at: of the target, and of the chain, from U at its mode to U averaged over the law;
-        and what the part of the gradient that is not linear would add if it changed slowly, and so displaced the chain by
-        itself over the curvature. Where noise in one direction drives another through the third derivatives of U it does.
+        Three changes of the widths are examined: of the target's and of the chain's, from U at its mode to U averaged over the
+        law; and the displacement of the chain by the nonlinear part of the gradient over the curvature, if that part changed
+        slowly. It does where noise in one direction drives another through the third derivatives of U.
         """
         try:
             peak = self._temperature * np.linalg.inv(self._curvature)
@@ -193,13 +193,13 @@ class GaussianClosure:
         raise _NoLawError("averaging over it does not settle")
 
     def _displacement(self, step: float) -> np.ndarray:
-        """The covariance of what is not linear in the gradient, over the curvature. Shape (d, d)."""
+        """The covariance of the gradient's nonlinear part, over the curvature. Shape (d, d)."""
         fitted = self._fit(self._mode, self._chain_law(step))
         back = np.linalg.inv(fitted.curvature)
         return np.asarray(back @ fitted.bent @ back)
 
     def _fit(self, mean: np.ndarray, covariance: np.ndarray) -> _Fit:
-        """The gradient's linear fit over N(mean, covariance), with what it leaves."""
+        """The gradient's linear fit over N(mean, covariance), with its residual."""
         nodes, weights = _nodes(len(mean))
         away = nodes @ np.linalg.cholesky(covariance).T
         gradients, noises = self._gradients(mean + away)
@@ -257,7 +257,7 @@ class GaussianClosure:
         if target.data is not None:
             data, counts = target.weighted
             counts = np.ones(len(data)) if counts is None else counts
-            stride = max(1, -(-len(data) * len(_nodes(dim)[1]) * dim // _MOST_SLOPES))
+            stride = max(1, -(-len(data) * len(_nodes(dim)[1]) * dim // _MOST_GRADIENTS))
             data, counts = data[::stride], counts[::stride] * (counts.sum() / counts[::stride].sum())
             size = counts.sum()
             piece = max(1, _PIECE // len(data))
@@ -287,7 +287,7 @@ class _Fit:
 
 
 class _NoLawError(InstabilityError):
-    """Why there is no Gaussian law to speak of."""
+    """There is no Gaussian law; the message says why."""
 
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from sgverify.targets import Target
 
 @cache
 def arviz() -> Any:
-    """The library; what it says once a day about its next version, which is not asked for here, is left unsaid."""
+    """Import ArviZ, without its daily message about its next version."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "\\s*ArviZ is undergoing", FutureWarning)
         import arviz as library
@@ -32,7 +32,7 @@ def arviz() -> Any:
 
 
 MOST_OBSERVED = 1_000_000
-"""Numbers of data beyond which they are not copied into every file of draws."""
+"""The largest amount of data that is copied into every file of draws."""
 
 CHAINS = ("chain", "draw")
 
@@ -94,7 +94,7 @@ def make_inference_data(
 
 
 def tell_step(draws: Any, row: Row, bias: StepBias | None, warning: str | None) -> None:
-    """Add what is known of the step size to the attributes of the draws and of their groups."""
+    """Add the step size, its bias and its warning to the attributes of the draws and of their groups."""
     told: dict[str, Any] = {"step_size": row.at(1)}
     if bias is not None and bias.distrust is None:
         told |= {"step_bias": bias.share, "step_bias_coordinate": bias.coordinate, "step_bias_how": bias.how}

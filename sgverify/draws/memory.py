@@ -1,4 +1,4 @@
-"""What draws take up, held against what there is, before they are drawn."""
+"""The memory that draws need, compared with the available memory before they are drawn."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from sgverify.errors import ConfigurationError
 
 COPIES = 2.0
-"""Times the size of the draws: they are held, and a variable is copied where its chains come first and when it is written."""
+"""The memory needed, in sizes of the draws: they are held, and a variable is copied when it is transposed and when written."""
 
 _GROUP = Path("/sys/fs/cgroup")
 
 
 def check_memory(needed: int, draws: int, chains: int, *, available: int | None = None) -> None:
-    """Refuse draws that there is no memory for. Raises `ConfigurationError` with the size and how to mend it."""
+    """Raise `ConfigurationError`, with the size and a remedy, for draws that exceed the available memory."""
     there = available_bytes() if available is None else available
     if there is not None and needed * COPIES > there:
         raise ConfigurationError(
@@ -42,7 +42,7 @@ def available_bytes() -> int | None:
 
 
 def size_text(size: int) -> str:
-    """Bytes as a person reads them."""
+    """A number of bytes as a text with a unit."""
     value, unit = float(size), "B"
     for larger in ("kB", "MB", "GB", "TB", "PB"):
         if value < 1000:

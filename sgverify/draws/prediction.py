@@ -1,4 +1,4 @@
-"""What draws of a classifier predict: averages over models, and how right and how sure they are.
+"""Predictions of a classifier from draws: averages over models, their accuracy and their calibration.
 
 A predictive distribution f is an array of probabilities over R classes along the last axis.
 """
@@ -83,7 +83,7 @@ def predictive_entropy(f: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """How often predictions of some confidence are right: by bin the mean confidence, the accuracy and the count, shape (B,).
+    """Accuracy against confidence: for each bin the mean confidence, the accuracy and the count, shape (B,).
 
     Empty bins are left out. `error` is the expected calibration error, sum_b count_b |accuracy_b - confidence_b| / n.
     """

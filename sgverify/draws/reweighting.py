@@ -28,8 +28,8 @@ class WeightedAverage:
 def reweighted(values: np.ndarray, log_weights: np.ndarray) -> WeightedAverage:
     """sum w f / sum w over all draws of all chains. Shapes (C, L), (C, L).
 
-    The error is that of a ratio of means over chains, by its influence function, so that what draws of one chain have in
-    common is counted: sqrt(C/(C-1) sum_c (W_c (f_c - value))^2)/sum_c W_c with the sums of each chain. NaN for one chain.
+    The error is that of a ratio of means over chains, by its influence function, so that correlation within a chain is
+    included: sqrt(C/(C-1) sum_c (W_c (f_c - value))^2)/sum_c W_c with the sums of each chain. NaN for one chain.
     Raises `ConfigurationError` for shapes that do not match and for weights of which none is positive and finite.
     """
     values, logs = np.asarray(values, dtype=np.float64), np.asarray(log_weights, dtype=np.float64)
@@ -53,7 +53,7 @@ def reweighted(values: np.ndarray, log_weights: np.ndarray) -> WeightedAverage:
 
 
 def log_weights_between(energy: np.ndarray, *, drawn_at: float, wanted: float) -> np.ndarray:
-    """log of exp(-U (1/T - 1/tau)): what draws under exp(-U/tau) count under exp(-U/T), up to a constant. Any shape."""
+    """log of exp(-U (1/T - 1/tau)): the weight under exp(-U/T) of draws under exp(-U/tau), up to a constant. Any shape."""
     for name, number in (("drawn_at", drawn_at), ("wanted", wanted)):
         if not (np.isfinite(number) and number > 0):
             raise ConfigurationError(f"{name}={number!r}: expected a positive, finite temperature")

@@ -1,4 +1,4 @@
-"""The question `sample`: draws of a scheme under a configuration, as InferenceData."""
+"""The command `sample`: draws of a scheme under a configuration, as InferenceData."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def sample(
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """A run that is ready to be drawn: everything that can be refused has been looked at."""
+    """A run that is ready to be drawn: its scheme, configuration and target have been validated."""
 
     subject: Subject
     ensemble: Ensemble = field(repr=False)
@@ -135,7 +135,7 @@ class Sampling:
 
     @cached_property
     def step_bias(self) -> StepBias | None:
-        """How wide the draws come out at a fixed step size; None where that is not known before they are drawn."""
+        """The bias of the draws' widths at a fixed step size; None where it is not known before they are drawn."""
         schedule = self.ensemble.rows[0].schedule
         return step_bias(self.subject, schedule.step) if isinstance(schedule, Fixed) else None
 

@@ -1,4 +1,4 @@
-"""How much too wide or too narrow draws come out at a step size, told before they are drawn."""
+"""The bias of the draws' standard deviations at a step size, estimated before they are drawn."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.targets import Target
 
 TOLD, SMALL = 0.10, 0.05
-"""The share of its true value by which a standard deviation may be off before it is told, and after it is mended."""
+"""The relative bias of a standard deviation from which a warning is given, and the one that the named step keeps below."""
 
 LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
-"""Coordinates of a chain whose invariant law takes milliseconds: with noise that is added, and with random Hessians."""
+"""The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
 
 MOST_TRIALS, NEAR = 40, 0.8
-"""The step that is named is looked for so often, until the spread is off by this share of `SMALL` at least."""
+"""The largest number of trials in the search for the named step, and the share of `SMALL` at which the search ends."""
 
 _BITS = 128
 
@@ -53,12 +53,12 @@ class StepBias:
 
     @property
     def share(self) -> float:
-        """By which share of its true value the standard deviation is off: 0.1 for ten per cent too wide."""
+        """The relative bias of the standard deviation: 0.1 for ten per cent too wide."""
         return self.found / self.true - 1
 
     @property
     def matters(self) -> bool:
-        """Whether it is worth a warning."""
+        """Whether the bias is large enough for a warning."""
         return self.distrust is None and abs(self.share) > TOLD
 
     @property
@@ -93,7 +93,7 @@ class StepBias:
 
 
 def step_bias(subject: Subject, step: float) -> StepBias | None:
-    """What a fixed step does to the spread of draws; None where nothing says it cheaply.
+    """The bias of the spread of draws at a fixed step size; None where there is no cheap way to know it.
 
     On quadratic targets it is the invariant law of the chain, minibatches and all. Elsewhere it is the law of the chain closed
     by Gaussians (`GaussianClosure`), an approximation. Where that does not hold, and gradient noise has the covariance v I,
@@ -119,7 +119,7 @@ class _Widths(Protocol):
 
     @property
     def how(self) -> str:
-        """Where they come from, in words."""
+        """The method by which they were found, as a phrase."""
 
     @property
     def true(self) -> np.ndarray:
@@ -152,7 +152,7 @@ def _told(widths: _Widths, step: float) -> StepBias:
 
 
 def _ways(subject: Subject) -> Iterator[_Widths]:
-    """The ways to know the widths, from the surest to the crudest."""
+    """The applicable methods for the widths, from the most to the least reliable."""
     exact = _exact_widths(subject)
     if exact is not None:
         yield exact
@@ -194,7 +194,7 @@ class _Law:
             return self._spread(self.law.at(fixed_step(step)).covariance)
 
     def distrust(self, step: float) -> None:
-        """It is exact."""
+        """None: the invariant law is exact."""
 
     def _spread(self, covariance: object) -> np.ndarray:
         entries = [covariance[i, i] for i in range(self.model.target.dim)]  # type: ignore[index]
@@ -219,7 +219,7 @@ class _Heated:
         return self.target.spread_float64(self.temperature + step * self.heat)
 
     def distrust(self, step: float) -> None:
-        """A crude answer, and the only one."""
+        """None: the estimate is crude, but no other method applies."""
 
 
 def _exact_widths(subject: Subject) -> _Law | None:
@@ -270,7 +270,7 @@ def _better(widths: _Widths, step: float) -> float | None:
 
 
 def _down(value: float) -> float:
-    """The next number of two figures below."""
+    """The next smaller number with two significant figures."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.2g}")
 

@@ -1,7 +1,4 @@
-"""One screen about draws: size, where they come from, and ArviZ's summary of them.
-
-How well replicas mix on their ladder: trips from the coldest temperature to the hottest and back.
-"""
+"""One screen about draws: their number, their origin, ArviZ's summary, and the round trips of replicas on their ladder."""
 
 from __future__ import annotations
 
@@ -84,7 +81,7 @@ def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
 
 
 def _weights(draws: Any) -> Any:
-    """What each draw counts, the largest 1; None where all count alike. Dimensions chain and draw."""
+    """The weight of each draw, the largest 1; None where all weights are equal. Dimensions chain and draw."""
     if "log_weight" not in draws.sample_stats:
         return None
     logs = draws.sample_stats["log_weight"]
@@ -112,7 +109,7 @@ def _table(shown: Any, weights: Any) -> Any:
 
 
 def _first(posterior: Any) -> tuple[Any, int]:
-    """The first coordinates of the posterior, as many as a screen takes, and how many are left out."""
+    """The first coordinates of the posterior, as many as fit a screen, and the number of the others."""
     room, kept, total = MOST_ROWS, {}, 0
     for name, value in posterior.data_vars.items():
         inner = [axis for axis in value.dims if axis not in ("chain", "draw")]

@@ -37,7 +37,7 @@ class PrintedRow:
     elsewhere: str = ""
 
     def weight(self) -> dict[str, str]:
-        """How much its failing weighs, and why."""
+        """The weight of its failure, and the reason."""
         return {key: getattr(self, key) for key in (*WEIGHT, "elsewhere")}
 
 
@@ -69,12 +69,12 @@ def _row(paper: str, name: str, row: Mapping[str, Any], roots: Mapping[str, Any]
 
 
 class UnconfirmedError(SgverifyError):
-    """What is put in a failing formula's place does not hold either, or it is not said how much the failure weighs."""
+    """The replacement of a failing formula does not hold either, or the weight of the failure is not stated."""
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What separates a printed formula from what is computed, and the one in its place; "" where nothing does."""
+    """The difference of a printed formula, and of its replacement, from the computation; "" where there is none."""
 
     printed: str
     holds: str

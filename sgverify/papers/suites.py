@@ -31,11 +31,11 @@ class SuiteCase:
 
     @cached_property
     def title(self) -> str:
-        """What is being settled, for the progress line."""
+        """The scheme and its settings, for the progress line."""
         return " ".join((self.scheme, *self.settings))
 
     def run(self) -> list[Evidence]:
-        """Judge the scheme; overlay sampled points where chains are asked for."""
+        """Judge the scheme, and add sampled points where chains are configured."""
         subject = make_subject(self.scheme, load_configuration(None, self.settings))
         evidence = judge(subject, self.checks)
         return with_sampled_points(subject, evidence, self.chains) if self.chains else evidence

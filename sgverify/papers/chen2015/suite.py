@@ -75,7 +75,7 @@ def suite(effort: str) -> list[SuiteCase]:
         for scheme in (*THERMOSTATS, *RIEMANNIAN)
     ]
     if effort == "full":
-        # No exact rung reaches the law of a thermostat, and theorem 4 is asked of samples: half a minute each.
+        # No exact method reaches the law of a thermostat: theorem 4 is tested by samples, half a minute each.
         cases += [SuiteCase(scheme, ("gradient.kind=full",), ("stationary-bias",)) for scheme in THERMOSTATS]
     cases += [
         SuiteCase(scheme, (f"gradient.kind={kind}", BIASED), ("gradient-bias", "bias"))

@@ -50,7 +50,7 @@ class Scales:
 
     @property
     def level(self) -> float:
-        """Where a minimum counts as reached."""
+        """The level of U below which a minimum counts as reached."""
         return self.lowest + TOLERANCE * self.height
 
     def steps(self, count: int) -> tuple[float, ...]:

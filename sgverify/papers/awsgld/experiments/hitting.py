@@ -1,4 +1,4 @@
-"""How many iterations samplers need to reach a global minimum: ten functions, tuned step sizes, many trials."""
+"""The number of iterations in which samplers reach a global minimum: ten functions, tuned step sizes, many trials."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class HittingResult:
-    """What the trials of one sampler on one function gave; `first` has `inf` where the minimum was not reached."""
+    """The trials of one sampler on one function; `first` has `inf` where the minimum was not reached."""
 
     function: str
     sampler: str

@@ -20,9 +20,9 @@ from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 EVERY = 5
-"""Every 5th state is looked at."""
+"""Every 5th state is examined."""
 CLOUD = 300
-"""Of the first chain so many states are kept."""
+"""The number of states of the first chain that are kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Modes:
 
 @dataclass(frozen=True, eq=False)
 class VisitTrail:
-    """What a row of a run has seen.
+    """The modes that the chains of a row have visited, and some of their states.
 
     `numbers` of the iterations, shape (K,), the share of the modes that each chain had visited by then, (K, C), the states of
     the first chain, (n, 2), and the adapted weights at the end, (C, m), where there are any. `ended`: why it ended early.

@@ -1,4 +1,4 @@
-"""What chen2015 prints, written as definitions: dynamics by their generators or equations, updates as steps.
+"""The printed formulas of chen2015 as definitions: dynamics by their generators or equations, updates as steps.
 
 A dynamics returns (F, a) of its generator F . grad + a : (second derivatives).
 """

@@ -106,7 +106,7 @@ def _residuals(dynamics: Dynamics, text: str) -> list[Residual]:
 
 
 def _left(found: list[Residual]) -> str:
-    """What is left of Fokker-Planck over rho, "" where it is zero in every dimension."""
+    """The residual of the Fokker-Planck equation over rho, "" where it is zero in every dimension."""
     return "; ".join(f"dimension {residual.dim}: {residual.text}" for residual in found if not residual.zero)
 
 

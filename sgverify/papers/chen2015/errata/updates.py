@@ -1,4 +1,4 @@
-"""The updates that chen2015 calls one Euler scheme, told apart by E f(X_1) for every smooth U."""
+"""The updates that chen2015 calls one Euler scheme, distinguished by E f(X_1) for every smooth U."""
 
 from __future__ import annotations
 

@@ -84,13 +84,13 @@ TERMS: dict[str, Callable[..., Sequence[np.ndarray]]] = {
     "bias": lambda m, s2, k3, k4: (m**0, m**2),
     "mse": lambda m, s2, k3, k4: (m**0, m**2, m**4),
 }
-"""What an error with full gradients is a linear combination of, by its quantity."""
+"""The terms whose linear combination an error with full gradients is, by its quantity."""
 
 ADDED: dict[str, Callable[..., Sequence[np.ndarray]]] = {
     "bias": lambda m, s2, k3, k4: (s2,),
     "mse": lambda m, s2, k3, k4: (s2, s2**2, m**2 * s2, m * k3, k4),
 }
-"""What the noise of minibatches adds to it."""
+"""The terms that the noise of minibatches adds, by the quantity."""
 
 Evaluate = Callable[[str, int], float | None]
 """An error by the estimator of gradients and the data_seed; None where it diverges."""
@@ -177,7 +177,7 @@ def draws_of(count: int) -> DataDraws:
 
 
 def smaller(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Where |ours| < |theirs|; a diverged error is larger than every other."""
+    """A mask: where |ours| < |theirs|; a diverged error is larger than every other."""
     return np.asarray(
         np.where(np.isnan(ours), np.inf, abs(ours)) < np.where(np.isnan(theirs), np.inf, abs(theirs))
     )

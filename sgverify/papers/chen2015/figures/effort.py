@@ -1,4 +1,4 @@
-"""How much of a study is computed at each effort of a report."""
+"""The share of a study that is computed at each effort of a report."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ GRADIENTS = {"full": "full gradients", "iid": f"minibatches of {settings.BATCH}"
 
 
 def winners(races: Sequence[Race]) -> Table:
-    """Which scheme has the smallest error at each budget, and by how much."""
+    """The scheme with the smallest error at each budget, and its margin."""
     rows: list[tuple[Cell, ...]] = []
     for budget in races[0].budgets:
         across: list[tuple[str, Best]] = []
@@ -83,7 +83,7 @@ def at_best(item: Race) -> Table:
 
 
 def constants(races: Sequence[Race]) -> Table:
-    """What a step costs, and the leading terms of bias and variance as h falls."""
+    """The cost of a step, and the leading terms of bias and variance as h falls."""
     rows = []
     for item in races:
         for name, runner in item.runners.items():
@@ -150,7 +150,7 @@ class Race:
 
     @cached_property
     def best(self) -> dict[str, list[Best | None]]:
-        """What each scheme reaches at each budget."""
+        """The smallest error of each scheme at each budget."""
         return {name: runner.best(self.budgets) for name, runner in self.runners.items()}
 
     def ranking(self, budget: int) -> list[tuple[str, Best]]:

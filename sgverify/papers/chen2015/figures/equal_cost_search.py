@@ -81,7 +81,7 @@ class Runner:
 
     @cached_property
     def grid(self) -> list[float]:
-        """Where minima are looked for: evenly in log h."""
+        """The step sizes of the search, evenly spaced in log h."""
         return [float(h) for h in np.geomspace(self.top * 10.0**-DECADES, self.top, self.points)]
 
     def length(self, budget: int) -> int:

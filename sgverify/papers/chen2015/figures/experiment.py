@@ -86,7 +86,7 @@ class Experiment:
     def at_horizon(
         self, quantity: str, scale: float | Fraction, alpha: Fraction, length: int
     ) -> Certified | None:
-        """The same at h = scale L^-alpha."""
+        """The error at h = scale L^-alpha."""
         if float(scale) * length ** -float(alpha) >= self.limit:
             return None
         values = self.answers.mean_square_error if quantity == "mse" else self.answers.bias

@@ -1,4 +1,4 @@
-"""What Chen, Ding and Carin (2015) print about the experiments of their figures, as data."""
+"""The settings that Chen, Ding and Carin (2015) print for the experiments of their figures, as data."""
 
 from __future__ import annotations
 

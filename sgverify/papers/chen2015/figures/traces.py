@@ -33,7 +33,7 @@ FORMULAS = {
     "power": f"h_l = {settings.POWER_SCALE:g} l^-alpha",
 }
 FARTHEST = {"horizon": 10**12, "power": settings.LONGEST}
-"""How far a crossing is looked for: a decreasing schedule is computed step by step."""
+"""The largest length at which a crossing is sought: a decreasing schedule is computed step by step."""
 
 Kind = Literal["horizon", "power"]
 Value = Callable[[int], float | None]

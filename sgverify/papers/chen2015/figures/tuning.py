@@ -14,7 +14,7 @@ from sgverify.papers.chen2015.figures.draws import DataDraws
 from sgverify.papers.chen2015.figures.experiment import Experiment, experiment
 
 APART = 5
-"""Of the scales, every so many are looked at before those around the best."""
+"""The stride of the first search over the scales, before those around the best are computed."""
 
 
 @dataclass(frozen=True)

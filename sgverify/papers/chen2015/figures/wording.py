@@ -15,7 +15,7 @@ KINDS = {"horizon": "fixed step, h = C L^-alpha", "power": "decreasing step, h_l
 Y_LABELS = {"bias": "bias of theta^2", "mse": "mean square error of theta^2"}
 
 CLAIM_COLUMNS = ("printed", "asked of", "found", "over draws of the data", "verdict")
-"""Of the tables of what the text says."""
+"""The columns of the tables of statements in the text."""
 
 MODEL_ROWS: tuple[tuple[str, str, str, str], ...] = (
     (
@@ -45,7 +45,7 @@ def listed(values: Sequence[float | int | str]) -> str:
 
 
 def holds(answers: Sequence[bool]) -> str:
-    """Whether a statement holds everywhere, somewhere or nowhere that it was asked."""
+    """Whether a statement holds in all, some or none of the examined cases."""
     if not answers:
         return "not asked"
     return "holds" if all(answers) else "holds in part" if any(answers) else "does not hold"

@@ -19,7 +19,7 @@ from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
 
 POINTS = 400
-"""Of a trace, so many states are kept."""
+"""The number of states of a trace that are kept."""
 
 
 @dataclass

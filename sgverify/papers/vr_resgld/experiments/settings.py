@@ -1,4 +1,4 @@
-"""What vr-resgld prints about its simulations, section 5.1 and appendix G, and what it leaves open."""
+"""The settings of vr-resgld's simulations, section 5.1 and appendix G: printed ones, and ours where it prints none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TARGET = {"name": "tied-means-mixture"}
 """N = 1e5, phi = 20, sigma = 5, beta = -5: the catalogue's defaults."""
 
 START = 30.0
-"""Of SGLD, printed; where the two replicas start is not."""
+"""The printed start of SGLD; the start of the two replicas is not printed."""
 
 APART = (30.0, -10.0)
 """One replica to each mode, as far outside as the printed start: the other way to start two replicas."""

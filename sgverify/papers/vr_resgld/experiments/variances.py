@@ -1,4 +1,4 @@
-"""How noisy the difference of two energies is: along a run, and over minibatches and step sizes."""
+"""The variance of the difference of two energies: along a run, and over minibatches and step sizes."""
 
 from __future__ import annotations
 
