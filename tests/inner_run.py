@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,18 +15,23 @@ def run_inside(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     What the run imports stays imported, but for the modules of `folder`. `Pytester.runpytest` drops all of it, and
     neither torch nor parts of numpy can be loaded a second time.
     """
-    came_from, path = Path.cwd(), list(sys.path)
+    # zarr has a plugin too, which makes marks that the outer run has not declared.
+    plain = (f"--rootdir={folder}", "--color=no", "-p", "no:cacheprovider", "-p", "no:zarr")
+    path = list(sys.path)
     capsys.readouterr()
     started = time.perf_counter()
-    os.chdir(folder)
-    try:
-        code = pytest.main([f"--rootdir={folder}", "--color=no", "-p", "no:cacheprovider", *arguments])
-    finally:
-        os.chdir(came_from)
-        sys.path[:] = path
-        for name, module in list(sys.modules.items()):
-            if Path(getattr(module, "__file__", None) or sys.prefix).is_relative_to(folder):
-                del sys.modules[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        # How the outer run was called is no matter of the inner one.
+        for variable in ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+            patch.delenv(variable, raising=False)
+        try:
+            code = pytest.main([*plain, *arguments])
+        finally:
+            sys.path[:] = path
+            for name, module in list(sys.modules.items()):
+                if Path(getattr(module, "__file__", None) or sys.prefix).is_relative_to(folder):
+                    del sys.modules[name]
     captured = capsys.readouterr()
     took = time.perf_counter() - started
     return pytest.RunResult(code, captured.out.splitlines(), captured.err.splitlines(), took)
