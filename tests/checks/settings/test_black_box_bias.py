@@ -24,6 +24,8 @@ GENERIC = {
     "target": DATA,
 }
 
+LINE = {"target": {"name": "gaussian"}, "test_function": "theta**2"}
+
 
 def biased(step, **settings):
     return rate(step, quantity="stationary-bias", config={**GENERIC, **settings})
@@ -122,7 +124,7 @@ def test_noise_of_two_points_has_the_right_law():
         z = torch.randn_like(theta)
         return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.where(z > 0, 1.0, -1.0)
 
-    found = biased(torch_step(langevin)(two_point))
+    found = biased(torch_step(langevin)(two_point), **LINE)
     assert (found.verdict, found.found.exponent) == ("conforms", 1), found.reason
 
 

@@ -176,8 +176,7 @@ def test_chains_at_the_largest_step_join_by_least_squares() -> None:
 def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two modes far apart: chains from either side average their own, and no bias is read from that."""
     apart = {"target": {"name": "mixture", "weights": [0.3, 0.7], "means": [-9.0, 9.0], "scales": [1.0, 1.0]}}
-    few = {**apart, "test_function": "theta", "chains": 256}
-    subject = make_subject("sgld-euler", load_configuration(few))
+    subject = make_subject("sgld-euler", load_configuration({**apart, "test_function": "theta"}))
     monkeypatch.setattr(plans, "LENGTHS", (512,))
     evidence = sampled_stationary_bias(Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias"))
     assert (evidence.verdict, evidence.points) == ("inconclusive", ())
