@@ -1,8 +1,8 @@
-"""The sampled reading of a scheme: all chains and all step sizes of a sweep in one torch tensor.
+"""How is a scheme sampled? All chains and all step sizes of a sweep run in one torch tensor.
 
-`reading` runs a definition on tensors, `randomness` has the streams, `gradients` the estimators, `run` the loop.
-`composites` act around steps (swaps, adaptive weights), `own` is users' torch code, `intercepted` runs it with its draws
-replaced, `fused` runs quadratic targets in one C kernel.
+`reading` runs a definition on tensors, `randomness` has the random streams, `gradients` the gradient estimators, `run` the loop.
+`composites` act around steps (swaps, adaptive weights). `own` runs users' potentials, `intercepted` users' steps with
+prescribed draws, and `fused` runs steps on quadratic targets in one C kernel.
 """
 
 from sgverify.samplers.gradients.estimators import GradientChoice

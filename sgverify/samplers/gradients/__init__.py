@@ -1,6 +1,6 @@
-"""Gradient estimators on tensors.
+"""How are gradient estimators computed on tensors?
 
-`estimators` is what `grad` is while a scheme runs, `kinds` the class of each declared estimator, `minibatches` the data that
-it holds, `control_variates` SVRG and its kin, `biased` estimates that are off. `differentiation` has gradients and energies
-of a target, `enumeration` runs an estimator on every minibatch there is.
+`estimators` implements `grad` while a scheme runs, `kinds` maps each declared estimator to its class, `minibatches` draws the
+data indices, `control_variates` has SAGA and centred estimates, `biased` scaled and clipped gradients. `differentiation` computes
+gradients and energies of a target, `enumeration` runs an estimator on all possible minibatches.
 """

@@ -1,4 +1,4 @@
-"""Potentials whose gradients are biased: the likelihood's scaled by a factor, or clipped datum by datum."""
+"""Which potential has the biased gradients of a configuration: scaled by a factor, or clipped for each datum?"""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.numbers.surd import exact
 from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
 
-# A potential is linearised once for each factor, not once for each run of a sweep.
+# Scaled potentials by factor: each is linearised once, not once for each run of a sweep.
 _SCALED: WeakKeyDictionary[Potential, dict[float, Potential]] = WeakKeyDictionary()
 
 
 class Clipped(Potential):
-    """grad prior + sum_i g_i min(1, limit/|g_i|), g_i = grad likelihood(x_i), in the Euclidean norm.
+    """The potential with gradients grad prior + sum_i g_i min(1, limit/|g_i|), g_i = grad likelihood(x_i), Euclidean norm.
 
-    A clipped gradient is not affine: every evaluation visits the data. Energies are not clipped. Source: Abadi et al.
+    A clipped gradient is not affine: every evaluation visits all data. Energies are not clipped. Source: Abadi et al.
     2016, Algorithm 1.
     """
 
@@ -37,10 +37,10 @@ class Clipped(Potential):
 
 
 def effective_potential(potential: Potential, choice: Any) -> Potential:
-    """The potential whose gradients an estimator with `choice` (scale, clip) averages.
+    """The potential whose gradient is the mean of an estimator with `choice` (scale, clip).
 
-    The clipping norm is that of one datum's unscaled gradient. Raises `ConfigurationError` for settings that are not
-    positive and finite, and on a target without data.
+    `clip` bounds the norm of one datum's unscaled gradient. Raises `ConfigurationError` for settings that are not positive and
+    finite, and on a target without data.
     """
     for name in ("scale", "clip"):
         value = getattr(choice, name)

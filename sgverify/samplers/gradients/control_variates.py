@@ -1,4 +1,4 @@
-"""Gradient estimators that subtract from a minibatch what it says elsewhere: at a fixed centre, or when it was last drawn."""
+"""Which gradient estimators subtract, for each datum of a minibatch, its gradient at a centre or at its last draw?"""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sgverify.samplers.gradients.minibatches import Minibatches
 from sgverify.samplers.reading.arithmetic import in_order
 
 MOST = 2**27
-"""Numbers in a table of gradients at most: a gibibyte in float64."""
+"""The most numbers in a table of gradients: one gibibyte in float64."""
 
 
 class CentredEstimator(MinibatchEstimator):
-    """The full gradient at a centre c, and N/n sum over the minibatch of the change from there; the prior's is exact.
+    """The estimate grad prior(theta) + sum_i g_i(c) + N/n sum_{i in B} (g_i(theta) - g_i(c)), c a fixed centre.
 
-    grad prior(theta) + sum_i g_i(c) + N/n sum_{i in B} (g_i(theta) - g_i(c)), c the target's location at T = 1. Where all
-    data have one Hessian the minibatch cancels, and with the potential hoisted none is looked at. Source: Baker,
-    Fearnhead, Fox, Nemeth 2019, equation (6).
+    g_i is the gradient of datum i's likelihood and c the target's location at T = 1. If all data have the same Hessian, the
+    minibatch cancels; with a hoisted potential no minibatch is then evaluated. Source: Baker, Fearnhead, Fox, Nemeth 2019,
+    equation (6).
     """
 
     def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
@@ -46,11 +46,11 @@ class CentredEstimator(MinibatchEstimator):
 
 
 class TableEstimator(MinibatchEstimator):
-    """SAGA: a table of each datum's gradient where it was last drawn, and N/n sum over the minibatch of the change since.
+    """SAGA: the estimate grad prior(theta) + sum_i a_i + N/n sum_{i in B} (g_i(theta) - a_i), with a table of gradients a_i.
 
-    grad prior(theta) + sum_i a_i + N/n sum_{i in B} (g_i(theta) - a_i); after the step a_i = g_i(theta) for i in B, theta
-    where its minibatch was first asked. The table starts with g_i(theta_0). It holds S C N d numbers; its sum is
-    carried along, and taken anew every N/n steps. Source: Defazio, Bach, Lacoste-Julien 2014, equation (3).
+    After the step a_i = g_i(theta) for i in B, with theta the point at which the minibatch was first evaluated. The table starts
+    with g_i(theta_0) and holds S C N d numbers. Its sum is updated at every step, and recomputed every N/n steps. Source:
+    Defazio, Bach, Lacoste-Julien 2014, equation (3).
     """
 
     def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
@@ -66,7 +66,7 @@ class TableEstimator(MinibatchEstimator):
         self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
-        """Fill the table at the start; later enter what the last step saw."""
+        """Fill the table at the first step; later enter the gradients of the last step's minibatches."""
         if not self._table.numel():
             self._fill(theta)
         self._enter()
@@ -79,7 +79,7 @@ class TableEstimator(MinibatchEstimator):
         self._enter()
         if not self._table.numel():
             return ()
-        # A copy: the table is written to, and what is carried may be kept.
+        # A copy: the table is written to, and the caller may keep the carried tensors.
         return self._table.permute(1, 2, 0, 3).flatten(2).clone(), self._sum
 
     def resume(self, carried: tuple[Tensor, ...]) -> None:
@@ -119,5 +119,5 @@ class TableEstimator(MinibatchEstimator):
 
 
 def _wide(drawn: Tensor, like: Tensor) -> Tensor:
-    """Indices (n, S, C) for every coordinate of (n, S, C, d)."""
+    """Indices of shape (n, S, C), repeated for every coordinate of `like`, shape (n, S, C, d)."""
     return drawn[..., None].expand(like.shape)

@@ -1,10 +1,8 @@
-"""Gradients and energies of a target on torch, from the one definition of its potential.
+"""How are gradients, Hessian products and energies of a target computed on torch from the definition of its potential?
 
-Autograd differentiates `prior` and `likelihood`; no closed form is written down. Where autograd itself shows
-that the gradient is affine in theta, `LinearisedGradient` puts one product in the place of a pass over the data. Energies are
-float64 whatever the dtype of the state: swaps and weights live on small differences of large sums.
-
-Values and derivatives of a potential's parts on torch: autograd of the one definition, at many points at once.
+Autograd differentiates `prior` and `likelihood`, at many points at once; no closed form is written down. If autograd shows that
+the gradient is affine in theta, `LinearisedGradient` replaces a pass over the data by one product. Energies are float64 for
+every dtype of the state: swaps and weights depend on small differences of large sums.
 """
 
 from __future__ import annotations
@@ -24,19 +22,19 @@ from sgverify.targets import Target
 
 
 def of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
-    """theta -> likelihood(theta, x) of each datum x. Shapes (n, *batch, d), and (n, *, d) of the data."""
+    """The function theta -> likelihood(theta, x) of each datum x; theta has shape (n, *batch, d), data (n, *, d)."""
     likelihood: Any = target.likelihood
     x = Chains(data)
     return lambda theta: likelihood(theta, x)
 
 
 def of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callable[[Chains], Any]:
-    """theta -> sum_i likelihood(theta, x_i), summed in one pass by the likelihood itself. Shape (*batch, d)."""
+    """The function theta -> sum_i likelihood(theta, x_i), theta of shape (*batch, d), by the likelihood's own sum."""
     return lambda theta: Chains(summed(theta.tensor, data)[..., None])
 
 
 def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Gradient and Hessian at each point, None where the Hessian may depend on it. (n, d) -> (n, d), (n, d, d)."""
+    """The gradients (n, d) and Hessians (n, d, d) at points (n, d); None if the Hessian may depend on the point."""
     with torch.enable_grad():
         at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
         value: Tensor = function(Chains(at)).tensor
@@ -55,7 +53,7 @@ def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor
 
 
 def value_and_gradient(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor]:
-    """Value and gradient at each point. Shape (*batch, d) -> (*batch), (*batch, d)."""
+    """The values, shape (*batch), and gradients, shape (*batch, d), at points of shape (*batch, d)."""
     with torch.enable_grad():
         at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
         value: Tensor = function(Chains(at)).tensor
@@ -64,41 +62,41 @@ def value_and_gradient(function: Callable[[Chains], Any], points: Tensor) -> tup
 
 
 def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
-    """The Hessian at each point times the vector there. Shapes (*batch, d), (*batch, d) -> (*batch, d)."""
+    """The Hessian at each point times the vector of that point; points, vectors and result have shape (*batch, d)."""
     with torch.enable_grad():
         at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
         value: Tensor = function(Chains(at)).tensor
         (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
         if not gradient.requires_grad:
             return torch.zeros_like(points)
-        # Points do not meet: the sum over them keeps each one's own.
+        # No term couples two points, so that the gradient of the sum over points is the gradient at each.
         (found,) = torch.autograd.grad((gradient * vectors.detach()).sum(), at, materialize_grads=True)
     return found
 
 
 def value_of(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
-    """The value at each point, in float64. Shape (*batch, d) -> (*batch)."""
+    """The value at each point, in float64; points of shape (*batch, d) give shape (*batch)."""
     with torch.no_grad():
         value: Tensor = function(Chains(points.detach())).tensor
     return value[..., 0].double()
 
 
 def inner(left: Tensor, right: Tensor) -> Tensor:
-    """sum_k left_k right_k in this order. Shapes (*batch, d), (*batch, d) -> (*batch)."""
+    """sum_k left_k right_k, in the order k = 0, 1, ...; shapes (*batch, d) give shape (*batch)."""
     value: Tensor = dot(Chains(left), Chains(right)).tensor
     return value[..., 0]
 
 
-# Entries of the largest tensor that a pass over the data makes at once.
+# The most entries of a tensor that a pass over the data creates at once.
 _PIECE = 1 << 20
-# Numbers that a likelihood which sums over data by itself is taken to hold for one of them.
+# The numbers per datum that a likelihood with its own sum over data is assumed to hold.
 _WIDTH = 64
 
 
 class Potential:
     """The gradients and energies of a target on torch, in one dtype and on one device.
 
-    With `hoist`, an affine gradient is evaluated as one product; without, always by autograd over the data.
+    With `hoist`, an affine gradient is evaluated as one product; without it, every gradient is autograd over the data.
     """
 
     def __init__(
@@ -110,7 +108,7 @@ class Potential:
             if target.data is None
             else torch.tensor(target.data, dtype=torch.float64).to(dtype).to(device)
         )
-        # All data, or the few weighted ones that stand for them (`condensed`).
+        # All data, or a few weighted data with the same sums (`condensed`).
         self._whole, self._weights = self.data, None
         if target.data is not None and target.weighted[1] is not None:
             self._whole, self._weights = (
@@ -119,11 +117,11 @@ class Potential:
         affine = read_affine(target) if hoist else None
         self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
         self._exact = None if affine is None else affine.to(torch.float64, device)
-        # A quadratic's gradient is often 0 at its mean.
+        # The gradient of a quadratic potential is often 0 at its mean.
         self._shifted = affine is not None and bool(affine.offset.any())
 
     def full(self, theta: Tensor) -> Tensor:
-        """grad U(theta). Shape (*batch, d) -> (*batch, d)."""
+        """grad U at theta; both have shape (*batch, d)."""
         if self.affine is not None:
             linear = self.affine.linear(theta)
             return linear + self.affine.offset if self._shifted else linear
@@ -137,20 +135,20 @@ class Potential:
         return prior + total
 
     def prior(self, theta: Tensor) -> Tensor:
-        """grad prior(theta). Shape (*batch, d) -> (*batch, d)."""
+        """grad prior at theta; both have shape (*batch, d)."""
         return value_and_gradient(self.target.prior, theta)[1]
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
-        """grad likelihood(theta, x_i) for each of n data, in theta. Shapes (*batch, d), (n, *, d) -> (n, *batch, d)."""
+        """grad likelihood(theta, x_i) for each of n data; theta (*batch, d) and data (n, *, d) give (n, *batch, d)."""
         return self._clipped(
             value_and_gradient(of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1]
         )
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
-        """sum_i grad likelihood(theta, x_i), as `add_up` sums. Shapes (*batch, d), (n, *, d) -> (*batch, d).
+        """sum_i grad likelihood(theta, x_i), in the order of `add_up`; theta (*batch, d), data (n, *, d) give (*batch, d).
 
-        The data are visited in pieces, so that memory does not grow with their number. Each has its own
-        gradient: how autograd would sum them depends, in the last bits, on the batch.
+        The data are visited in pieces, so that memory does not grow with their number. The gradient of each datum is computed
+        separately, since the order in which autograd would sum them depends on the batch.
         """
         total = torch.zeros_like(theta)
         size = self._at_once(theta)
@@ -164,23 +162,23 @@ class Potential:
         return total
 
     def energy(self, theta: Tensor) -> Tensor:
-        """U(theta), over all data. Shape (*batch, d) -> (*batch), float64."""
+        """U(theta) over all data, float64; theta of shape (*batch, d) gives shape (*batch)."""
         return self._energy(theta, None)
 
     def energy_over(self, theta: Tensor, chosen: Tensor) -> Tensor:
-        """prior(theta) + N/n sum_i likelihood(theta, x_i) over a minibatch. Shape (*batch, d) -> (*batch), float64.
+        """prior(theta) + N/n sum_i likelihood(theta, x_i) over a minibatch, float64; (*batch, d) gives shape (*batch).
 
-        `chosen`: the indices of its n data, shape (n, *batch) or one that broadcasts to it: (n, 1, C) is one
+        `chosen` are the indices of the minibatch's n data, of shape (n, *batch) or one that broadcasts to it: (n, 1, C) is one
         minibatch for all rows of a chain. Raises `ConfigurationError` for a target without data.
         """
         self.target.check_data()
         return self._energy(theta, chosen)
 
     def hessian(self, theta: Tensor, vector: Tensor, chosen: Tensor | None = None) -> Tensor:
-        """The Hessian of U at theta times a vector, or of its estimate on a minibatch. Shapes (*batch, d) -> (*batch, d).
+        """The Hessian of U, or of its estimate on a minibatch, at theta times a vector; all have shape (*batch, d).
 
-        prior'' v + N/n sum_i likelihood''(x_i) v; `chosen` as in `energy_over`. Raises `ConfigurationError` where gradients
-        are clipped datum by datum, and so are those of no potential.
+        The estimate is prior'' v + N/n sum_i likelihood''(x_i) v, with `chosen` as in `energy_over`. Raises `ConfigurationError`
+        for clipped gradients, which are not the gradients of a potential.
         """
         if type(self)._clipped is not Potential._clipped:
             raise ConfigurationError(
@@ -200,7 +198,7 @@ class Potential:
         return total + added if chosen is None else total + (len(self.data) / len(chosen)) * added
 
     def _clipped(self, gradients: Tensor) -> Tensor:
-        """What is made of each datum's gradient before they are summed. Shape (n, *batch, d)."""
+        """The gradients of the data, shape (n, *batch, d), as they enter the sum; unchanged without clipping."""
         return gradients
 
     def _energy(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
@@ -226,7 +224,7 @@ class Potential:
         return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
 
     def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
-        """The data, all or chosen, in pieces that broadcast with (n, *batch, d), and their weights with (n, *batch)."""
+        """All or the chosen data in pieces that broadcast with (n, *batch, d), each with its weights, (n, *batch), or None."""
         assert self.data is not None
         whole, weights = (self._whole, self._weights) if chosen is None else (chosen, None)
         assert whole is not None
@@ -241,17 +239,17 @@ class Potential:
 
     @property
     def _summed(self) -> Callable[[Tensor, Tensor], Tensor] | None:
-        """How a likelihood that can do so sums over data in one pass; None where each datum's gradient is needed."""
+        """The likelihood's own sum over data in one pass; None if it has none, or if each datum's gradient is needed."""
         alone = type(self)._clipped is not Potential._clipped
         return None if alone else getattr(self.target.likelihood, "of_batch", None)
 
     def _at_once(self, theta: Tensor) -> int:
-        """The number of data that a pass over them visits at once, in whole runs of a sum."""
+        """The number of data that a pass visits at once, a multiple of the length of a run in `add_up`."""
         numbers = theta.numel() if self._summed is None else theta.numel() // theta.shape[-1] * _WIDTH
         return RUN * max(1, _PIECE // (RUN * numbers))
 
     def _deviation(self, chosen: Tensor) -> Tensor:
-        """What a minibatch adds to an affine gradient. Shape (n, *batch) -> (*batch, d), float64."""
+        """The deviation of an affine gradient on a minibatch from the full one; (n, *batch) gives (*batch, d), float64."""
         assert self._exact is not None
         assert self._exact.deviations is not None
         return in_order(self._exact.deviations[chosen]) / len(chosen)
@@ -259,11 +257,11 @@ class Potential:
 
 @dataclass(frozen=True)
 class LinearisedGradient:
-    """grad U(theta) = H (theta - centre) + offset, and what a datum adds to it.
+    """An affine gradient grad U(theta) = H (theta - centre) + offset, and the deviation of each datum from it.
 
-    `transposed` is H^T, shape (d, d), or the diagonal of H, shape (d,), where H has nothing else; centre and
-    offset have shape (d,). `deviations`, shape (N, d), holds N grad likelihood(theta, x_i) - sum_j grad
-    likelihood(theta, x_j) where that does not depend on theta, else None.
+    `transposed` is H^T, shape (d, d), or the diagonal of H, shape (d,), if H is diagonal; centre and offset have shape (d,).
+    `deviations`, shape (N, d), holds N grad likelihood(theta, x_i) - sum_j grad likelihood(theta, x_j) if this does not depend
+    on theta; otherwise it is None.
     """
 
     transposed: Tensor
@@ -274,15 +272,15 @@ class LinearisedGradient:
     heights: Tensor | None
 
     def linear(self, theta: Tensor) -> Tensor:
-        """H (theta - centre). Shape (*batch, d) -> (*batch, d)."""
+        """H (theta - centre); theta and the result have shape (*batch, d)."""
         return self.times(theta - self.centre)
 
     def times(self, vector: Tensor) -> Tensor:
-        """H v. Shape (*batch, d) -> (*batch, d)."""
+        """H v; v and the result have shape (*batch, d)."""
         return vector * self.transposed if self.transposed.ndim == 1 else product(vector, self.transposed)
 
     def to(self, dtype: torch.dtype, device: torch.device | str) -> LinearisedGradient:
-        """The same in a dtype and on a device; the deviations and heights stay in float64, in which they are summed."""
+        """The gradient in a dtype and on a device; deviations and heights stay in float64, in which they are summed."""
         transposed, centre, offset = (
             x.to(dtype).to(device) for x in (self.transposed, self.centre, self.offset)
         )
@@ -291,11 +289,10 @@ class LinearisedGradient:
 
 
 def read_affine(target: Target) -> LinearisedGradient | None:
-    """The gradient of `target` as an affine map, or None where autograd does not show that it is one.
+    """The gradient of `target` as an affine map; None unless autograd shows that it is affine.
 
-    It is shown when the Hessian that autograd derives has no theta left in its graph. A potential cannot
-    branch on theta (`Chains` cannot be compared), so what holds for one graph holds for every theta. A potential that
-    is not quadratic is not asked.
+    The gradient is affine if the autograd graph of the Hessian does not contain theta. A potential cannot branch on theta
+    (`Chains` cannot be compared), so that one graph holds for every theta. None also for a potential that is not quadratic.
     """
     if not target.quadratic:
         return None

@@ -1,7 +1,8 @@
-"""The running estimator on every sequence of random numbers that there is: words are handed to it, and not drawn.
+"""Which estimates does the running gradient estimator give on all possible sequences of random numbers?
 
-Whole numbers below a bound b are floor(w b / 2^32) of a word w. So M words that are spread evenly, with M a multiple of b,
-meet each of them M/b times; all sequences of such words meet every outcome as often as it is likely.
+Random words are prescribed and not drawn. An integer below a bound b is floor(w b / 2^32) of a 32-bit word w. Hence M evenly
+spaced words, M a multiple of b, give each integer M/b times, and all sequences of such words give every outcome in proportion to
+its probability.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.settings import one_thread
 
 MOST_POSITIONS = ROWS
-"""Numbers of a chain that a script may fix: those of the upper halves of one cell's words."""
+"""The most numbers of a chain that a script may fix: those from the upper halves of the words in one cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scripted(Stream):
-    """A stream whose first whole numbers come from a table of 32-bit words, shape (positions, C); the others from 0."""
+    """A stream whose first integers come from a table of 32-bit words, shape (positions, C); all later words are 0."""
 
     table: np.ndarray
 
     @staticmethod
     def of_table(table: np.ndarray) -> Scripted:
-        """A stream for as many chains as the table has columns."""
+        """A stream with one chain for each column of the table."""
         keys = np.zeros((1, 2), dtype=np.uint64)
         return Scripted(
             keys, range(table.shape[1]), torch.device("cpu"), np.random.Philox(key=keys[0]), table
@@ -51,7 +52,7 @@ class Scripted(Stream):
 
 
 def every_sequence(resolution: int, scripted: Sequence[int], positions: int) -> np.ndarray:
-    """All sequences of `resolution` evenly spread words at the positions `scripted`, 0 elsewhere. Shape (positions, C)."""
+    """A table, shape (positions, C), of all sequences of `resolution` evenly spaced words at `scripted` positions, 0 elsewhere."""
     bits = (2 * np.arange(resolution, dtype=np.uint64) + 1) * np.uint64(2**31) // np.uint64(resolution)
     grids = np.meshgrid(*[bits] * len(scripted), indexing="ij")
     table = np.zeros((positions, resolution ** len(scripted)), dtype=np.uint64)
@@ -61,14 +62,15 @@ def every_sequence(resolution: int, scripted: Sequence[int], positions: int) -> 
 
 
 def resolution_of(size: int) -> int:
-    """The least common multiple of 1, ..., N: a multiple of every bound that a choice among N data may have."""
+    """The least common multiple of 1, ..., N, which is a multiple of the bound of every choice among N data."""
     return math.lcm(*range(1, size + 1))
 
 
 def estimates(ensemble: Ensemble, numbers: int, states: Callable[[int], np.ndarray]) -> list[np.ndarray]:
-    """The estimates of the first `numbers` minibatches of a run, each at states(step), (d,): shapes (C, d), float64.
+    """The estimates, float64 of shape (C, d), on the first `numbers` minibatches of a run.
 
-    `grad` and `grad.fresh()` of the steps 0, 1, ... are asked, as a step asks for them; steps begin at states(step) too.
+    `grad` and `grad.fresh()` of the steps 0, 1, ... are evaluated at states(step), shape (d,), in the order in which a step would;
+    each step also begins at states(step).
     """
     per_step = max(1, ensemble.scheme.minibatches)
     estimator: Estimator = ensemble.estimator((0,), ensemble.scheme.census)
@@ -78,7 +80,7 @@ def estimates(ensemble: Ensemble, numbers: int, states: Callable[[int], np.ndarr
         estimator.prepare(0, steps)
         theta = torch.empty((1, len(ensemble.chains), ensemble.target.dim), dtype=ensemble.dtype)
         for step in range(steps):
-            # In place, as a run may overwrite its state.
+            # In place, since a run may overwrite its state.
             theta.copy_(torch.tensor(states(step), dtype=torch.float64))
             estimator.begin(step, theta)
             grad = estimator.of_step(step)
@@ -90,7 +92,7 @@ def estimates(ensemble: Ensemble, numbers: int, states: Callable[[int], np.ndarr
 
 
 def minibatches_of(ensemble: Ensemble, count: int) -> np.ndarray:
-    """The data of the first `count` minibatches of a run, as its source draws them. Shape (count, n, C)."""
+    """The data indices of the first `count` minibatches of a run, shape (count, n, C), as its source draws them."""
     choice: Any = ensemble.settings.gradient
     size = ensemble.target.size
     assert size is not None
@@ -102,9 +104,9 @@ def minibatches_of(ensemble: Ensemble, count: int) -> np.ndarray:
 def additive_responses(
     ensemble: Ensemble, theta: np.ndarray, steps: int
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """The estimates at theta, (d,), of every evaluation of the first steps, and the normal numbers that are drawn for them.
+    """The estimates at theta, shape (d,), at every evaluation of the first steps, and the normal numbers drawn for them.
 
-    Shapes (C, d) for each, and (numbers, C).
+    Each estimate has shape (C, d); the normal numbers have shape (numbers, C).
     """
     evaluations = max(1, ensemble.scheme.gradients)
     estimator: Estimator = ensemble.estimator((0,), ensemble.scheme.census)

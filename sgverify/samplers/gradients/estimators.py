@@ -1,8 +1,8 @@
-"""Gradient estimators: what `grad` is while a scheme runs on torch.
+"""Which gradient estimate does `grad` return while a scheme runs on torch?
 
-`grad` is the step's minibatch wherever it is asked, `grad.fresh()` another minibatch. The estimate of a
-minibatch B of n data is grad prior + N/n sum_{i in B} grad likelihood(x_i) (chen2015, section 2), with the
-likelihood's part scaled or clipped where the choice says so (`biased`).
+Every call of `grad` in a step uses the step's minibatch; `grad.fresh()` uses another one. The estimate on a minibatch B of n data
+is grad prior + N/n sum_{i in B} grad likelihood(x_i) (chen2015, section 2), with the likelihood's part scaled or clipped if so
+configured (`biased`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sgverify.schemes.definition.gradient import GradientIngredient
 
 @dataclass(frozen=True)
 class GradientChoice:
-    """Which estimator: its kind, the batch size n of the minibatch kinds, the covariance of `additive`.
+    """The choice of a gradient estimator: its kind, the batch size n, and the covariance of `additive` noise.
 
-    `scale` multiplies the likelihood's part, `clip` bounds the norm of every datum's gradient, as in the
-    configuration. `refresh`: the steps from snapshot to snapshot of `svrg`, N/n rounded up where it is left open.
-    The kinds are those of `sgverify.gradients`.
+    `scale` multiplies the likelihood's part and `clip` bounds the norm of each datum's gradient, as in the configuration.
+    `refresh` is the number of steps between two snapshots of `svrg`, by default N/n rounded up. The kinds are those of
+    `sgverify.gradients`.
     """
 
     kind: str = "full"
@@ -43,15 +43,15 @@ class GradientChoice:
 
     @property
     def estimator(self) -> GradientEstimator:
-        """What the kind names; raises `UnknownNameError`."""
+        """The declared estimator of this kind; raises `UnknownNameError`."""
         return find_estimator(self.kind)
 
 
 class Estimator:
     """Full gradients of one target; subclasses add the randomness of a block of steps.
 
-    `source` is where that randomness comes from, by number, None where there is none: a recorder listens to it, and a replay
-    puts what was written down in its place.
+    `source` gives that randomness (minibatches or noise) by number; it is None for full gradients. A recorder wraps it, and a
+    replay replaces it by recorded values.
     """
 
     source: Minibatches | Correlated | None = None
@@ -60,46 +60,48 @@ class Estimator:
         self.potential = potential
 
     def prepare(self, first: int, count: int) -> None:
-        """Draw what the steps first, ..., first + count - 1 need; steps are counted from 0."""
+        """Draw the randomness of the steps first, ..., first + count - 1, counted from 0."""
 
     def begin(self, step: int, theta: Tensor) -> None:
-        """Told theta at the start of a step of the block, before it is evaluated."""
+        """Called with theta at the start of each step of the block, before any evaluation."""
 
     def given(self, step: int) -> tuple[Tensor, ...] | None:
-        """What the gradients of a step of the block are made of beside theta and what never changes: the same tensors each
-        time that it is asked, as many at every step. None where there is more to a step than that.
+        """The tensors, beside theta and constant ones, from which the gradients of a step of the block are computed.
+
+        Every call for one step returns the same tensors, and every step has equally many. None if the gradients of a step depend
+        on more than such tensors, so that the step cannot be recorded.
         """
         return () if type(self) is Estimator else None
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
-        """What later steps need of the earlier ones, each of shape (S, C, d)."""
+        """The tensors that later steps need of earlier ones, each of shape (S, C, d)."""
         return ()
 
     def resume(self, carried: tuple[Tensor, ...]) -> None:
-        """Go on from what another estimator carried, for the rows that still run."""
+        """Continue from the carried tensors of another estimator, for the rows that still run."""
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
-        """The gradient at theta in the given step of the block. Shape (S, C, d) -> (S, C, d)."""
+        """The gradient estimate at theta in a step of the block; both have shape (S, C, d)."""
         return self.potential.full(theta)
 
     def prior(self, theta: Tensor) -> Tensor:
-        """The part of the gradient at theta that is the prior's. Shape (S, C, d) -> (S, C, d)."""
+        """The prior's part of the gradient at theta; both have shape (S, C, d)."""
         return self.potential.prior(theta)
 
     def hessian(self, theta: Tensor, vector: Tensor, step: int, minibatch: int) -> Tensor:
-        """The Hessian at theta of the estimate on this minibatch, times a vector. Shapes (S, C, d) -> (S, C, d).
+        """The Hessian at theta of the estimate on this minibatch, times a vector; all have shape (S, C, d).
 
-        What an estimator adds that does not depend on theta (noise, what was known at a snapshot) has no Hessian.
+        Terms of an estimate that do not depend on theta (noise, gradients at a snapshot) do not contribute.
         """
         return self.potential.hessian(theta, vector, self.chosen(step, minibatch))
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
-        """U at theta, estimated on a minibatch of the step where there are any. Shape (S, C, d) -> (S, C)."""
+        """U at theta, estimated on the minibatch if there is one; theta of shape (S, C, d) gives shape (S, C)."""
         return self.potential.energy(theta)
 
     def chosen(self, step: int, minibatch: int) -> Tensor | None:
-        """The data of a minibatch of the block, shape (n, S, C); None where all are used."""
+        """The data indices of a minibatch of the block, shape (n, S, C); None if all data are used."""
         return None
 
     def of_step(self, step: int) -> SampledGradient:
@@ -122,7 +124,7 @@ class MinibatchEstimator(Estimator):
         self._added: tuple[Tensor, ...] | None = None
 
     def prepare(self, first: int, count: int) -> None:
-        """Draw the minibatches; on an affine gradient, sum what their data add to it."""
+        """Draw the minibatches; for an affine gradient, sum the deviations of their data."""
         drawn = self.source.block(first * self._per_step, count * self._per_step)
         self._indices = drawn
         if self._affine is None or self._affine.deviations is None:
@@ -136,13 +138,13 @@ class MinibatchEstimator(Estimator):
         self._added = self._drawn.unbind()
 
     def adding(self, terms: tuple[Tensor, ...]) -> MinibatchEstimator:
-        """The same on an affine gradient, with minibatches whose data add these terms to it."""
+        """A copy of the estimator on an affine gradient whose minibatches add the given `terms` to the full gradient."""
         other = copy(self)
         other._added = terms
         return other
 
     def given(self, step: int) -> tuple[Tensor, ...] | None:
-        """See `Estimator.given`: on an affine gradient, what the data of each minibatch add to it."""
+        """See `Estimator.given`: for an affine gradient, the deviation that each minibatch adds to the full gradient."""
         if self._added is None or type(self) is not MinibatchEstimator:
             return None
         return self._added[step * self._per_step : (step + 1) * self._per_step]
@@ -162,15 +164,15 @@ class MinibatchEstimator(Estimator):
         return self.potential.energy(theta) if chosen is None else self.potential.energy_over(theta, chosen)
 
     def chosen(self, step: int, minibatch: int) -> Tensor | None:
-        """See `Estimator.chosen`; where minibatches cancel from the gradient none is drawn."""
+        """See `Estimator.chosen`; None if minibatches cancel from the gradient, since none is drawn then."""
         return self._indices[step * self._per_step + minibatch] if self._indices.numel() else None
 
 
 class SnapshotEstimator(MinibatchEstimator):
-    """SVRG: the full gradient at the snapshot s, and N/n sum over the minibatch of the change since, prior and all.
+    """SVRG: grad prior(theta) + sum_i g_i(s) + N/n sum_{i in B} (g_i(theta) - g_i(s)), with s the snapshot.
 
-    s is theta at the start of the steps 0, m, 2m, ..., m = `refresh`. Where all data have one Hessian the minibatch
-    cancels, and with the potential hoisted none is looked at. Source: Johnson and Zhang 2013; arXiv 2511.04413.
+    s is theta at the start of the steps 0, m, 2m, ..., m = `refresh`. If all data have the same Hessian, the minibatch cancels;
+    with a hoisted potential no minibatch is then evaluated. Source: Johnson and Zhang 2013; arXiv 2511.04413.
     """
 
     def __init__(
@@ -188,9 +190,9 @@ class SnapshotEstimator(MinibatchEstimator):
             self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
-        """Take the snapshot where it is due: theta, and what all data say there."""
+        """Take a snapshot if it is due: theta, and the likelihood's full gradient at theta."""
         if (self._first + step) % self._refresh == 0 or not self._snapshot:
-            # A copy: the state is overwritten.
+            # A copy, since the state is overwritten by later steps.
             at = theta.clone()
             self._snapshot = at, self.potential.full(at) - self.potential.prior(at)
 
@@ -204,7 +206,7 @@ class SnapshotEstimator(MinibatchEstimator):
         self._snapshot = carried
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
-        """As of any minibatch; where the minibatch cancels from the gradient, that of all data."""
+        """See `MinibatchEstimator.energy`; over all data if the minibatch cancels from the gradient."""
         if self._cancels:
             return self.potential.energy(theta)
         return super().energy(theta, step, minibatch)
@@ -224,20 +226,20 @@ class SnapshotEstimator(MinibatchEstimator):
 
 
 class Correlated:
-    """Vectors N(0, covariance), the q-th one of a chain a function of q and the chain's stream alone."""
+    """Random vectors N(0, covariance); the q-th vector of a chain is a function of q and the chain's stream alone."""
 
     def __init__(self, stream: Stream, dim: int, covariance: Any) -> None:
         self._stream, self._dim = stream, dim
         self._root = torch.tensor(_root(covariance, dim), dtype=torch.float64).to(stream.device)
 
     def block(self, first: int, count: int) -> Tensor:
-        """The vectors first, ..., first + count - 1. float64, shape (count, S, C, d)."""
+        """The vectors first, ..., first + count - 1, float64 of shape (count, S, C, d)."""
         drawn = normals(self._stream, first * self._dim, count * self._dim)
         return product(drawn.unflatten(0, (-1, self._dim)).movedim(1, -1), self._root)
 
 
 class AdditiveEstimator(Estimator):
-    """grad U + N(0, covariance), fresh at every evaluation."""
+    """The estimate grad U + z with z ~ N(0, covariance), new at every evaluation."""
 
     source: Correlated
 
@@ -278,7 +280,7 @@ class SampledGradient(GradientIngredient):
 
 
 def _root(covariance: Any, dim: int) -> np.ndarray:
-    """A matrix R with R^T R = covariance, from a number, a diagonal or a matrix. Shape (d, d)."""
+    """A matrix R, shape (d, d), with R^T R = covariance; the covariance is a number, a diagonal or a matrix."""
     matrix = np.array(covariance, dtype=np.float64)
     if matrix.ndim == 0 or matrix.shape == (dim,):
         matrix = matrix * np.eye(dim)
@@ -288,7 +290,7 @@ def _root(covariance: Any, dim: int) -> np.ndarray:
             f"{dim} x {dim} matrix"
         )
     values, vectors = np.linalg.eigh(matrix)
-    # eigh is backward stable: what is below this bound may be the rounding of an eigenvalue 0.
+    # eigh is backward stable: an eigenvalue within this bound of 0 may be 0 up to rounding.
     if values[0] < -dim * np.finfo(np.float64).eps * max(abs(values[0]), abs(values[-1])):
         raise ConfigurationError(
             f"gradient.covariance={covariance!r}: its eigenvalue {values[0]:.6g} is negative; expected a covariance"

@@ -1,4 +1,4 @@
-"""How the declared gradient estimators run: for each family the class that computes its estimates on tensors."""
+"""Which class computes the estimates of each declared gradient estimator on tensors?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sgverify.samplers.randomness.philox import Stream
 
 @dataclass(frozen=True)
 class Place:
-    """Where an estimator runs: its settings, the potential, the random streams by name, and what a step asks for."""
+    """The arguments of an estimator: its choice, the potential, the random streams by name, and its uses per step."""
 
     choice: Any
     potential: Potential
@@ -40,7 +40,7 @@ class Place:
     evaluations: int
 
     def on_minibatches(self, estimator: type[MinibatchEstimator], **more: Any) -> Estimator:
-        """An estimator with minibatches as its declaration has them drawn."""
+        """An estimator of this class, with minibatches drawn according to its declaration."""
         choice, size = self.choice, self.potential.target.size
         assert size is not None
         source = source_of(choice.estimator, choice, self.stream(choice.kind), size, self.minibatches)
@@ -57,16 +57,16 @@ RUNNING: dict[type[GradientEstimator], Callable[[Place], Estimator]] = {
     TableGradient: lambda at: at.on_minibatches(TableEstimator),
     CentredGradient: lambda at: at.on_minibatches(CentredEstimator),
 }
-"""How the estimators of each family run."""
+"""For each family of estimators, the function that makes the running estimator."""
 
 
 def make_estimator(
     choice: Any, potential: Potential, stream: Callable[[str], Stream], *, minibatches: int, evaluations: int
 ) -> Estimator:
-    """The estimator that `choice` (a `GradientChoice` or what has its fields) names, for steps that ask so many times.
+    """The running estimator of `choice`, a `GradientChoice` or an object with its fields.
 
-    `stream` gives the random stream of a kind. Raises `UnknownNameError` or `ConfigurationError` for a choice
-    that the target cannot have.
+    `minibatches` and `evaluations` are the numbers of minibatches and of gradient evaluations in one step; `stream` gives the
+    random stream of a kind. Raises `UnknownNameError`, or `ConfigurationError` for a choice that the target does not support.
     """
     estimator = choice.estimator
     potential = effective_potential(potential, choice)
@@ -76,7 +76,7 @@ def make_estimator(
 
 
 def _refresh(at: Place) -> int:
-    """The steps from snapshot to snapshot."""
+    """The number of steps between two snapshots."""
     refresh, size = at.choice.refresh, at.potential.target.size
     if refresh is not None and (isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1):
         raise ConfigurationError(

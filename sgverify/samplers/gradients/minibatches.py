@@ -1,7 +1,7 @@
-"""Which data a minibatch holds: with replacement, without, or the blocks of a permutation, swept once or there and back.
+"""Which data does a minibatch hold: drawn with or without replacement, or blocks of a permutation, swept once or both ways?
 
-The q-th minibatch of a chain is a function of q and the chain's stream alone. A step that asks for m
-minibatches uses those with q = (l - 1) m, ..., l m - 1, in the order in which it asks.
+The q-th minibatch of a chain is a function of q and the chain's stream alone. Step l with m minibatches uses those with
+q = (l - 1) m, ..., l m - 1, in the order of its evaluations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices
 from sgverify.targets import Target
 
-# Up to this n, comparing the data of a minibatch with one another is quicker than a table of all data.
+# The largest n for which comparing the data of a minibatch pairwise is faster than a table of all data.
 _COMPARED = 32
 
 
@@ -26,11 +26,11 @@ class Minibatches(Protocol):
     """A source of minibatches of n data out of N."""
 
     def block(self, first: int, count: int) -> Tensor:
-        """The data of minibatches first, ..., first + count - 1. int64, shape (count, n, S, C)."""
+        """The data indices of the minibatches first, ..., first + count - 1, int64 of shape (count, n, S, C)."""
 
 
 class Iid:
-    """n data with replacement, fresh for every minibatch."""
+    """Minibatches of n data drawn with replacement, independent of one another."""
 
     def __init__(self, stream: Stream, size: int, batch: int) -> None:
         self._stream, self._size, self._batch = stream, size, batch
@@ -42,9 +42,9 @@ class Iid:
 
 
 class WithoutReplacement:
-    """A subset of n data, all subsets equally likely, fresh for every minibatch.
+    """Minibatches that are subsets of n data, all subsets equally likely, independent of one another.
 
-    Floyd's algorithm: for j = N-n, ..., N-1 take a random t in 0..j, or j itself where t is already taken.
+    Floyd's algorithm: for j = N-n, ..., N-1 take a random t in 0..j, or j itself if t is already taken.
     Source: Bentley and Floyd 1987, "A sample of brilliance".
     """
 
@@ -66,7 +66,7 @@ class WithoutReplacement:
         return drawn
 
     def _look_up(self, batch: Tensor) -> None:
-        """The same for one minibatch, in place, by a table of what is taken."""
+        """Floyd's algorithm for one minibatch, in place, with a table of the data already taken."""
         taken = torch.zeros((self._size, *batch.shape[1:]), dtype=torch.bool, device=batch.device)
         for k in range(self._batch):
             chosen = batch[k : k + 1]
@@ -75,9 +75,9 @@ class WithoutReplacement:
 
 
 class Reshuffle:
-    """A permutation of the data per chain and epoch, consumed in blocks of n. N/n minibatches make an epoch.
+    """The blocks of n data of a random permutation, one permutation per chain and epoch of N/n minibatches.
 
-    The permutation of the present epoch is kept: S C N whole numbers.
+    The permutation of the present epoch is stored: S C N integers.
     """
 
     def __init__(self, stream: Stream, size: int, batch: int) -> None:
@@ -97,7 +97,7 @@ class Reshuffle:
         return torch.cat(pieces)
 
     def _permutation(self, epoch: int) -> Tensor:
-        """Fisher and Yates' shuffle of 0, ..., N-1, for all chains side by side. Shape (N, S, C)."""
+        """Fisher and Yates' shuffle of 0, ..., N-1 for all chains side by side, shape (N, S, C)."""
         if epoch != self._epoch:
             size = self._size
             bounds = torch.arange(size, 0, -1, device=self._stream.device)
@@ -113,9 +113,9 @@ class Reshuffle:
 
 
 class Symmetric(Reshuffle):
-    """A permutation of the data per chain and double sweep: its blocks of n in order, then in reverse.
+    """The blocks of n data of a random permutation, in order and then in reverse, one permutation per chain and double sweep.
 
-    2 N/n minibatches make a double sweep; the next one has a permutation of its own. Source: Paulin, Whalley, Chada,
+    A double sweep has 2 N/n minibatches; the next one uses a new permutation. Source: Paulin, Whalley, Chada,
     Leimkuhler, arXiv 2410.19780, symmetric minibatch splitting.
     """
 
@@ -131,21 +131,24 @@ class Symmetric(Reshuffle):
 
 
 _BLOCKS: tuple[type[Reshuffle], ...] = (Reshuffle, Symmetric)
-"""By the number of sweeps over the blocks of one permutation, less 1."""
+"""The source for one and for two sweeps over the blocks of one permutation."""
 
 
 @singledispatch
 def source_of(
     estimator: GradientEstimator, choice: Any, stream: Stream, size: int, per_step: int
 ) -> Minibatches:
-    """The source of an estimator's minibatches, n out of N data: by what it declares, but for a family that registers one."""
+    """The source of an estimator's minibatches of n out of N data, by its declaration.
+
+    A family of estimators may register a source of its own.
+    """
     if estimator.exchangeable:
         return _BLOCKS[estimator.sweeps - 1](stream, size, choice.batch)
     return (Iid if estimator.replaced else WithoutReplacement)(stream, size, choice.batch)
 
 
 def check_minibatches(kind: str, target: Target, batch: int) -> int:
-    """N, the number of data; `ConfigurationError` where the target cannot have minibatches of this kind and size."""
+    """N, the number of data; raises `ConfigurationError` if the target has no minibatches of this kind and size."""
     if target.size is None:
         raise ConfigurationError(
             f"gradient.kind={kind!r}: the target {target.name} has no data; expected 'full' or 'additive' there; "

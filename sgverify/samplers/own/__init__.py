@@ -1,4 +1,4 @@
-"""Users' torch code as targets.
+"""How does a user's torch code become a target?
 
 `functions` (a log density or likelihood of one's own), `module_target` and `module_parts` (a torch module with loss, data
 and prior).

@@ -1,6 +1,6 @@
-"""A user's own functions on torch: tensors reach them raw, and what they return is checked.
+"""How is a user's own potential evaluated on torch, and does it take many chains at once or a single theta?
 
-Which of its two forms a user's function has: for many chains at once, or for one theta, and then mapped over chains.
+The function gets plain tensors, and its results are checked. A function of one theta is mapped over chains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sgverify.targets.own.function import OwnFunction, OwnPotential, evaluate
 from sgverify.targets.target import Target
 
 _MOST_DATA = 4096
-"""Data whose likelihood is looked at before a run."""
+"""The most data whose likelihood is tested before a run."""
 
 
 @evaluate.register
@@ -36,10 +36,10 @@ def _(theta: np.ndarray, own: OwnFunction, *rows: np.ndarray) -> np.ndarray:
 
 
 def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> None:
-    """Refuse a potential whose value or gradient is not finite a spread away from its location. Shapes (d,), (d,).
+    """Raise `DefinitionError` if the value or gradient of a potential is not finite one spread away from its location.
 
-    Not at the location itself, where a mode may have a kink. Of a likelihood of one's own, every datum by itself.
-    Raises `DefinitionError`.
+    `location` and `spread` have shape (d,). The location itself is not tested, since the potential may have a kink at a mode. In
+    a user's own likelihood each datum is tested separately.
     """
     at = torch.tensor((location + np.stack([spread, -spread]))[None], dtype=torch.float64)
     _check_finite(target, target.prior(Chains(at.requires_grad_())).tensor, at, None)
@@ -51,7 +51,7 @@ def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> 
 
 
 def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """grad prior, and the gradient of each datum's likelihood, by autograd. Shapes (d,), (N, d)."""
+    """grad prior, shape (d,), and the gradient of each datum's likelihood, shape (N, d), by autograd at theta, shape (d,)."""
     prior = prior_gradients_at(target, theta[None])[0]
     if target.data is None:
         return prior, np.zeros((0, len(theta)))
@@ -59,12 +59,12 @@ def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, n
 
 
 def prior_gradients_at(target: Target, thetas: np.ndarray) -> np.ndarray:
-    """The gradient of the prior's part of U at many points. Shape (k, d) -> (k, d)."""
+    """The gradient of the prior's part of U at k points; points and gradients have shape (k, d)."""
     return _gradients_at(target.prior, thetas)
 
 
 def gradients_at(target: Target, thetas: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """The gradient of the likelihood's part of U of each datum, at many points. Shapes (k, d), (n, w) -> (k, n, d)."""
+    """The gradient of each datum's likelihood at k points; points (k, d) and data (n, w) give shape (k, n, d)."""
     (points, dim), size = thetas.shape, len(data)
     rows = torch.tensor(np.tile(data, (points, 1)))
     return _gradients_at(target.likelihood, np.repeat(thetas, size, axis=0), Chains(rows)).reshape(
@@ -104,18 +104,18 @@ def _checked(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
 
 
 _SIZES = (5, 7, 11, 13)
-"""Chains and data of the points on which a function is tried: two of these that are no dimension of its arguments."""
+"""The candidate numbers of chains and data on which a function is tried: two that equal no dimension of its arguments."""
 _SHIFT = 1e-3
-"""How far these points are from a given one, relative to 1 + |theta|: distinct, and no farther outside of a support."""
+"""The distance of the trial points from a given one, relative to 1 + |theta|: distinct points, but hardly outside a support."""
 _CLOSE = {torch.float64: 1e-9, torch.float32: 1e-3}
-"""Above the rounding of a function, and far below what chains do to one another that are coupled."""
+"""The relative tolerance by dtype: above the rounding of a function, and far below the effect of coupled chains."""
 _FOUND: WeakKeyDictionary[OwnFunction, bool] = WeakKeyDictionary()
 
 
 def is_batched(own: OwnFunction, theta: Tensor, *rows: Tensor) -> bool:
-    """Whether the function takes leading axes; where that is not stated it is tried, once, on points near the first of theta.
+    """Does the function take leading axes of chains? If it is not stated, the function is tried once, near the first theta.
 
-    Raises `DefinitionError` for a function that is random, or whose value for one chain depends on the others.
+    Raises `DefinitionError` for a function that is random, or whose value for one chain depends on other chains.
     """
     if own.batched is not None:
         return own.batched
@@ -125,14 +125,14 @@ def is_batched(own: OwnFunction, theta: Tensor, *rows: Tensor) -> bool:
 
 
 def call_together(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
-    """All chains and data in one call. Shapes (*batch, d), (*batch, w) -> (*batch). Raises `DefinitionError`."""
+    """The values of all chains and data in one call; shapes (*batch, d), (*batch, w) give (*batch). Raises `DefinitionError`."""
     lead = _lead(theta, rows)
     theta, *data = (item.expand(*lead, item.shape[-1]) for item in (theta, *rows))
     return _one_number(own, own(theta, *_arguments(own, data)), theta, lead)
 
 
 def called(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
-    """The function of one theta, and one datum, mapped over all of them. Shapes (*batch, d), (*batch, w) -> (*batch)."""
+    """The function of one theta and one datum, mapped over chains and data; (*batch, d), (*batch, w) give (*batch)."""
     lead = _lead(theta, rows)
     flat, *each = (item.expand(*lead, item.shape[-1]).reshape(-1, item.shape[-1]) for item in (theta, *rows))
 
@@ -214,7 +214,7 @@ def _refuse_random(own: OwnFunction, first: Tensor, again: Tensor) -> None:
 
 
 def _points(own: OwnFunction, theta: Tensor, rows: tuple[Tensor, ...]) -> tuple[Tensor, list[Tensor]]:
-    """Points near the first of theta, shape (n, m, d), and the first data, shape (n, 1, w)."""
+    """The trial points near the first theta, shape (n, m, d), and the first data, shape (n, 1, w)."""
     dim = theta.shape[-1]
     taken = {dim, *itertools.chain.from_iterable(own.layout.shapes if own.layout else ())}
     n, m = [size for size in (*_SIZES, *range(17, 1000, 2)) if size not in taken][:2]

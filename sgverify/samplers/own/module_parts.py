@@ -1,4 +1,4 @@
-"""A torch module read as a function of one flat vector of parameters, for many chains at once."""
+"""How is a torch module evaluated as a function of one flat vector of parameters, for many chains at once?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgverify.samplers.reading.carrier import Chains
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the parameters of a module stand in theta: one after the other, in the module's order, each row by row."""
+    """The positions of a module's parameters in theta: one after the other in the module's order, each row by row."""
 
     shapes: Mapping[str, tuple[int, ...]]
 
@@ -32,7 +32,7 @@ class Layout:
         return sum(math.prod(shape) for shape in self.shapes.values())
 
     def places(self) -> Iterator[tuple[str, tuple[int, ...], slice]]:
-        """Name, shape and place in theta of each parameter."""
+        """The name, shape and slice of theta of each parameter."""
         first = 0
         for name, shape in self.shapes.items():
             last = first + math.prod(shape)
@@ -40,12 +40,12 @@ class Layout:
             first = last
 
     def unflatten(self, theta: Any) -> dict[str, Any]:
-        """The parameters by name, of a tensor or an array. Shape (*chains, d) -> (*chains, *shape) each."""
+        """The parameters by name, each of shape (*chains, *shape), from a tensor or array of shape (*chains, d)."""
         lead = tuple(theta.shape[:-1])
         return {name: theta[..., place].reshape(*lead, *shape) for name, shape, place in self.places()}
 
     def flatten(self, parameters: Mapping[str, Tensor]) -> Tensor:
-        """The inverse of `unflatten`. Shapes (*chains, *shape) -> (*chains, d)."""
+        """The inverse of `unflatten`: parameters of shape (*chains, *shape) give theta of shape (*chains, d)."""
         pieces = [
             parameters[name].reshape(*parameters[name].shape[: parameters[name].ndim - len(shape)], -1)
             for name, shape in self.shapes.items()
@@ -57,9 +57,9 @@ class Layout:
 class ModuleLikelihood:
     """sum_i loss(module(x_i), y_i) as a function of theta.
 
-    A datum is one row of numbers, x and then y, each flattened; `inputs` and `outputs` are the shapes of one x and one y, and
-    `kinds` the dtypes in which module and loss take them where these are not the run's. `reduction` is what the loss does
-    over a batch: a mean is multiplied by the number of its data.
+    A datum is one row of numbers: x and then y, each flattened. `inputs` and `outputs` are the shapes of one x and one y, and
+    `kinds` their dtypes for module and loss if these are not the run's dtype. `reduction` is the loss's operation over a batch; a
+    mean is multiplied by the number of data.
     """
 
     module: torch.nn.Module = field(repr=False)
@@ -71,7 +71,7 @@ class ModuleLikelihood:
     kinds: tuple[torch.dtype | None, torch.dtype | None]
 
     def __call__(self, theta: Any, x: Any) -> Any:
-        """The loss of one datum. Shapes (*batch, d), (*batch, w) -> (*batch), as the carrier holds numbers."""
+        """The loss of each datum; theta (*batch, d) and data (*batch, w) give shape (*batch), as values of the carrier."""
         if isinstance(theta, Chains):
             return Chains(self.of_one(theta.tensor, x.tensor)[..., None])
         if isinstance(theta, np.ndarray):
@@ -82,14 +82,14 @@ class ModuleLikelihood:
         )
 
     def of_one(self, theta: Tensor, rows: Tensor) -> Tensor:
-        """Each datum by itself, at a theta of its own. Shapes (*batch, d), (*batch, w) -> (*batch)."""
+        """The loss of each datum at its own theta; shapes (*batch, d), (*batch, w) give (*batch)."""
         lead = torch.broadcast_shapes(theta.shape[:-1], rows.shape[:-1])
         flat = theta.expand(*lead, -1).reshape(-1, theta.shape[-1])
         single = rows.expand(*lead, -1).reshape(-1, 1, rows.shape[-1])
         return torch.func.vmap(self._total)(flat, single).reshape(lead)
 
     def of_batch(self, theta: Tensor, rows: Tensor) -> Tensor:
-        """The sum over n data, in one pass for each chain. Shapes (*batch, d), (n, *batch or 1, w) -> (*batch)."""
+        """The sum over n data, one pass per chain; theta (*batch, d) and data (n, *batch or 1, w) give shape (*batch)."""
         lead = theta.shape[:-1]
         flat = theta.reshape(-1, theta.shape[-1])
         if all(size == 1 for size in rows.shape[1:-1]):
@@ -100,13 +100,13 @@ class ModuleLikelihood:
         return found.reshape(lead)
 
     def outputs_of(self, theta: Tensor, x: Tensor) -> Tensor:
-        """What the module returns for n inputs. Shapes (*chains, d), (n, *input) -> (*chains, n, *output)."""
+        """The module's outputs; theta (*chains, d) and n inputs (n, *input) give shape (*chains, n, *output)."""
         flat = theta.reshape(-1, theta.shape[-1])
         found = torch.func.vmap(self._module, in_dims=(0, None))(flat, x)
         return found.reshape(*theta.shape[:-1], *found.shape[1:])
 
     def raw(self, theta: Tensor, rows: Tensor) -> Tensor:
-        """What the loss itself returns for a batch. Shapes (d,), (n, w) -> () or (n, ...)."""
+        """The loss's own value for a batch; theta (d,) and data (n, w) give shape () or (n, ...)."""
         width = math.prod(self.inputs)
         x, y = rows[:, :width].reshape(-1, *self.inputs), rows[:, width:].reshape(-1, *self.outputs)
         x, y = (
@@ -127,7 +127,7 @@ class ModuleLikelihood:
         return value
 
     def _buffers(self, like: Tensor) -> dict[str, Tensor]:
-        """The buffers as they are, in the dtype of the run where they are real numbers."""
+        """The module's buffers by name; floating ones are converted to the dtype of the run."""
         return {
             name: value.to(like) if value.is_floating_point() else value.to(like.device)
             for name, value in self.module.named_buffers()
@@ -136,12 +136,12 @@ class ModuleLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class GaussianPrior:
-    """theta . diag(precision) theta / 2, a coordinate's precision 1/sd^2; shape (d,)."""
+    """The prior theta . diag(precision) theta / 2; `precision`, shape (d,), is 1/sd^2 of each coordinate."""
 
     precision: np.ndarray
 
     def __call__(self, theta: Any) -> Any:
-        """-log of the prior up to a constant. Shape (*batch, d) -> (*batch)."""
+        """-log of the prior up to a constant; theta of shape (*batch, d) gives shape (*batch)."""
         if isinstance(theta, Chains):
             weights = torch.tensor(self.precision, dtype=torch.float64).to(theta.tensor)
             return Chains((theta.tensor.square() * (weights / 2)).sum(-1, keepdim=True))
@@ -154,13 +154,13 @@ class GaussianPrior:
 
 @dataclass(frozen=True, eq=False)
 class WrittenPrior:
-    """A user's -log prior, a function of {name: parameter} of one chain."""
+    """A prior given by a user's function -log prior of {name: parameter} for one chain."""
 
     function: Callable[[dict[str, Tensor]], Tensor] = field(repr=False)
     layout: Layout = field(repr=False)
 
     def __call__(self, theta: Any) -> Any:
-        """The function for every chain. Shape (*batch, d) -> (*batch)."""
+        """-log of the prior for every chain; theta of shape (*batch, d) gives shape (*batch)."""
         if isinstance(theta, Chains):
             return Chains(self._each(theta.tensor)[..., None])
         if isinstance(theta, np.ndarray):

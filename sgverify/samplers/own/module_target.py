@@ -1,4 +1,4 @@
-"""Torch modules as targets: a network, a loss, data and a prior make a posterior that every scheme can sample."""
+"""How do a torch module, a loss, data and a prior make a posterior that every scheme can sample?"""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ REDUCTIONS = ("mean", "sum", "none")
 
 Prior = float | Mapping[str, float] | Callable[[dict[str, Tensor]], Tensor]
 
-# Of a float64 loss of a few data; a mean taken for a sum is off by a factor.
+# The relative tolerance of a float64 loss of a few data; a mean mistaken for a sum is off by a factor.
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleTarget(Target):
-    """exp(-U/T) over the parameters of a module; see `module_target`. `layout` says where each stands in theta.
+    """The target exp(-U/T) over the parameters of a module; see `module_target`.
 
-    `dtype` is that of the module's own parameters, in which it is run where the configuration does not say otherwise.
+    `layout` gives the position of each parameter in theta. `dtype` is that of the module's own parameters, and the default dtype
+    of a run.
     """
 
     layout: Layout = field(default_factory=lambda: Layout({}), repr=False)
@@ -37,12 +38,12 @@ class ModuleTarget(Target):
 
     @property
     def parts(self) -> Mapping[str, tuple[int, ...]]:
-        """Name and shape of the parts of theta, in order."""
+        """The name and shape of each parameter in theta, in order."""
         return self.layout.shapes
 
     @property
     def quadratic(self) -> bool:
-        """Never asked of a module: its code is not read."""
+        """False: the code of a module is not analysed."""
         return False
 
     def unflatten(self, theta: Any) -> dict[str, Any]:
@@ -50,33 +51,33 @@ class ModuleTarget(Target):
         return self.layout.unflatten(theta)
 
     def outputs(self, theta: Any, x: Any) -> Tensor:
-        """What the module returns for n inputs at the parameters of every chain or draw, in the dtype of the module.
+        """The module's outputs for n inputs at the parameters of every chain or draw, in the dtype of the module.
 
-        Shapes (*chains, d), (n, *input) -> (*chains, n, *output).
+        theta of shape (*chains, d) and inputs of shape (n, *input) give shape (*chains, n, *output).
         """
         kind = getattr(torch, self.dtype)
         with torch.no_grad():
             return self._written.outputs_of(_as(theta, kind), _as(x, kind))
 
     def location_float64(self, temperature: float) -> np.ndarray:
-        """Where the chains start from: the parameters that the module had. Shape (d,)."""
+        """The point about which chains start, shape (d,): the parameters of the module at its construction."""
         assert self.stated_location is not None
         return self.stated_location
 
     def spread_float64(self, temperature: float) -> np.ndarray:
-        """The unit in which `start` counts. Shape (d,)."""
+        """The unit of `start` for each coordinate, shape (d,)."""
         assert self.stated_spread is not None
         return self.stated_spread
 
     def curvature_float64(self, temperature: float) -> float:
-        """A module has none that is known. Raises `ConfigurationError`."""
+        """Raise `ConfigurationError`: the curvature of a module is not known."""
         raise ConfigurationError(
             f"schedule.step: a default is not known for {self.name}, a torch module; expected a step size; set schedule.step, "
             "beginning near 0.1/N for SGLD and 0.1/sqrt(N) with a momentum"
         )
 
     def energy_float64(self, theta: np.ndarray) -> np.ndarray:
-        """U at many points, float64. Shape (*batch, d) -> (*batch)."""
+        """U in float64; points of shape (*batch, d) give shape (*batch)."""
         assert self.data is not None
         at = torch.tensor(theta, dtype=torch.float64)
         rows = torch.tensor(self.data).reshape(len(self.data), *(1,) * (at.ndim - 1), -1)
@@ -102,16 +103,16 @@ def module_target(
 ) -> ModuleTarget:
     """The posterior of a torch module's parameters: U(theta) = prior(theta) + sum_i loss(module(x_i), y_i).
 
-    `data` is (x, y), tensors or arrays of N entries along their first axis. `loss(outputs, y)` is the negative log
-    likelihood of a batch, and `reduction` says what it does over the batch: "mean", "sum" or "none" (one number for each
-    datum, or several that are added). A loss with an attribute `reduction`, such as `torch.nn.CrossEntropyLoss()`, says so
-    itself. It is looked at: a loss that does something else is refused. The loss of a single datum counts as it is: `MSELoss`
-    with "mean" divides by the number of outputs too. `prior` is the precision of a centred Gaussian, 1/sd^2, one number or
-    one for each parameter by name, or a function of {name: tensor} that returns -log prior.
+    `data` is (x, y), tensors or arrays of N entries along their first axis. `loss(outputs, y)` is the negative log likelihood of
+    a batch, and `reduction` is its operation over the batch: "mean", "sum" or "none" (one number for each datum, or several that
+    are added). By default `reduction` is the loss's attribute of this name, as in `torch.nn.CrossEntropyLoss()`. The reduction
+    is tested, and a loss with another one is refused. The loss of a single datum is used unchanged: `MSELoss` with "mean"
+    divides by the number of outputs too. `prior` is the precision 1/sd^2 of a centred Gaussian, one number or one for each
+    parameter by name, or a function of {name: tensor} that returns -log prior.
 
-    The chains start at the module's own parameters, plus `start` (of the configuration) times `spread`. They are run on a
-    copy of it (`torch.func.functional_call`), in the dtype of its parameters unless the configuration names another. Each
-    minibatch is drawn for each chain by itself and evaluated in one pass (`torch.func.vmap`).
+    The chains start at the module's own parameters plus `start` (of the configuration) times `spread`. The module itself is not
+    changed (`torch.func.functional_call`); it runs in the dtype of its parameters unless the configuration names another. Each
+    chain has its own minibatches, evaluated in one pass (`torch.func.vmap`).
     Raises `DefinitionError` for a module that is random (dropout) or couples the data of a batch (batch norm) in training
     mode, or that `vmap` cannot run; `ConfigurationError` for data, reduction or prior that do not fit.
     """
@@ -146,7 +147,7 @@ def module_target(
 
 
 def check_module(module: torch.nn.Module, name: str) -> None:
-    """Refuse, by name, layers that are random or mix the data of a batch. Raises `DefinitionError`."""
+    """Raise `DefinitionError`, with the layer's name, for layers that are random or couple the data of a batch."""
     for place, layer in module.named_modules():
         kind = f"{type(layer).__name__} at {place!r}" if place else type(layer).__name__
         if isinstance(layer, _DropoutNd) and layer.training and layer.p > 0:
@@ -162,10 +163,10 @@ def check_module(module: torch.nn.Module, name: str) -> None:
 
 
 def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, name: str) -> None:
-    """Hold the loss of a few data together against those of each by itself, as sum and as mean.
+    """Compare the loss of a batch with the sum, or the mean, of the losses of its data.
 
-    Two batches are compared, so that neither a mean taken for a sum nor a layer that couples the data goes unseen. Raises
-    `ConfigurationError`, or `DefinitionError` where the module cannot be run.
+    Two batches are compared, which detects a mean mistaken for a sum as well as a layer that couples the data. Raises
+    `ConfigurationError`, or `DefinitionError` if the module cannot be run.
     """
     try:
         with torch.no_grad():
@@ -244,7 +245,7 @@ def _prior(prior: Prior, layout: Layout) -> Any:
 def _rows(
     data: Any,
 ) -> tuple[np.ndarray, tuple[int, ...], tuple[int, ...], tuple[torch.dtype | None, torch.dtype | None]]:
-    """The data as rows of numbers, with the shapes and, where they are whole numbers, the dtypes of x and y."""
+    """The data as rows of numbers, the shapes of x and y, and their dtypes if they are integers (else None)."""
     if not isinstance(data, tuple) or len(data) != 2:
         raise ConfigurationError(f"data: expected a pair (x, y), not {type(data).__name__}; give both")
     x, y = (_copied(item) for item in data)

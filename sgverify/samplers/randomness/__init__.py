@@ -1,5 +1,5 @@
-"""Random numbers of a run: the same bits whatever is batched.
+"""Which random numbers does a run use, with bits that do not depend on the batching of chains and steps?
 
-`philox` makes counter-based words, `variates` normal and whole numbers of them, `noise` says which stream each row of a
-sweep draws from.
+`philox` makes counter-based words, `variates` makes normal numbers and integers of them, `noise` assigns a stream to each row of
+a sweep.
 """

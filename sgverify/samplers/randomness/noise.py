@@ -1,8 +1,8 @@
-"""Where the rows of a sweep take their noise from: each its own stream, all one stream, or one Brownian path.
+"""From which random stream do the rows of a sweep take their noise: separate streams, one stream, or one Brownian path?
 
-Every law has a stream of its own. Its k-th draw slot, coordinate i of step l = 1, 2, ... is the number
-((l-1) K + k) dim + i of that stream, K the draws of this law in a step.
-Streams are counter-based: a path is made again wherever it is asked for, whatever is batched with it.
+Every law has a stream of its own. The k-th draw of this law at step l = 1, 2, ..., coordinate i, is the number
+((l-1) K + k) dim + i of that stream, with K draws of this law in a step. Streams are counter-based: a path can be recomputed
+anywhere, independently of the batch.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from sgverify.schemes.scheme import Scheme
 COUPLINGS = (False, True, "brownian")
 
 OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memory-additive")
-"""What the kinds of streams begin with that every replica of a composite has for itself."""
+"""The prefixes of the kinds of streams that are separate for every replica of a composite."""
 
 KEPT = 8
-"""Steps for which the draws of torch's own generators are kept."""
+"""The number of steps for which draws of torch's own generators are kept in memory."""
 
-# Normal draws that are summed at once.
+# The number of normal draws that are summed at once.
 _PIECE = 1 << 18
 
 
 class NoiseSource(Protocol):
-    """A source of the rows' noise, asked for in order."""
+    """A source of the rows' noise, which is taken in the order of the steps."""
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """The draws of steps first, ..., first + count - 1, counted from 0: count * draws of shape (S or 1, C, d)."""
+        """The count * draws tensors, each of shape (S or 1, C, d), for the steps first, ..., first + count - 1, from 0."""
 
 
 class Streamed:
-    """Each row takes its draws from the stream as they are numbered; rows of a shared stream get the same (S = 1)."""
+    """The noise of rows whose draws are the stream's numbers in order; rows with a shared stream get equal draws (S = 1)."""
 
     def __init__(
         self, stream: Stream, *, draws: int, dim: int, dtype: torch.dtype, law: NoiseLaw = NORMAL
@@ -53,14 +53,14 @@ class Streamed:
         return iter(self.stacked(first, count).unbind())
 
     def stacked(self, first: int, count: int) -> Tensor:
-        """The same in one tensor. Shape (count * draws, S, C, d)."""
+        """The draws of these steps in one tensor, shape (count * draws, S, C, d)."""
         wide = self._draws * self._dim
         flat = self._variates.take(first * wide, count * wide)
         return flat.unflatten(0, (-1, self._dim)).movedim(1, -1)
 
 
 class Mixed:
-    """Draws of several laws, in the order in which a step asks for them; each law has a stream of its own."""
+    """The noise of a step with draws of several laws, in the step's order; each law has a stream of its own."""
 
     def __init__(
         self,
@@ -88,15 +88,15 @@ class Mixed:
 
 
 def stream_kind(purpose: str, law: NoiseLaw) -> str:
-    """The kind of stream that draws of a law come from: `purpose` itself for the normal law."""
+    """The kind of the stream for draws of a law: `purpose` itself for the normal law, else with the law's name."""
     return purpose if law.normal else f"{purpose}-{law}"
 
 
 class Native:
     """The rows' noise from torch's own generators, one for each row (or one for all), in the order of the steps.
 
-    The seed of a generator is a hash of (seed, "native", row, first chain, number of chains), of which torch takes
-    32 bits. So the draws repeat for the same chains on the same kind of machine, and differ for any other batch.
+    The seed of a generator is a hash of (seed, "native", row, first chain, number of chains), of which torch uses 32 bits. The
+    draws are therefore reproducible for equal chains on the same kind of machine, and differ for every other batch.
     """
 
     def __init__(
@@ -121,20 +121,20 @@ class Native:
         self._turn = 0
 
     def positions(self, places: Sequence[int] | None = None) -> tuple[Tensor, ...]:
-        """Where the generators stand: of these of the present rows, or of all."""
+        """The states of the generators of some of the present rows, or of all."""
         shared = places is None or len(self._generators) == 1
         kept = self._generators if shared else [self._generators[place] for place in places or ()]
         return tuple(generator.get_state() for generator in kept)
 
     def move_to(self, positions: Sequence[Tensor]) -> None:
-        """Go on from there, one generator for each of the rows that go on (or the one of all)."""
+        """Set the states of the generators, one for each continuing row (or one for all rows)."""
         self._generators = self._generators[: len(positions)]
         for generator, position in zip(self._generators, positions, strict=True):
             generator.set_state(position)
         self._turn = 0
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `NoiseSource`. Drawn when it is used, to tensors that are used again KEPT steps later: all stays in the cache."""
+        """See `NoiseSource`. Draws are made when used, into tensors that are reused KEPT steps later and stay in the cache."""
         shape = (len(self._generators), *self._shape)
         if not self._rooms or self._rooms[0].shape != shape:
             self._rooms = [torch.empty(shape, **self._how) for _ in range(KEPT * len(self._laws))]
@@ -155,10 +155,10 @@ class Native:
 
 
 class Brownian:
-    """Rows of step h_r = m_r h_min on one path: a step's draw is the sum of those that it spans, over sqrt(m_r).
+    """The noise of rows with steps h_r = m_r h_min on one Brownian path.
 
-    z_r(l, k) = m^(-1/2) sum_{n = (l-1) m + 1}^{l m} z(n, k): the increment of the same path over a longer step.
-    Each row alone has independent standard normal draws. The sums are taken by halves, always in the same order.
+    A draw z_r(l, k) = m^(-1/2) sum_{n = (l-1) m + 1}^{l m} z(n, k), m = m_r, is the path's increment over a longer step, in
+    standard units. Each row alone has independent standard normal draws. The sums are taken by halves, in a fixed order.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Brownian:
         return torch.cat(pieces).flatten(0, 1).div_(math.sqrt(span))
 
     def _sums(self, row: int, span: int, first: int, count: int) -> Tensor:
-        """Sums over `span` fine steps each, for the row of span `row`. Shape (count / span, draws, 1, C, d)."""
+        """The sums over `span` fine steps each, shape (count / span, draws, 1, C, d), for the row with m_r = `row`."""
         if count == span > 1 and count * self._wide > _PIECE:
             half = span // 2
             return self._sums(row, half, first, half) + self._sums(row, half, first + half, half)
@@ -197,7 +197,7 @@ class Brownian:
 def spans(rows: Sequence[Row]) -> tuple[int, ...]:
     """m_r = h_r / h_min of each row, powers of two.
 
-    Raises `ConfigurationError` where a row has no fixed step or m_r is something else.
+    Raises `ConfigurationError` if a row has no fixed step, or if some m_r is no power of two.
     """
     steps = []
     for row in rows:
@@ -219,7 +219,7 @@ def spans(rows: Sequence[Row]) -> tuple[int, ...]:
 
 
 def check_path(scheme: Scheme) -> None:
-    """Raise `ConfigurationError` where a step draws what is no increment of a Brownian path."""
+    """Raise `ConfigurationError` if a step has a draw that is no increment of a Brownian path."""
     for law in scheme.laws:
         if not law.normal:
             raise ConfigurationError(
@@ -229,16 +229,16 @@ def check_path(scheme: Scheme) -> None:
 
 
 def check_coupling(coupled: Any) -> None:
-    """Raise `ConfigurationError` for a coupling that is not known."""
+    """Raise `ConfigurationError` for an unknown coupling."""
     if not any(coupled is choice or (coupled == choice and choice == "brownian") for choice in COUPLINGS):
         raise ConfigurationError(f"coupled={coupled!r}: expected False, True or 'brownian'")
 
 
 def stream_keys(coupled: bool | str, kind: str, rows: Sequence[Row]) -> list[bytes]:
-    """What tells apart the streams of a kind of the rows: their schedules' bits, or one key where they share it.
+    """The keys of the rows' streams of one kind: the bits of their schedules, or one key for a shared stream.
 
-    The replicas of a composite have noise of their own and their minibatches in common. Rows on one Brownian path
-    share the start and the path. Their minibatches stay independent: the l-th steps of two rows are not at the same time.
+    Replicas of a composite have separate noise and shared minibatches. Rows on one Brownian path share the start and the path;
+    their minibatches are independent, since the l-th steps of two rows are at different times.
     """
     if coupled is True or (coupled == "brownian" and kind.startswith(("noise", "momentum", "memory-noise"))):
         return [b"coupled"]

@@ -1,4 +1,4 @@
-"""Counter-based random words: Philox4x64-10, as numpy has it.
+"""How are the random words of a run computed? By the counter-based generator Philox4x64-10, as in numpy.
 
 A word is a pure function of (seed, kind of stream, run, chain, position in the stream). Nothing is carried
 from call to call, so that a chain's draws do not depend on which other chains and step sizes share its
@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 ROWS = 16
-"""The words that a chain has in a cell, the stretch of its stream that is made at once."""
+"""The number of words of a chain in a cell; a cell is the part of the stream that is computed at once."""
 
 LANES = 64
-"""Chains whose words lie side by side: chain c is the lane c % LANES of the group c // LANES."""
+"""The number of chains whose words lie side by side: chain c is the lane c % LANES of the group c // LANES."""
 
 _BLOCKS = ROWS * LANES // 4
 
@@ -60,9 +60,9 @@ class Stream:
         return self.runs * len(self.chains)
 
     def bits(self, cells: range, runs: range, chains: range) -> Tensor:
-        """The words of several cells, of these chains alone, as int64. Shape (cells, ROWS, runs, chains).
+        """The words of several cells for these chains, int64 of shape (cells, ROWS, runs, chains).
 
-        Of few chains the other lanes are dropped at once, so that many cells fit in a core's cache.
+        For few chains the other lanes are dropped immediately, so that many cells fit in a core's cache.
         """
         groups = range(chains.start // LANES, -(-chains.stop // LANES))
         skip = chains.start - groups.start * LANES
@@ -78,7 +78,7 @@ class Stream:
 
     def _raw(self, run: int, cell: int, groups: range) -> np.ndarray:
         counter = np.array([groups.start * _BLOCKS, 0, cell, 0], dtype=np.uint64)
-        # numpy counts up by one before it makes a block: hence the 1 in the counters.
+        # numpy increments the counter before it computes a block: hence the 1 in the counters.
         self._generator.state = {
             "bit_generator": "Philox",
             "state": {"counter": counter, "key": self.keys[run]},

@@ -1,8 +1,8 @@
-"""Normal and whole-number variates made of a stream's words.
+"""How are normal, uniform and integer variates made of a stream's words?
 
-The normal variates use +, -, *, / and square roots only, each of which IEEE 754 rounds in one way. They are
-therefore the same bits on every processor and device, at every position in a tensor; a library's log and cos
-promise neither; nor does torch's square root (`rounding`).
+The normal variates use only +, -, *, / and square roots, for each of which IEEE 754 prescribes the rounding. Their bits are
+therefore equal on every processor and device, and at every position in a tensor. A library's log and cos guarantee neither; nor
+does torch's square root (`sgverify.samplers.reading.arithmetic`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ANGLE_BITS = 22
 # -2 log z = -4 artanh s, s = (z-1)/(z+1), s^2 <= 0.0295; sin y, |y| <= pi/4.
 _LOG = tuple(float(Fraction(-4, 2 * k + 1)) for k in range(10))
 _SIN = tuple(float(Fraction((-1) ** k, math.factorial(2 * k + 1))) for k in range(9))
-# How many terms of each: the first omitted ones are below 3e-17 and 1e-19 of the sums, or 2e-9 and 3e-9.
+# The number of terms of each series: the first omitted ones are below 3e-17 and 1e-19 of the sums, or 2e-9 and 3e-9.
 _TERMS = {torch.float64: (10, 9), torch.float32: (5, 5)}
-# The whole numbers of the same size, the bits of the mantissa, and sqrt(1/2) as one of them.
+# The integer dtype of the same size, the bits of the mantissa, and sqrt(1/2) as such an integer.
 _LAYOUT = {
     torch.float64: (torch.int64, 52, 0x3FE6A09E667F3BCD),
     torch.float32: (torch.int32, 23, 0x3F3504F3),
@@ -38,18 +38,18 @@ _LAYOUT = {
 def normals(stream: Stream, first: int, count: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """The standard normals first, ..., first + count - 1 of the stream; shape (count, S, C).
 
-    Box-Muller: (r cos phi, r sin phi), r = sqrt(-2 log u), from one word of 64 bits, u an odd multiple of 2^-42
-    and phi one of 2^23 evenly spaced angles. So |z| <= 7.63, and beyond that lies 2e-14 of the normal law. The two
-    of word `row` of a cell are its normals `row` and ROWS + `row`. In float32 the same words are taken.
+    Box-Muller: (r cos phi, r sin phi), r = sqrt(-2 log u), from one word of 64 bits, u an odd multiple of 2^-42 and phi one of
+    2^23 evenly spaced angles. Hence |z| <= 7.63; the normal law has the probability 2e-14 beyond. The two normals of word `row`
+    of a cell are the cell's normals `row` and ROWS + `row`. In float32 the same words are used.
     """
     return _stretch(stream, first, count, 2 * ROWS, lambda bits: box_muller(bits, dtype))
 
 
 def indices(stream: Stream, first: int, count: int, bound: int | Tensor) -> Tensor:
-    """Whole numbers in 0, ..., bound - 1; int64, shape (count, S, C).
+    """Uniform integers in 0, ..., bound - 1; int64 of shape (count, S, C).
 
-    floor(w * bound / 2^32) of a 32-bit word w: no probability is off by more than 2^-32. `bound` < 2^31 may be
-    a tensor of shape (count, 1, 1). The halves of word `row` of a cell are its numbers `row` and ROWS + `row`.
+    Each is floor(w * bound / 2^32) of a 32-bit word w: no probability is off by more than 2^-32. `bound` < 2^31 may be a tensor
+    of shape (count, 1, 1). The halves of word `row` of a cell give the cell's integers `row` and ROWS + `row`.
     """
     return _stretch(stream, first, count, 2 * ROWS, _halves).mul_(bound).bitwise_right_shift_(32)
 
@@ -57,7 +57,7 @@ def indices(stream: Stream, first: int, count: int, bound: int | Tensor) -> Tens
 def drawn_from(
     table: Sequence[float], stream: Stream, first: int, count: int, dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """Entries of a table, each place as likely as the next: `indices` of the stream look them up. Shape (count, S, C)."""
+    """Entries of a table, shape (count, S, C), each with equal probability, at positions that `indices` draws."""
     values = torch.tensor(table, dtype=torch.float64, device=stream.device).to(dtype)
     return values[indices(stream, first, count, len(table))]
 
@@ -74,10 +74,9 @@ def uniforms(
 
 
 class Variates:
-    """The draws of a law from a stream, asked for in order: what a cell holds beyond a request is kept for the next.
+    """The draws of a law from a stream, taken in order; numbers of a cell beyond a request are kept for the next one.
 
-    Normal draws are `normals`; those of a discrete law are looked up in its table (`drawn_from`), and
-    uniform ones are `uniforms`.
+    Normal draws come from `normals`, those of a discrete law from its table (`drawn_from`), uniform ones from `uniforms`.
     """
 
     def __init__(self, stream: Stream, dtype: torch.dtype = torch.float64, law: NoiseLaw = NORMAL) -> None:
@@ -116,7 +115,7 @@ def box_muller(bits: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     signed = (bits >> _ANGLE_BITS).to(dtype).add_(0.5)
     radius = _minus_two_log(signed.abs(), log_terms)
     radius = root(radius, out=radius).copysign_(signed)
-    # With the sign in the radius, phi = pi (t - 1/2) for an odd multiple t of 2^-23; y = phi / 2.
+    # The radius carries the sign, so that phi = pi (t - 1/2) for an odd multiple t of 2^-23; y = phi / 2.
     y = (bits & ((1 << _ANGLE_BITS) - 1)).to(dtype)
     y.sub_((1 << (_ANGLE_BITS - 1)) - 0.5).mul_(math.pi * 2.0 ** -(_ANGLE_BITS + 1))
     square = y * y
@@ -153,7 +152,7 @@ def _halves(bits: Tensor) -> tuple[Tensor, Tensor]:
 def _stretch(
     stream: Stream, first: int, count: int, per_cell: int, make: Callable[[Tensor], tuple[Tensor, Tensor]]
 ) -> Tensor:
-    """The variates first, ..., first + count - 1, two made of each word of the cells that hold them."""
+    """The variates first, ..., first + count - 1; `make` gives two for each word of the cells that contain them."""
     cells = range(first // per_cell, -(-(first + count) // per_cell))
     whole: Tensor | None = None
     for some, runs, chains in _pieces(stream, cells):
@@ -171,7 +170,7 @@ def _stretch(
 
 
 def _pieces(stream: Stream, cells: range) -> Iterator[tuple[range, range, range]]:
-    """The cells, runs and chains whose words are made at once: as many as a core's cache holds."""
+    """The cells, runs and chains whose words are computed at once: as many as fit in a core's cache."""
     chains = stream.chains
     most = max(LANES, _CACHED // ROWS // LANES * LANES)
     across = [

@@ -1,6 +1,6 @@
-"""The loop: rows of step sizes and chains, from their start to averages, draws or a transcript.
+"""How do all chains of a sweep run, from their start to averages, draws or a transcript?
 
-`settings` and `schedules` say what is run, `assembly` makes the chains, `run` moves them leg by leg and
-tells its observers (`leg`). Observers: `running_sums` and `averages`, `states`, `recording`, `transcript`. `checkpoint` and
-`pausing` keep a run in a file, to the same bits.
+`settings` and `schedules` describe a run, `assembly` sets up its chains, `run` moves them leg by leg and calls its observers
+(`leg`). Observers are `running_sums` with `averages`, `states`, `recording` and `transcript`. `checkpoint` and `pausing` store a
+run in a file and resume it with equal bits.
 """

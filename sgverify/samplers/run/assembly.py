@@ -1,4 +1,4 @@
-"""What the chains of a sweep are made of: where they start, and what their steps draw and are given."""
+"""How are the chains of a sweep set up: their start, their noise, their gradient estimator, and the bound scheme?"""
 
 from __future__ import annotations
 
@@ -43,12 +43,11 @@ from sgverify.targets import Target
 class Assembly:
     """A scheme bound to a target, the rows of a sweep and settings.
 
-    Of a composite `scheme` is the scheme that it is made around, `hooks` what happens around the steps, and `rows` are
-    those of all its replicas.
+    For a composite, `scheme` is the scheme inside it, `hooks` its actions around the steps, and `rows` those of all replicas.
 
-    Raises `ConfigurationError` where these do not go together. `hoist=False` evaluates every gradient by autograd
-    over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps drawn at
-    once: none changes what is computed. `streams` gives random numbers by kind in place of the run's own.
+    Raises `ConfigurationError` if scheme, target, rows and settings contradict one another. `hoist=False` evaluates every
+    gradient by autograd over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps per
+    block; none of them changes the results. `streams` replaces the run's own random streams, by kind.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class Assembly:
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
                 "full gradients of a quadratic potential are compiled; leave compiled=False"
             )
-        # Made once here so that a choice which the target cannot have is refused before anything runs.
+        # Made here once, so that a gradient estimator that the target does not support is refused before the run.
         self.estimator((0,), scheme.census)
         centre = target.location_float64(settings.temperature)
         settings = replace(settings, start=starts_of(settings.start, self.rows, self.hooks))
@@ -103,12 +102,12 @@ class Assembly:
         self.farthest = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
 
     def stage(self, alive: tuple[int, ...]) -> Stage:
-        """What the rows `alive` are made of, for what happens around their steps."""
+        """The stage of the rows `alive`, for the hooks of a composite."""
         rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
         return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
 
     def _root_temperature(self, alive: tuple[int, ...]) -> Any:
-        """sqrt(T), one for each row where they differ."""
+        """sqrt(T): one number, or one for each row if temperatures differ."""
         if self.hooks is None:
             return math.sqrt(self.settings.temperature)
         roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
@@ -131,7 +130,10 @@ class Assembly:
         )
 
     def estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:
-        """The gradient estimator of the rows `alive` for steps that ask for so much; `purpose` begins its streams' names."""
+        """The gradient estimator of the rows `alive`.
+
+        `asked` counts the minibatches and evaluations of a step; `purpose` is the prefix of the names of the random streams.
+        """
         streams = self._streams(alive)
         return make_estimator(
             self.settings.gradient,
@@ -165,11 +167,11 @@ class Assembly:
         return {"dim": self.target.dim, "dtype": self.dtype}
 
     def _draws(self, noise: NoiseSource, done: int, count: int) -> Iterator[Tensor]:
-        """The noise of the next `count` steps, one tensor (S, C, d) for each draw, in order."""
+        """The noise of the next `count` steps: one tensor (S, C, d) for each draw, in order."""
         return noise.take(done, count) if self.scheme.draws else iter(())
 
     def _begin(self, alive: tuple[int, ...]) -> tuple[Tensor, ...]:
-        """X_0: theta off its mean, the momentum zero or stationary, a thermostat's friction at D."""
+        """X_0: theta at its start relative to the mean, the momentum zero or stationary, a thermostat's friction at D."""
         shape = (len(alive), self.settings.chains)
         values: list[Tensor] = []
         for place, (name, kind) in enumerate(self.scheme.dynamics.shapes.items()):

@@ -1,4 +1,4 @@
-"""Ergodic averages of many chains at many step sizes, with their errors; memory does not grow with L."""
+"""What are the ergodic averages of many chains at many step sizes, and their errors? Memory does not grow with L."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sgverify.targets import Target
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Running averages of each chain, and the state it ended in.
+    """The running averages of each chain, and its last state.
 
-    `values`, shape (observables, S, K, C): the average over l = 1..L at each of a row's K lengths L, weighted by h_l on
-    a power or cyclical schedule, over the states that burn-in, thinning and a cycle's stages leave; NaN where the row had
-    diverged or was not reached. `last`: each variable after its row's last step, shape (S, C, d). `diverged`: one entry
-    per row, None where all is well.
+    `values`, shape (observables, S, K, C), holds the averages over l = 1..L at each of a row's K lengths L, with weights h_l on a
+    power or cyclical schedule. States in the burn-in, between thinned states, and in the exploration stage of a cycle do not
+    count. An entry is NaN if the row had diverged, or if the length was not reached. `last` holds each variable after its row's
+    last step, shape (S, C, d). `diverged` has one entry per row: its divergence, or None.
     """
 
     rows: tuple[Row, ...]
@@ -38,7 +38,7 @@ class Averages:
 
     @property
     def steps(self) -> np.ndarray:
-        """h of each row, or the scale of its schedule. Shape (S,)."""
+        """h of each row, or the scale of its schedule, shape (S,)."""
         schedules = [(row.schedule, row.factor) for row in self.rows]
         return np.array(
             [(item.step if isinstance(item, Fixed) else item.scale) * factor for item, factor in schedules]
@@ -46,17 +46,17 @@ class Averages:
 
     @property
     def lengths(self) -> np.ndarray:
-        """The lengths at which each row is averaged. Shape (S, K)."""
+        """The lengths at which each row is averaged, shape (S, K)."""
         return np.array([row.lengths for row in self.rows])
 
     @property
     def mean(self) -> np.ndarray:
-        """The average over chains. Shape (observables, S, K)."""
+        """The average over chains, shape (observables, S, K)."""
         return np.asarray(self.values.mean(-1))
 
     @property
     def standard_error(self) -> np.ndarray:
-        """The standard error of `mean`, from the spread between chains. Shape (observables, S, K)."""
+        """The standard error of `mean` from the spread between chains, shape (observables, S, K)."""
         return _standard_error(self.values)
 
     def mean_square(self, truth: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -79,12 +79,12 @@ def sample(
 ) -> Averages:
     """Run every row of a sweep and average the observables along every chain.
 
-    An observable is called with theta (and p, where the state has one), coordinates on the last axis:
-    (*chains, d) -> (*chains), in arithmetic and whole powers; it is summed in float64 whatever the state's dtype. One
-    with an attribute `variables` is called with the state variables of these names instead.
-    All rows need the same number of lengths. `progress` is told the share done. Ctrl-C ends the run and
-    returns what was reached, `complete=False`. `hoist`, `block` and `tape`: see `Ensemble`; they change nothing but speed.
-    Raises `ConfigurationError` where scheme, target, rows and settings do not go together.
+    An observable is called with theta (and p, if the state has a momentum), coordinates on the last axis:
+    (*chains, d) -> (*chains), in arithmetic and integer powers. It is summed in float64 for every dtype of the state. An
+    observable with an attribute `variables` is called with the state variables of these names instead.
+    All rows need the same number of lengths. `progress` is called with the finished share. Ctrl-C ends the run, which then
+    returns the averages reached, with `complete=False`. `hoist`, `block` and `tape` (see `Ensemble`) only change the speed.
+    Raises `ConfigurationError` if scheme, target, rows and settings contradict one another.
     """
     settings = settings or Settings()
     check_observables(observables, rows)
@@ -105,7 +105,7 @@ def sample(
 
 
 def check_observables(observables: Sequence[Callable[..., Any]], rows: Sequence[Row]) -> None:
-    """Refuse a run that averages nothing, or rows of different numbers of lengths."""
+    """Raise `ConfigurationError` for a run without observables, or for rows with different numbers of lengths."""
     if not observables:
         raise ConfigurationError("observables=[]: expected at least one test function")
     if len({len(row.lengths) for row in rows}) > 1:

@@ -1,10 +1,9 @@
-"""A sampled run between two steps, as a file: what its next step needs, and what it has summed.
+"""How is a sampled run stored in a file between two steps, and how is its identity checked when it is resumed?
 
-A file is a plain npz: one array for each tensor, and a header of JSON. It says which run it belongs to, and a run of
-anything else is refused by name. Nothing in it depends on how chains were batched or where they ran, save for torch's
-own generators (`generator="native"`).
-
-What a sampled run is, by name: so that a paused run is not taken up as another one.
+A file is a plain npz: one array for each tensor, and a header in JSON. It holds the state that the next step needs, the sums so
+far, and the identity of the run: every ingredient by name. Resuming another run is refused, and the error names the difference.
+The file does not depend on the batching of chains or on the device, except for the states of torch's own generators
+(`generator="native"`).
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from sgverify.schemes import Scheme
 from sgverify.targets import Target
 
 DIGITS = 9
-"""Of the gradients that tell targets apart: exp and log may round otherwise on another machine."""
+"""The digits of the gradients that identify a target: exp and log may round differently on another machine."""
 
 FREE = ("chains", "first_chain", "device", "compiled")
-"""Settings that may differ: chains are compared by themselves, the others change nothing but where and how quickly a run
-is made. Torch's own generators do depend on the device."""
+"""The settings that may differ between the parts of a run: chains are compared separately, the others only change the device
+and the speed. Torch's own generators do depend on the device."""
 
 
 def identity_of(
@@ -45,9 +44,9 @@ def identity_of(
     settings: Settings,
     observables: Sequence[Callable[..., Any]],
 ) -> dict[str, str]:
-    """Name and value of all that a run is made of.
+    """The identity of a run: the name and the value of each of its ingredients.
 
-    Test functions are told apart by their text, or their name where they have none.
+    Test functions are identified by their source text, or by their name if they have none.
     """
     found = {
         "scheme": scheme.name,
@@ -67,7 +66,7 @@ def identity_of(
 
 
 def _source(scheme: Scheme) -> str:
-    """The definition as it is written: of a word its letters with their shares."""
+    """The source text of the definition; for a splitting, that of its letters, with their shares."""
     word = scheme.word
     if word is None:
         functions = [scheme.function, *scheme.memory.values()]
@@ -80,7 +79,7 @@ def _text(function: Callable[..., Any]) -> str:
     try:
         return inspect.getsource(inspect.unwrap(function))
     except (OSError, TypeError):
-        # Made by exec: there is no text, and the code says which it is.
+        # A function made by exec has no source text; its code object identifies it.
         code = getattr(function, "__code__", None)
         return repr(function) if code is None else f"{code.co_code!r} {code.co_consts!r} {code.co_names!r}"
 
@@ -103,17 +102,17 @@ def _digest(text: str) -> str:
 
 
 VERSION = 1
-"""Of the file; another one is refused."""
+"""The version of the file format; files of another version are refused."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """A run after `step` steps, of the chains first, ..., first + count - 1.
 
-    `identity`: what tells the run from others, by name. `rows`: the places of the rows that go on. `state` holds each
-    variable, shape (rows, C, d), in the dtype of the run; `carried` what the gradient estimator keeps from step to step; `sums` and
-    `weights` the running sums, shapes (observables, rows, C) and (all rows,); `values`, `last` and `diverged` what is
-    known of every row already. `generators`: the positions of torch's own generators, of native runs only.
+    `identity` identifies the run, by ingredients. `rows` are the indices of the rows that are not finished. `state` holds each
+    variable, shape (rows, C, d), in the dtype of the run; `carried` the tensors that composite and gradient estimator keep from
+    step to step; `sums` and `weights` the running sums, shapes (observables, rows, C) and (all rows,); `values`, `last` and
+    `diverged` the results of every row so far. `generators` are the states of torch's own generators, in native runs only.
     """
 
     identity: Mapping[str, str]
@@ -130,7 +129,7 @@ class Checkpoint:
     generators: tuple[np.ndarray, ...] = field(default=(), repr=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the file, in one move. Raises `ConfigurationError` where it cannot be written."""
+        """Write the file atomically. Raises `ConfigurationError` if it cannot be written."""
         header = {
             "version": VERSION,
             "identity": dict(self.identity),
@@ -155,7 +154,7 @@ class Checkpoint:
 
     @staticmethod
     def load(path: str | Path) -> Checkpoint:
-        """Read a file of `save`. Raises `ConfigurationError` where there is none, or another kind of file."""
+        """Read a file written by `save`. Raises `ConfigurationError` if there is no file, or a file of another kind."""
         try:
             with np.load(Path(path), allow_pickle=False) as archive:
                 held = {name: archive[name] for name in archive.files}
@@ -188,7 +187,7 @@ class Checkpoint:
             ) from None
 
     def check(self, identity: Mapping[str, str], chains: range) -> None:
-        """Refuse to go on as another run. Raises `ConfigurationError` that names the first difference."""
+        """Raise `ConfigurationError`, with the first difference, if the checkpoint belongs to another run or other chains."""
         for name, wanted in identity.items():
             held = self.identity.get(name)
             if held != wanted:
@@ -214,7 +213,7 @@ class Checkpoint:
 
 
 def _named(held: Mapping[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
-    """The arrays of a group, in the order in which they were written."""
+    """The arrays of a group by name, in the order in which they were written."""
     return {name.partition(".")[2]: value for name, value in held.items() if name.startswith(f"{group}.")}
 
 

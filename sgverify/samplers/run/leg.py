@@ -1,8 +1,7 @@
-"""A leg of a run: the rows that run together until one of them ends, and what their steps are made of.
+"""How do the rows of a run move together until one of them ends, and what do they report?
 
-What a run hands on: the states of a few steps of the rows that still run, and which of them left every bound.
-
-The steps of a leg one by one: by the definition, or by its tape where that has shown the same bits.
+A leg is the part of a run during which the same rows run. It moves in blocks of a few steps; each block reports its last state
+and the rows that diverged. Single steps are taken by the definition, or by its tape once that has reproduced the same bits.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ if TYPE_CHECKING:
     from sgverify.samplers.composites.hooks import StepHooks
 
 FAR = 1e9
-"""A chain has diverged where a coordinate is NaN or beyond FAR units from 0. The unit is the largest of 1, sqrt(T),
-the friction, the start's and the mean's distance from 0 and the standard deviations of the target."""
+"""A chain has diverged if a coordinate is NaN or farther than FAR units from 0. The unit is the largest of 1, sqrt(T), the
+friction, the distances of start and mean from 0, and the standard deviations of the target."""
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """A row that left every bound: its schedule, the step at which, the numbers of the chains that did, and what may be why."""
+    """The divergence of a row: its schedule, the step number, the numbers of the diverged chains, and a possible cause."""
 
     schedule: str
     step_number: int
@@ -52,10 +51,10 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Block:
-    """The steps l = first, ..., first + K - 1 of the rows that still run, and the state X_l at their end.
+    """The steps l = first, ..., first + K - 1 of the running rows, and the state after the last of them.
 
-    `rows` are their places in the sweep; `state` maps each variable to a tensor (S, C, d or 1), to be read before the
-    run goes on; `steps` holds h_l, float64, shape (K, S); `diverged` the rows whose last state is not to be used.
+    `rows` are the indices of these rows in the sweep. `state` maps each variable to a tensor (S, C, d or 1), which is valid until
+    the run continues. `steps` holds h_l, float64 of shape (K, S). `diverged` holds the rows whose last state must not be used.
     """
 
     rows: tuple[int, ...]
@@ -73,7 +72,7 @@ class Block:
 def divergences(
     block: Block, beyond: np.ndarray, schedules: Sequence[str], first_chain: int
 ) -> dict[int, Divergence]:
-    """The rows of a block with chains that are `beyond` every bound, shape (S, C); `schedules` names all rows."""
+    """The divergences of a block by row; `beyond`, shape (S, C), marks diverged chains, `schedules` names all rows."""
     found = {}
     for i, row in enumerate(block.rows):
         chains = tuple(int(chain) + first_chain for chain in np.flatnonzero(beyond[i]))
@@ -83,7 +82,7 @@ def divergences(
 
 
 def whole_groups(diverged: Mapping[int, Divergence], size: int) -> dict[int, Divergence]:
-    """The same for every row of a group of `size` consecutive ones: each ends with the first that left every bound."""
+    """The divergences extended to whole groups of `size` consecutive rows: a group ends with its first diverged row."""
     found = dict(diverged)
     for row in sorted(diverged):
         first = row - row % size
@@ -94,10 +93,10 @@ def whole_groups(diverged: Mapping[int, Divergence], size: int) -> dict[int, Div
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Where a run stands between two steps, and all that the next one needs.
+    """The position of a run between two steps, with all values that the next step needs.
 
-    `rows` are the places of those that go on, after `done` steps; `state` their variables, each (S, C, d or 1),
-    `carried` what a composite and the gradient estimator keep, `generators` the positions of torch's own generators, if they draw.
+    `rows` are the indices of the running rows after `done` steps, `state` their variables, each of shape (S, C, d or 1),
+    `carried` the tensors of composite and gradient estimator, and `generators` the states of torch's own generators, if used.
     """
 
     rows: tuple[int, ...]
@@ -110,7 +109,7 @@ class Position:
 def check_shapes(
     name: str, state: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]], dtype: torch.dtype
 ) -> None:
-    """Raise `SgverifyError` where a step has changed the dtype or the shape of a variable."""
+    """Raise `SgverifyError` if a step has changed the dtype or the shape of a variable."""
     for variable, value in state.items():
         if value.dtype != dtype or tuple(value.shape) != expected[variable]:
             raise SgverifyError(
@@ -120,15 +119,18 @@ def check_shapes(
 
 
 def by_coordinate(tensor: Tensor) -> Tensor:
-    """The same values, the chains side by side in memory for each coordinate. Shape (S, C, d)."""
+    """The tensor, shape (S, C, d), in a memory layout with the chains of each coordinate side by side."""
     return tensor.mT.contiguous().mT
 
 
 def far_out(state: Sequence[Tensor], bound: float) -> np.ndarray | None:
-    """Which chains are NaN or beyond `bound`, shape (S, C); None where none is. One number is read from the device."""
+    """A mask, shape (S, C), of the chains that are NaN or beyond `bound`; None if there are none.
+
+    If no chain is beyond, only one number is read from the device.
+    """
     dense = [tensor if tensor.is_contiguous() else tensor.mT for tensor in state]
     flat = [tensor.reshape(-1) for tensor in dense]
-    # One pass first: no entry is larger than the root of the sum of squares. NaN compares as false.
+    # A first pass: no entry exceeds the root of the sum of squares. NaN compares as false.
     squares = sum((torch.dot(entries, entries) for entries in flat[1:]), torch.dot(flat[0], flat[0]))
     if squares.item() <= bound * bound or all(_within(tensor, bound) for tensor in dense):
         return None
@@ -142,7 +144,7 @@ def _within(dense: Tensor, bound: float) -> bool:
 
 
 class Stepwise:
-    """Moves by `Motion`, and many steps at once where torch has compiled its tape."""
+    """Moves a leg step by step with `Motion`, or many steps at once if torch has compiled the tape."""
 
     def __init__(self, leg: Leg, length: int) -> None:
         self._leg, self.length = leg, length
@@ -179,7 +181,7 @@ class Stepwise:
         )
         beyond = far_out(state, leg.farthest)
         if leg.hooks is not None:
-            # To rows that do not diverge here this is a step like any other.
+            # For rows that do not diverge at this step, the composite acts as at every other step.
             state = leg.hooks.after(k, done + k + 1, state, sizes)
         if leg.observer is not None:
             leg.observer.show(leg.places, done + k + 1, state, sizes)
@@ -204,12 +206,12 @@ class Stepwise:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """`places` are those of the rows in the sweep. Steps are counted from 0; the leg takes those in `steps`.
+    """A part of a run with a fixed set of rows; it takes the steps in `steps`, counted from 0.
 
-    `estimator` is the configured gradient estimator, `applied_estimator` the one that the steps use: the same, or what the
-    hooks of a composite make of it. `fixed` are the tensors of which a gradient is made. `taped`: whether a tape or a kernel
-    may stand for the definition. A chain beyond `farthest` has diverged. `draws` gives the noise of the next steps
-    (first, count), one tensor (S, C, d) for each draw.
+    `places` are the indices of the rows in the sweep. `estimator` is the configured gradient estimator, `applied_estimator` the
+    one that the steps use: the same, or the one that the hooks of a composite made from it. `fixed` are the constant tensors in
+    a gradient. `taped`: a tape or a kernel may replace the definition. A chain beyond `farthest` has diverged.
+    `draws(first, count)` gives the noise of the next steps, one tensor (S, C, d) for each draw.
     """
 
     places: tuple[int, ...]
@@ -231,12 +233,12 @@ class Leg:
 
     @property
     def target(self) -> Target:
-        """What is sampled."""
+        """The target that is sampled."""
         target: Target = self.estimator.potential.target
         return target
 
     def telling(self, tell: Callable[[Tensor], None]) -> Leg:
-        """The same leg, which tells each of its draws before it is used."""
+        """A copy of the leg that calls `tell` with each draw before it is used."""
 
         def draws(first: int, count: int) -> Iterator[Tensor]:
             for draw in self.draws(first, count):
@@ -246,7 +248,7 @@ class Leg:
         return replace(self, draws=draws)
 
     def drawn_in(self, first: int, count: int) -> Iterator[State]:
-        """The draws of each of the next `count` steps."""
+        """The draws of each of the next `count` steps, a tuple of tensors per step."""
         draws, each = self.draws(first, count), self.bound.definition.draws
         return (tuple(islice(draws, each)) for _ in range(count))
 
@@ -255,29 +257,31 @@ class Mover(Protocol):
     """One way to take the steps of a leg: by the definition, its tape, torch's compiler or a kernel in C."""
 
     length: int
-    """Steps of a block at most."""
+    """The most steps of a block."""
 
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
     ) -> tuple[State, np.ndarray | None, int]:
-        """The state after steps of sizes `steps` (K, S), h with its constants; which chains left every bound; steps taken.
+        """The state after steps of sizes `steps`, shape (K, S); a mask of diverged chains or None; the number of steps taken.
 
-        It stops after the first step that takes a chain beyond the bound. Everybody who watches has been shown the steps.
+        `h` holds the step sizes as a constant of the run. The move stops after the first step at which a chain diverges. All
+        observers have been shown the steps taken.
         """
 
 
 class RunObserver:
-    """Records a run; this one records nothing.
+    """An observer that is shown every step of a run; this base class records nothing.
 
-    `tape`: what is read of a state, recorded; where there is one, steps that torch has compiled are told by `add`.
+    `tape` is the tape of the values that the observer computes of a state; with a tape, steps that torch has compiled are
+    reported by `add`.
     """
 
     tape: Tape | None = None
 
     def begin(self, leg: Leg) -> Leg:
-        """The leg that is run in place of this one, before its first step.
+        """The leg to run in place of `leg`, called before its first step.
 
-        A recorder of more than states hands back a leg whose draws, gradients or composite tell it of what they do.
+        An observer that records more than states returns a leg whose draws, gradients or hooks report to it.
         """
         return leg
 
@@ -285,16 +289,16 @@ class RunObserver:
         """The state of the rows after step `number` of sizes `steps`, shape (S,)."""
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """The same step, told by the values of `tape` at its state."""
+        """Called in place of `show` with the values of `tape` at the state after step `number`."""
         raise NotImplementedError(f"{type(self).__name__} has no tape")
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What some steps add to sums of test functions along the chains.
+    """The running sums of test functions, and the weights with which some steps enter them.
 
-    `total` holds the sums so far, float64, shape (observables, S, C), by which `weights` each step's values are
-    multiplied and whether they are `counted` at all, both (K, S).
+    `total` holds the sums so far, float64 of shape (observables, S, C). `weights`, shape (K, S), multiply the values of each
+    step; `counted`, shape (K, S), marks the steps that count.
     """
 
     asked: ObservedFunctions
@@ -304,12 +308,12 @@ class Sums:
 
 
 class Summing(RunObserver):
-    """Adds test functions up, and can be told the sums of many steps instead of every state."""
+    """An observer that sums test functions, and accepts the sums of many steps instead of every state."""
 
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
-        """What the steps number, number + 1, ... of sizes `steps`, shape (K, S), are to add to."""
+        """The sums so far, with the weights of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
         raise NotImplementedError
 
     def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
-        """The sums after these steps."""
+        """Take over `total`, the sums after these steps."""
         raise NotImplementedError

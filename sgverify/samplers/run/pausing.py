@@ -1,4 +1,4 @@
-"""A sampled run that can be paused, kept in a file and taken up again, to the same bits."""
+"""How is a sampled run paused, stored in a file, and resumed with equal bits?"""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from sgverify.targets import Target
 
 
 class Run:
-    """`sample` in pieces: `advance` it, `pause` it, and go on with `checkpoint=` in this process or in another.
+    """A run of `sample` in pieces: `advance` it, `pause` it, and resume it with `checkpoint=` in this or another process.
 
         run = Run(scheme, target, rows, observables=[f], settings=settings)
         run.advance(1000).pause().save("run.npz")
         averages = Run(scheme, target, rows, observables=[f], settings=settings, checkpoint="run.npz").advance().averages
 
-    The averages are those of `sample`, bit for bit, wherever the run was paused, however its steps and chains were
-    batched, and, but for `generator="native"`, on whatever device each part ran. Arguments as in `sample`; raises
-    `ConfigurationError` where they do not go together, or `checkpoint` (or the file of this name) is of another run.
+    The averages equal those of `sample` bit for bit. They do not depend on the pauses, on the batching of steps and chains, or
+    (except for `generator="native"`) on the devices of the parts. Arguments are those of `sample`. Raises `ConfigurationError` if
+    they contradict one another, or if `checkpoint` (or the file of this name) belongs to another run.
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class Run:
 
     @property
     def step(self) -> int:
-        """The number of steps that are done."""
+        """The number of steps taken so far."""
         return self._now.done
 
     @property
     def finished(self) -> bool:
-        """Whether every row has reached its last length, or diverged."""
+        """Has every row reached its last length, or diverged?"""
         return not self._now.rows
 
     def advance(self, steps: int | None = None) -> Run:
-        """So many steps more, all that are left where it is left open; the run itself.
+        """Take `steps` more steps, or with None all remaining ones; returns the run itself.
 
-        Ctrl-C ends it with `KeyboardInterrupt`; this run is then refused, and the last checkpoint stands.
+        Ctrl-C raises `KeyboardInterrupt`; the run cannot be continued then, but its last checkpoint remains valid.
         Raises `ConfigurationError` for a number of steps that is not positive.
         """
         if steps is not None and steps < 1:
@@ -103,12 +103,12 @@ class Run:
         return self._reached
 
     def pause(self) -> Checkpoint:
-        """The run as it stands, to be kept (`save`) and taken up again; this run can go on as well."""
+        """A checkpoint of the run at its present step, to be stored (`save`) and resumed; this run can continue as well."""
         return self._sums_so_far.held(self._now, self._ensemble.chains, self._identity)
 
     @property
     def averages(self) -> Averages:
-        """What `sample` returns, of the steps that are done; `complete` where all are."""
+        """The averages as from `sample`, over the steps taken so far; `complete` if the run is finished."""
         sums_so_far = self._sums_so_far
         last = {name: value.copy() for name, value in sums_so_far.last.items()}
         return Averages(

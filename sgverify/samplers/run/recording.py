@@ -1,4 +1,4 @@
-"""The states of a run as draws: kept one by one, so that memory grows with what is kept and with nothing else."""
+"""How are the states of a run recorded as draws? Memory grows only with the number of recorded states."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
 from sgverify.samplers.run.settings import one_thread
 
-# Draws that wait on the device before they are moved to the host, and their energies computed, together.
+# The number of draws that are collected on the device before they are moved to the host and their energies computed.
 _TOGETHER = 128
 
-# What is recorded anyway: the energy of all data, and the weights.
+# The statistics that are recorded in fields of their own: the energy of all data, and the weights.
 _OWN = frozenset({"energy", "log_weight"})
 
 
@@ -25,11 +25,11 @@ _OWN = frozenset({"energy", "log_weight"})
 class Draws:
     """The states X_l of every chain at l = burn_in + thinning, burn_in + 2 thinning, ...; of replicas, those of the first.
 
-    `numbers` holds l, shape (n,), without those at which a schedule of cycles explores; `values` each variable, shape
-    (C, n, d or 1), in the dtype of the run; `energies` U(theta), float64, shape (C, n), None where it was not asked for;
-    `steps` h_l, shape (n,); `statistics` what a composite records of a step, and `log_weights` the logarithm of what a draw
-    counts, None where all count alike, shapes (C, n). `diverged`: which chain left every bound, and when: the draws end
-    before that step. `reached`: the last step of the run. `complete`: whether that is the one that was asked for.
+    `numbers`, shape (n,), holds l, without steps in the exploration stage of a cycle; `values` each variable, shape
+    (C, n, d or 1), in the dtype of the run; `energies` U(theta), float64 of shape (C, n), or None; `steps` h_l, shape (n,);
+    `statistics` the composite's statistics of each step, shapes (C, n); `log_weights`, shape (C, n), the logarithms of the
+    draws' weights, None for equal weights. `diverged` names the chains that diverged and the step; the draws end before that
+    step. `reached` is the last step of the run, and `complete` says whether it is the requested one.
     """
 
     numbers: np.ndarray
@@ -49,10 +49,10 @@ def record(
     energy: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Draws:
-    """Run an ensemble of one row, or of the replicas that a composite makes of one, and keep its draws.
+    """Run an ensemble of one row, or of the replicas of one row, and record its draws.
 
-    `progress` is told the number of steps that are done. Ctrl-C ends the run, and so does the first chain that
-    diverges; what was drawn until then is returned. Raises `ConfigurationError` where burn-in and thinning leave nothing.
+    `progress` is called with the number of finished steps. Ctrl-C ends the run, and so does the first chain that diverges; the
+    draws until then are returned. Raises `ConfigurationError` if burn-in and thinning leave no draw.
     """
     last = ensemble.rows[0].lengths[-1]
     recorder = Recorder(ensemble, energy=energy)
@@ -74,14 +74,14 @@ def record(
 
 
 def kept_steps(ensemble: Ensemble) -> range:
-    """The numbers of the steps whose states are kept."""
+    """The numbers l of the steps whose states are recorded."""
     row, settings = ensemble.rows[0], ensemble.settings
     (left_out,) = burn_ins([row], settings.burn_in, settings.thinning)
     return range(left_out + settings.thinning, row.lengths[-1] + 1, settings.thinning)
 
 
 def bytes_needed(ensemble: Ensemble, *, energy: bool = True) -> int:
-    """What the draws of a whole run take up."""
+    """The memory, in bytes, of the draws of a whole run."""
     widths = _widths(ensemble)
     one = sum(widths.values()) * torch.empty(0, dtype=ensemble.dtype).element_size() + (8 if energy else 0)
     return len(kept_steps(ensemble)) * (len(ensemble.chains) * one + 16)
@@ -89,7 +89,7 @@ def bytes_needed(ensemble: Ensemble, *, energy: bool = True) -> int:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What is kept of one step, on the device of the run."""
+    """The recorded values of one step, on the device of the run."""
 
     number: int
     step: float
@@ -100,21 +100,21 @@ class _Kept:
 
 @dataclass(frozen=True)
 class _Filled:
-    """How many draws have been moved to the arrays, and those that wait."""
+    """The number of draws that have been moved to the arrays, and the draws that wait to be moved."""
 
     count: int
     waiting: list[_Kept]
 
 
 class Recorder(RunObserver):
-    """A watch that keeps what it is shown at the steps that count."""
+    """A run observer that records the states at the steps that count."""
 
     def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
         self._kept, self._hooks = kept_steps(ensemble), ensemble.hooks
         self._schedule = ensemble.rows[0].schedule
         size, chains = len(self._kept), len(ensemble.chains)
         like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
-        # The system gives the memory when it is written to: an interrupted run takes no more than its draws.
+        # The system allocates memory when it is written to: an interrupted run uses no more than its draws need.
         self._values = {
             name: np.empty((size, chains, width), like) for name, width in _widths(ensemble).items()
         }
@@ -129,7 +129,7 @@ class Recorder(RunObserver):
         self.shown = 0
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Keep the state where it counts."""
+        """Record the state if step `number` counts."""
         self.shown = number
         statistics = {} if self._hooks is None else self._recorded()
         if number not in self._kept or not self._schedule.samples(number):
@@ -148,7 +148,7 @@ class Recorder(RunObserver):
             self._move()
 
     def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
-        """What has been kept, without the states of the step at which a chain diverged."""
+        """The recorded draws, without those at and after the step at which a chain diverged."""
         self._move()
         count = self._filled.count
         if diverged:
@@ -166,7 +166,7 @@ class Recorder(RunObserver):
         )
 
     def _recorded(self) -> dict[str, Tensor]:
-        """What the composite says of this step; `swapped` is counted since the draw before, as `swaps`."""
+        """The composite's statistics of this step; `swaps` counts the accepted swaps since the previous draw."""
         assert self._hooks is not None
         found = {name: value[0] for name, value in self._hooks.recorded().items() if name not in _OWN}
         swapped = found.pop("swapped", None)
@@ -178,7 +178,7 @@ class Recorder(RunObserver):
         return found
 
     def _move(self) -> None:
-        """Move what waits to the arrays. Interrupted anywhere, it can be done again: one assignment ends it."""
+        """Move the waiting draws to the arrays. An interrupt is safe: a single assignment completes the move."""
         first, waiting = self._filled.count, list(self._filled.waiting)
         if not waiting:
             return
@@ -194,7 +194,7 @@ class Recorder(RunObserver):
             for name, value in kept.statistics.items():
                 found = value.cpu().numpy()
                 if name not in self._statistics:
-                    # Where it is not said of a step, there was none.
+                    # A statistic that a step does not report is recorded as NaN or 0.
                     empty = np.nan if found.dtype.kind == "f" else 0
                     self._statistics[name] = np.full((len(self._kept), len(found)), empty, found.dtype)
                 self._statistics[name][i] = found
@@ -208,6 +208,6 @@ class Recorder(RunObserver):
 
 
 def _widths(ensemble: Ensemble) -> dict[str, int]:
-    """The length of each variable of the dynamics, in order; what a scheme remembers beside them is not kept."""
+    """The number of coordinates of each variable of the dynamics, in order; the memory of a scheme is not recorded."""
     shapes = ensemble.scheme.dynamics.shapes.items()
     return {name: ensemble.target.dim if kind == "vector" else 1 for name, kind in shapes}

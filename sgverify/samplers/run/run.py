@@ -1,4 +1,4 @@
-"""The chains of a sweep in motion: every step size and every chain in one tensor, step by step."""
+"""How do the chains of a sweep move, with every step size and every chain in one tensor?"""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from sgverify.samplers.run.leg import (
 )
 from sgverify.samplers.run.schedules import Fixed, step_sizes
 
-# Random numbers that a block holds at once: enough to spread the cost of drawing them, and small.
+# The random numbers of a block: enough to amortise the cost of drawing them, at little memory.
 _BLOCK = 1 << 19
 _LONGEST = 512
 
 
 class Ensemble(Assembly):
-    """The steps of an assembly, taken in blocks until every row has run its length."""
+    """An assembly of chains that runs, in blocks of steps, until every row has reached its last length."""
 
     def begin(self) -> Position:
-        """Where a run starts, before its first step."""
+        """The position of a run before its first step."""
         rows = tuple(range(len(self.rows)))
         native = self._make_native() if self.settings.generator == "native" else None
         return Position(rows, 0, self._begin(rows), generators=native.positions() if native else ())
@@ -46,7 +46,7 @@ class Ensemble(Assembly):
     ) -> Iterator[Block]:
         """Run every row to its last length, or until it diverges. A block ends at each length of a running row.
 
-        `observer` records the run. `start`: go on from there; `until`: stop after the step of this number.
+        `observer` is shown every step. `start` is the position from which the run continues; it stops after step `until`.
         """
         now = start or self.begin()
         if self.settings.generator == "native":
@@ -62,7 +62,7 @@ class Ensemble(Assembly):
                 self._native.move_to(now.generators)
 
     def position(self, block: Block) -> Position:
-        """Where the run stands at the end of its latest block."""
+        """The position of the run at the end of its latest block."""
         kept = [
             i
             for i, row in enumerate(block.rows)
@@ -77,7 +77,7 @@ class Ensemble(Assembly):
         return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
 
     def run(self, leg: Leg) -> Iterator[Block]:
-        """Blocks of the rows of a leg, until its steps are done or one of them diverges."""
+        """The blocks of a leg, until its steps are taken or one of its rows diverges."""
         rows, done = len(leg.places), leg.steps.start
         mover = fused(leg) or Stepwise(leg, self._length(rows))
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
@@ -100,7 +100,7 @@ class Ensemble(Assembly):
             yield block
 
     def leg(self, now: Position, observer: RunObserver | None = None, until: int | None = None) -> Leg:
-        """What the steps of the rows that run are made of, until the first of them ends, or step `until`."""
+        """The next leg of the running rows, until the first of them ends, or until step `until`."""
         alive, hooks, noise = now.rows, self.hooks, self._noise(now.rows)
         own = applied_estimator = self.estimator(alive, self.scheme.census)
         if hooks is not None:
@@ -130,7 +130,7 @@ class Ensemble(Assembly):
         return leg if observer is None else observer.begin(leg)
 
     def _divergences(self, block: Block, beyond: np.ndarray) -> dict[int, Divergence]:
-        """Which rows diverged, and what a composite says of why; the replicas of a row end together."""
+        """The divergences of a block by row, with the composite's possible cause; the replicas of a row end together."""
         found = divergences(block, beyond, [row.name for row in self.rows], self.chains.start)
         if self.hooks is None:
             return found
@@ -145,13 +145,13 @@ class Ensemble(Assembly):
         return () if affine is None else (affine.centre, affine.transposed, affine.offset)
 
     def _length(self, rows: int) -> int:
-        """Steps per block: as many as keep the block's random numbers within _BLOCK."""
+        """The number of steps per block, such that the random numbers of a block do not exceed _BLOCK."""
         if self._steps_at_once is not None:
             return self._steps_at_once
         choice, scheme = self.settings.gradient, self.scheme
         numbers = scheme.draws * self.target.dim if self.settings.generator == "philox" else 0
         if choice.estimator.noisy:
-            # Minibatches are summed over the data that they hold, in as many numbers as a gradient has.
+            # The sum over a minibatch holds a gradient's numbers for each of its data.
             numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim
         return max(1, min(_LONGEST, _BLOCK // max(1, numbers * rows * self.settings.chains)))
 

@@ -1,4 +1,4 @@
-"""The running sums of a sweep: which states count in the averages, and how much each."""
+"""Which states count in the averages of a sweep, and with which weights? The running sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sgverify.samplers.run.schedules import burn_ins
 
 
 class RunningSums(Summing):
-    """The running sums of a sweep; memory does not grow with L."""
+    """The run observer that keeps the running sums of a sweep; memory does not grow with L."""
 
     def __init__(self, ensemble: Ensemble, observables: Sequence[Callable[..., Any]]) -> None:
         rows, chains = ensemble.rows, len(ensemble.chains)
@@ -34,7 +34,7 @@ class RunningSums(Summing):
         self._asked = ObservedFunctions(tuple(observables), ensemble.scheme.state)
         self._observe = Observation(self._asked)
         self._open = tuple(range(len(rows)))
-        # What a composite weighs states by is summed as well, after the test functions; last comes the log of the unit.
+        # The composite's weights are summed too, after the test functions; the last entry is the log of their unit.
         self._hooks = ensemble.hooks if ensemble.hooks is not None and ensemble.hooks.weighted else None
         self._sums = torch.zeros(
             (len(observables) + 2 * (self._hooks is not None), len(rows), chains),
@@ -44,13 +44,13 @@ class RunningSums(Summing):
         if self._hooks is not None:
             self._sums[-1] = -torch.inf
         self._weights = [0.0] * len(rows)
-        # Every state of every row counts, and as much as any other.
+        # True if every state of every row counts with equal weight.
         self._uniform = not any(row.schedule.weighted for row in rows) and not any(self._burn_in)
         self._uniform = self._uniform and self._thinning == 1
 
     @property
     def tape(self) -> Tape | None:  # type: ignore[override]
-        """The test functions as they were recorded, for states of the present rows."""
+        """The recorded tape of the test functions, for states of the present rows."""
         return self._observe.tape
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
@@ -60,7 +60,7 @@ class RunningSums(Summing):
             self.add(rows, number, self._observe(state), steps)
 
     def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """The same with the test functions' values, float64, shape (S, C) each."""
+        """Add the test functions' values after step `number`, each float64 of shape (S, C), to the sums."""
         if self._uniform and self._hooks is None:
             for total, value in zip(self._sums, values, strict=True):
                 total += value
@@ -77,14 +77,14 @@ class RunningSums(Summing):
             if len(kept) == len(rows):
                 total += value
             else:
-                # Not times 0: a state that is left out may be so far off that the test function overflows.
+                # Not multiplied by 0: the test function may overflow at a state that does not count.
                 for i in kept:
                     total[i] += value[i]
         for i in kept:
             self._weights[rows[i]] += weights[i]
 
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
-        """What the steps number, number + 1, ... of sizes `steps`, shape (K, S), are to add to."""
+        """The sums so far, with the weights of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
         self._narrow(rows)
         if self._uniform:
             return Sums(self._asked, self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
@@ -96,39 +96,39 @@ class RunningSums(Summing):
         return Sums(self._asked, self._sums, np.where(weighted, steps, 1.0), counted)
 
     def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
-        """The sums after these steps."""
+        """Take over `total`, the sums after these steps."""
         self._sums = total
         for i, row in enumerate(rows if not self._uniform else ()):
             added = sums.weights[sums.counted[:, i], i]
-            # One after the other, as `add` does it: a sum by halves would round otherwise.
+            # Added one after the other, as `add` does; a pairwise sum would round differently.
             self._weights[row] = float(np.add.accumulate([self._weights[row], *added])[-1])
 
     def _narrow(self, rows: tuple[int, ...]) -> None:
-        """Keep the sums of the rows that still run."""
+        """Drop the sums of rows that have ended."""
         if rows != self._open:
             still = [self._open.index(row) for row in rows]
             self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
 
     def _weighed(self, hooks: StepHooks, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
-        """The values times their weights, and the weights, in units of the largest weight so far, to which sums are brought."""
+        """The values times their weights, and the weights, in units of the largest weight so far; sums are rescaled to it."""
         logs, before = hooks.log_weights(), self._sums[-1]
         top = before.clone()
         for i in kept:
             top[i] = torch.maximum(before[i], logs[i])
-        # -inf where no state has had a weight yet.
+        # The log of the unit is -inf before the first weight.
         self._sums[:-1] *= torch.where(top == -torch.inf, 0.0, torch.exp(before - top))
         self._sums[-1] = top
         own = torch.where(logs == -torch.inf, 0.0, torch.exp(logs - top))
-        # Not times 0: the test function may overflow where the weight is 0.
+        # Not multiplied by 0: the test function may overflow where the weight is 0.
         return [*(torch.where(own == 0, 0.0, value * own) for value in values), own]
 
     def _counts(self, row: int, number: int) -> bool:
-        """Whether l = burn_in + thinning, burn_in + 2 thinning, ... holds `number`, and its stage is averaged over."""
+        """Does step `number` count: is it one of burn_in + thinning, burn_in + 2 thinning, ..., in a sampling stage?"""
         past = number - self._burn_in[row]
         return past > 0 and past % self._thinning == 0 and self._rows[row].schedule.samples(number)
 
     def enter(self, block: Block) -> None:
-        """Take down what ends with a block: averages, last states, divergences."""
+        """Record the averages, last states and divergences at the end of a block."""
         for i, row in enumerate(block.rows):
             if row in block.diverged:
                 self.diverged[row] = block.diverged[row]
@@ -142,14 +142,14 @@ class RunningSums(Summing):
                     self.last[name][row] = as_float64(block.state[name][i])
 
     def _averages(self, i: int, row: int, length: int) -> Tensor:
-        """The averages of a row, the i-th of those that run, over its first `length` steps. Shape (observables, C)."""
+        """The averages, shape (observables, C), of a row, the i-th running one, over its first `length` steps."""
         sums = self._sums[:, i]
         if self._hooks is not None:
             return sums[:-2] / sums[-2]
         return sums / (length if self._uniform else self._weights[row])
 
     def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:
-        """All of it at `position`, a copy, with the run of `chains` that it belongs to."""
+        """A checkpoint of the run of `chains` at `position`, with copies of the sums so far."""
         places = [self._open.index(row) for row in position.rows]
         return Checkpoint(
             identity=identity,
@@ -167,7 +167,7 @@ class RunningSums(Summing):
         )
 
     def take_up(self, checkpoint: Checkpoint) -> Position:
-        """Go on from a checkpoint of this run: where it stands, on the device that it goes on on."""
+        """Take over the sums of a checkpoint of this run; returns its position, on the device of this run."""
         device = self._sums.device
         self.values, self.last = checkpoint.values.copy(), {k: v.copy() for k, v in checkpoint.last.items()}
         self.diverged, self._weights = list(checkpoint.diverged), list(checkpoint.weights)
@@ -183,7 +183,7 @@ class RunningSums(Summing):
         )
 
     def share(self, block: Block) -> float:
-        """The share of all steps that is done; a diverged row has none left."""
+        """The finished share of all steps; a diverged row has no steps left."""
         total = done = 0
         for row, why in zip(self._rows, self.diverged, strict=True):
             total += row.lengths[-1]
@@ -192,10 +192,10 @@ class RunningSums(Summing):
 
 
 def _raw(tensor: Tensor) -> np.ndarray:
-    """A copy in the tensor's own dtype."""
+    """A copy of a tensor as a numpy array of the same dtype."""
     return np.array(tensor.cpu().numpy(), order="C")
 
 
 def as_float64(tensor: Tensor) -> np.ndarray:
-    """A tensor of any device and dtype, for arithmetic outside of torch."""
+    """A tensor of any device and dtype as a float64 array of numpy."""
     return tensor.to(torch.float64).cpu().numpy()

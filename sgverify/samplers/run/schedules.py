@@ -1,4 +1,4 @@
-"""The rows of a sampled sweep: each a schedule of step sizes and the lengths at which it is averaged."""
+"""Which step sizes and lengths has each row of a sampled sweep?"""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import numpy as np
 from sgverify.errors import ConfigurationError
 
 SHAPES = ("cosine", "linear")
-"""How the steps of a cycle fall; the first where it is left open."""
+"""The shapes of falling steps in a cycle; the first one is the default."""
 
 CYCLES = 4
-"""Cycles of a run where their number is left open."""
+"""The default number of cycles in a run."""
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """h_l = step. Averages are 1/L sum_l phi(X_l)."""
+    """The schedule h_l = step. Averages are 1/L sum_l phi(X_l)."""
 
     step: float
 
@@ -49,7 +49,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Power:
-    """h_l = scale l^-alpha. Averages are sum_l h_l phi(X_l) / S_L, S_L = sum_l h_l (chen2015 section 4.2)."""
+    """The schedule h_l = scale l^-alpha. Averages are sum_l h_l phi(X_l) / S_L, S_L = sum_l h_l (chen2015 section 4.2)."""
 
     scale: float
     alpha: float
@@ -106,7 +106,7 @@ class Cyclical:
         return b"cyclical" + self.shape.encode() + numbers
 
     def samples(self, number: int) -> bool:
-        """Whether the state after step `number` is one to average over: r >= threshold."""
+        """Does the state after step `number` count in averages, that is, r >= threshold?"""
         return (number - 1) % self.period >= self._first
 
     @cached_property
@@ -127,8 +127,8 @@ Schedule = Fixed | Power | Cyclical
 class Row:
     """One schedule and the lengths L, increasing, at which its running average is taken.
 
-    `burn_in`: the number of first steps that its averages leave out; None: that of the settings. L counts them.
-    `replica` numbers the rows that a composite makes of one, from 0; they have one schedule, each times its `factor`.
+    `burn_in` is the number of first states that do not count in averages; None takes that of the settings. L includes them.
+    `replica` numbers, from 0, the rows that a composite makes of one row; they share a schedule, each with its own `factor`.
     """
 
     schedule: Schedule
@@ -138,22 +138,22 @@ class Row:
     factor: float = 1.0
 
     def at(self, number: int) -> float:
-        """h_l of the row at l = `number`, counted from 1: that of the schedule, times the row's own factor."""
+        """h_l of the row at l = `number`, counted from 1: the schedule's step size times the row's factor."""
         return self.schedule.at(number) * self.factor
 
     @property
     def key(self) -> bytes:
-        """The bits that its noise is derived from: each replica has its own, all have the minibatches of the schedule."""
+        """The bits from which the row's noise is derived; replicas differ in them, but share the schedule's minibatches."""
         return self.schedule.key + (b"replica" + struct.pack("<q", self.replica) if self.replica else b"")
 
     @property
     def name(self) -> str:
-        """The schedule, and the number of the replica where it is not the first."""
+        """The schedule as text, with the number of the replica if it is not the first."""
         return f"{self.schedule}, replica {self.replica + 1}" if self.replica else str(self.schedule)
 
 
 def fixed(steps: Sequence[float], lengths: Sequence[int]) -> tuple[Row, ...]:
-    """One row for each step size, every one averaged at each of `lengths`.
+    """One row for each step size, averaged at each of `lengths`.
 
     Raises `ConfigurationError` for an empty list, a step that is not positive, lengths that do not increase.
     """
@@ -162,7 +162,7 @@ def fixed(steps: Sequence[float], lengths: Sequence[int]) -> tuple[Row, ...]:
 
 
 def horizon(scale: float, alpha: float, lengths: Sequence[int]) -> tuple[Row, ...]:
-    """One row for each length L, with the step h = scale L^-alpha chosen for it (chen2015 theorem 2).
+    """One row for each length L, with the step size h = scale L^-alpha (chen2015 theorem 2).
 
     Raises `ConfigurationError` as `fixed` does.
     """
@@ -190,7 +190,7 @@ def cyclical(
 ) -> tuple[Row, ...]:
     """One row for each scale, with `cycles` cycles over the last of `lengths`; see `Cyclical`.
 
-    What is left open is 4 cycles, low = 0, threshold = 0, and the cosine.
+    The defaults are 4 cycles, low = 0, threshold = 0, and the cosine.
 
     Raises `ConfigurationError` as `fixed` does, and for cycles without a step that is averaged over.
     """
@@ -215,7 +215,7 @@ def cyclical(
 
 
 def step_sizes(rows: Sequence[Row], done: int, count: int) -> np.ndarray:
-    """h_l of the steps l = done + 1, ..., done + count of each row. Shape (count, S)."""
+    """h_l of the steps l = done + 1, ..., done + count of each row, shape (count, S)."""
     moving = not all(isinstance(row.schedule, Fixed) for row in rows)
     numbers = range(done + 1, done + 1 + (count if moving else 1))
     sizes = np.array([[row.at(number) for row in rows] for number in numbers])
@@ -223,7 +223,7 @@ def step_sizes(rows: Sequence[Row], done: int, count: int) -> np.ndarray:
 
 
 def _check_cycle(period: int, threshold: float, shape: str) -> None:
-    """Refuse a shape that is not known, and a cycle without a step to average over."""
+    """Raise `ConfigurationError` for an unknown shape, and for a cycle without a sampling stage."""
     if shape not in SHAPES:
         raise ConfigurationError(f"schedule.shape={shape!r}: expected {' or '.join(SHAPES)}")
     if not 0 <= _steps(threshold, period) <= period - 1:
@@ -234,9 +234,9 @@ def _check_cycle(period: int, threshold: float, shape: str) -> None:
 
 
 def burn_ins(rows: Sequence[Row], burn_in: int, thinning: int) -> tuple[int, ...]:
-    """How many first steps the averages of each row leave out.
+    """The number of first states of each row that do not count in averages.
 
-    Raises `ConfigurationError` where nothing is left of the shortest average.
+    Raises `ConfigurationError` if no state is left for the shortest average.
     """
     found = tuple(burn_in if row.burn_in is None else row.burn_in for row in rows)
     for row, left_out in zip(rows, found, strict=True):
@@ -250,12 +250,12 @@ def burn_ins(rows: Sequence[Row], burn_in: int, thinning: int) -> tuple[int, ...
 
 
 def _steps(threshold: float, period: int) -> Fraction:
-    """The threshold in steps of a cycle; 0.7 is seven tenths, so that 7 of 10 steps explore."""
+    """The threshold in steps of a cycle, read as its decimal: 0.7 is 7/10, so that 7 of 10 steps explore."""
     return Fraction(repr(float(threshold))) * period
 
 
 def _reaches(row: Row, burn_in: int, thinning: int) -> bool:
-    """Whether the shortest average has a state of the stage that is averaged over."""
+    """Has the shortest average a state in a sampling stage?"""
     return not isinstance(row.schedule, Cyclical) or any(
         row.schedule.samples(number) for number in range(burn_in + thinning, row.lengths[0] + 1, thinning)
     )

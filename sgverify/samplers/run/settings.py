@@ -1,4 +1,4 @@
-"""What a sampled run needs besides scheme, target and rows."""
+"""Which settings has a sampled run besides scheme, target and rows?"""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run; names, meaning and defaults are the configuration's.
+    """Settings of a run; names, meanings and defaults are those of the configuration.
 
-    `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, with replica exchange
-    a sequence may have one number for each replica;
-    `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains are run, numbered from `first_chain`.
-    By default each row has its own random streams, made of its schedule's bits. `coupled=True` gives all rows the same
-    ones, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
-    `generator`: "philox" gives each chain its noise whatever it is batched with; "native" takes torch's own, which is
-    quicker in float32 and the same again only for the same chains. Minibatches are always drawn by the former.
-    `compiled`: "kernel" takes the steps in C made of the definition, bit for bit the same (see `fused`); "auto" does so
-    where that is possible and the run is long enough to repay the compiler, False never. True puts the steps through
-    torch.compile (full gradients of quadratic potentials): the same up to rounding.
-    Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in`
-    comes before that of the settings. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of
-    B, G^-1 = B B^T, for the dynamics that have one.
-    `exchange`: the ladder of replica exchange and how swaps are tried (`ExchangeChoice`), its defaults where None.
-    `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`), defaults where None.
+    `start`: the start of every coordinate of theta, in standard deviations of exp(-U/T) from its mean; with replica exchange
+    it may be a sequence with one number for each replica. `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains
+    run, numbered from `first_chain`.
+    By default each row has its own random streams, derived from its schedule's bits. `coupled=True` gives all rows equal random
+    numbers, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
+    `generator`: with "philox" the noise of a chain does not depend on its batch; "native" uses torch's own generator, which is
+    faster in float32 but reproducible only for the same batch of chains. Minibatches always use "philox".
+    `compiled`: "kernel" takes the steps in C generated from the definition, with equal bits (see `fused`); "auto" does so if it is
+    possible and the run is long enough to repay the compiler; False never does. True uses torch.compile (full gradients of
+    quadratic potentials), with results that agree up to rounding.
+    Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in` takes
+    precedence. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of B with G^-1 = B B^T, for dynamics with a
+    metric.
+    `exchange`: the ladder and the swaps of replica exchange (`ExchangeChoice`); None takes the defaults.
+    `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`); None takes the defaults.
     """
 
     temperature: float = 1.0
@@ -60,21 +60,21 @@ class Settings:
 
     @staticmethod
     def of(configuration: Any, **changes: Any) -> Settings:
-        """The settings that a configuration holds, with changes."""
+        """The settings of a configuration, with some fields changed."""
         names = [item.name for item in fields(Settings)]
         held = {name: getattr(configuration, name) for name in names if hasattr(configuration, name)}
         return Settings(**{**held, **changes})
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The dtype of the state. Raises `ConfigurationError` where it is neither float64 nor float32."""
+        """The dtype of the state. Raises `ConfigurationError` unless it is float64 or float32."""
         if self.dtype not in DTYPES:
             raise ConfigurationError(f"dtype={self.dtype!r}: expected 'float64' or 'float32'")
         return DTYPES[self.dtype]
 
     @property
     def torch_device(self) -> torch.device:
-        """The device. Raises `ConfigurationError` where torch does not have it."""
+        """The device. Raises `ConfigurationError` if torch does not have it."""
         try:
             device = torch.device(self.device)
             torch.zeros(1, device=device).tolist()
@@ -122,9 +122,9 @@ class Settings:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, and give the others back afterwards.
+    """A context in which torch uses one thread; afterwards the number of threads is restored.
 
-    The tensors of a sweep are small: more threads cost more than they compute.
+    The tensors of a sweep are small: more threads cost more than they gain.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""The states of a run at chosen steps, all of them at once."""
+"""Which states have the chains of a run at chosen steps?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sgverify.targets import Target
 class States:
     """The states X_l at the step numbers `at`.
 
-    `values` maps each variable to an array of shape (S, len(at), C, d), NaN where a row had diverged.
+    `values` maps each variable to an array of shape (S, len(at), C, d), with NaN after a row diverged.
     """
 
     rows: tuple[Row, ...]
@@ -43,7 +43,7 @@ def sample_states(
     block: int | None = None,
     tape: bool = True,
 ) -> States:
-    """The states of every chain after the steps `at`, of every row; a row's own lengths are not looked at.
+    """The states of every chain of every row after the steps `at`; the rows' own lengths are ignored.
 
     Raises `ConfigurationError` as `sample` does.
     """

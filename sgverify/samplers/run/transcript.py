@@ -1,4 +1,4 @@
-"""A run written down: every state, step size, draw and minibatch of it, and each step taken once more by the definition."""
+"""Which states, step sizes, draws and minibatches has a run, and does the definition reproduce each of its steps?"""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from sgverify.schemes.definition.binding import in_order, parameters_of
 from sgverify.targets import Target
 
 BLOCK = 7
-"""Steps that are drawn at once: a short run then meets many ends of blocks, where streams could start anew."""
+"""The steps per block: so few that a short run crosses many ends of blocks, where streams could be restarted wrongly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
     """The first L steps of S rows of C chains.
 
-    `states` maps each variable to X_0, ..., X_L, shape (L + 1, S, C, d or 1); `steps` holds h_l, shape (L, S); `draws`
-    the K draws of each step in the order in which it asks, shape (L, K, S, C, d); `minibatches` the data of each
-    minibatch, shape (L m, n, S, C), None where none is drawn; `additive` the noise of each gradient evaluation where it
-    is drawn, shape (L g, S, C, d). All in the order of the steps. `diverged`: why the run is shorter than asked.
+    `states` maps each variable to X_0, ..., X_L, shape (L + 1, S, C, d or 1); `steps`, shape (L, S), holds h_l; `draws`, shape
+    (L, K, S, C, d), the K draws of each step in their order; `minibatches`, shape (L m, n, S, C), the data indices of each
+    minibatch, or None; `additive`, shape (L g, S, C, d), the additive noise of each gradient evaluation, or None. All are in the
+    order of the steps. `diverged` is the reason if the run is shorter than requested.
     """
 
     chains: range
@@ -46,13 +46,13 @@ class Transcript:
 
     @property
     def length(self) -> int:
-        """L."""
+        """L, the number of steps."""
         return len(self.steps)
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A step that the definition takes to another state: X_l of a row's chain in `variable`, and what was expected."""
+    """A step whose state differs from the definition's: X_l of one chain in `variable`, and the definition's value."""
 
     number: int
     row: int
@@ -71,7 +71,7 @@ class Mismatch:
 def transcribe(
     scheme: Scheme, target: Target, rows: Sequence[Row], settings: Settings, *, block: int = BLOCK
 ) -> Transcript:
-    """Run the rows, all of the same length, and write everything down. Raises `ConfigurationError` as `sample` does."""
+    """The transcript of rows that all have the same length. Raises `ConfigurationError` as `sample` does."""
     ensemble, written = Ensemble(scheme, target, rows, settings, block=block), _Writing()
     diverged: Divergence | None = None
     with one_thread(), torch.no_grad():
@@ -102,10 +102,10 @@ def transcribe(
 def first_mismatch(
     transcript: Transcript, scheme: Scheme, target: Target, settings: Settings
 ) -> Mismatch | None:
-    """Each step taken again by the definition, from the state before it, on its draws and minibatches: bit for bit.
+    """The first step that the definition does not reproduce bit for bit; None if it reproduces all steps.
 
-    The constants h, D, T, `dim` and the metric are made anew, and no tape is played: a run promises the same bits
-    whatever is batched, hoisted or played. The first step that ends elsewhere; None where there is none.
+    Each step is recomputed by the definition from the state before it, on its draws and minibatches. The constants h, D, T, `dim`
+    and the metric are recomputed, and no tape is played: the bits of a run must not depend on batching, hoisting or tapes.
     """
     ensemble = Ensemble(scheme, target, transcript.rows, settings, tape=False)
     clock, dtype = Clock(), ensemble.dtype
@@ -144,9 +144,9 @@ def first_mismatch(
 
 
 class _Writing(RunObserver):
-    """Writes down the start, and of every step its size, its draws and the state that it leads to.
+    """A run observer that records the start, and the size, the draws and the resulting state of every step.
 
-    `sourced`: what the gradient estimator has drawn, block by block.
+    `sourced` holds the draws of the gradient estimator, block by block.
     """
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class _Writing(RunObserver):
 
 
 class _Heard:
-    """What a source gives, each block of it written down."""
+    """A source of minibatches or noise whose blocks are recorded."""
 
     def __init__(self, source: Any, record: list[Tensor]) -> None:
         self._source, self._record = source, record
@@ -179,13 +179,13 @@ class _Heard:
 
 
 class Given:
-    """What a source gave once."""
+    """A source that returns the recorded blocks of another source."""
 
     def __init__(self, drawn: Tensor) -> None:
         self._drawn = drawn
 
     def block(self, first: int, count: int) -> Tensor:
-        """The numbers first, ..., first + count - 1, over again from the first where fewer were given."""
+        """The entries first, ..., first + count - 1; indices beyond the recorded entries start again from the first."""
         places = [place % len(self._drawn) for place in range(first, first + count)]
         return self._drawn[places]
 
@@ -195,7 +195,7 @@ def _copied(state: State) -> State:
 
 
 def _wide(draw: Tensor, rows: int) -> np.ndarray:
-    """A draw of every row, also where the rows share it."""
+    """A draw as an array with one entry for every row, repeated if the rows share it."""
     return _numpy(draw.expand(rows, *draw.shape[1:]))
 
 
