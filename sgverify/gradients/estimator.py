@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +61,18 @@ class GradientEstimator:
     def fresh(self) -> bool:
         """Whether estimates are plain sums over minibatches that are drawn anew for each step."""
         return self.draws_data and self.plain and not self.exchangeable and not self.memory
+
+    def centre(self, target: Any) -> Sequence[Any] | None:
+        """Where the gradients of single data are taken that an estimate subtracts, exactly where it is known; None where nowhere.
+
+        Shape (d,). A `centred` estimator has one.
+        """
+        return None
+
+    def centre_float64(self, target: Any) -> tuple[float, ...] | None:
+        """`centre`, each entry rounded once."""
+        centre = self.centre(target)
+        return None if centre is None else tuple(map(float, centre))
 
     def period(self, size: int, settings: Any, per_step: int) -> int:
         """The minibatches from one that is independent of all before to the next such: those of a permutation of N data.

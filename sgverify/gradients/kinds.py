@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +97,11 @@ class CentredGradient(GradientEstimator):
     replaced: bool = True
     plain: bool = False
     centred: bool = True
+
+    def centre(self, target: Any) -> Sequence[Any]:
+        """The mean of exp(-U) where U is quadratic, else its mean or mode as it is found numerically."""
+        found: Sequence[Any] = target.mean if target.quadratic else target.location_float64(1.0)
+        return found
 
 
 SVRG = SnapshotGradient(

@@ -59,6 +59,24 @@ SVRG_OF_SUBSETS = SnapshotGradient(
     replaced=False,
 )"""
 
+CENTRE = """
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginGradient(CentredGradient):
+    \"\"\"The same with the origin in the place of s.\"\"\"
+
+    def centre(self, target: Any) -> Sequence[Any]:
+        \"\"\"0, in every coordinate.\"\"\"
+        return (0,) * target.dim
+
+
+FROM_ORIGIN = OriginGradient(
+    name="from-origin",
+    summary="All gradients at the origin, and a minibatch of the change from there",
+    label="gradients from the origin on minibatches of {batch}",
+)"""
+
 ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
     "scheme": (
         Insertion(
@@ -96,6 +114,14 @@ ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
             ESTIMATOR,
         ),
         Insertion("sgverify/gradients/kinds.py", "        SVRG,", "\n        SVRG_OF_SUBSETS,"),
+    ),
+    "centre of control variates": (
+        Insertion(
+            "sgverify/gradients/kinds.py",
+            'cancelled="the change since the centre, and its gradients",\n)',
+            CENTRE,
+        ),
+        Insertion("sgverify/gradients/kinds.py", "        CONTROL_VARIATE,", "\n        FROM_ORIGIN,"),
     ),
     "paper": (),
 }

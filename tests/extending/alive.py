@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from fractions import Fraction
 from io import StringIO
 from math import gamma
 from typing import Any
@@ -25,6 +26,8 @@ from sgverify.schemes import find_scheme
 from sgverify.strategies.gradients import KINDS
 from sgverify.strategies.targets import NAMES
 from sgverify.targets import build_target
+
+REGRESSION = ("target.name=linear-regression", "target.size=5", "gradient.batch=2")
 
 
 def document(*words: str) -> Any:
@@ -102,18 +105,33 @@ def planted_bug() -> dict[str, Any]:
     }
 
 
+def law_of(kind: str) -> Any:
+    """The exact law of its minibatches of 2 data of 5, in a regression through the origin."""
+    configuration = load_configuration(None, (*REGRESSION, f"gradient.kind={kind}"))
+    target = build_target(configuration.target)
+    return noise_of(find_estimator(kind), configuration.gradient, target).minibatch
+
+
 def gradient_estimator() -> dict[str, Any]:
     """It runs, the exact law of its noise is known, and properties draw it."""
     kind = "svrg-of-subsets"
-    chosen = {"target": {"name": "linear-regression", "size": 5}, "gradient": {"kind": kind, "batch": 2}}
-    configuration = load_configuration(chosen)
-    law = noise_of(find_estimator(kind), configuration.gradient, build_target(configuration.target)).minibatch
     words = ("--set", f"gradient.kind={kind}", "--set", "gradient.batch=2")
     return {
         "listed": listed("gradients", kind),
         "drawn by strategies": kind in KINDS,
-        "exact law draws with replacement": law is None or law.replaced,
+        "exact law draws with replacement": law_of(kind).replaced,
         **verdicts("sgld-euler", *words, "--checks", "gradient-mean,covariance"),
+    }
+
+
+def centre() -> dict[str, Any]:
+    """Every part that asks for the centre finds the declared one: the sampler, the exact law, two checks."""
+    kind = "from-origin"
+    words = [word for setting in (*REGRESSION, f"gradient.kind={kind}") for word in ("--set", setting)]
+    return {
+        "listed": listed("gradients", kind),
+        "no noise at the centre": not any(law_of(kind).noise_at([Fraction(0)]).entries()),
+        **verdicts("sgld-euler", *words, "--checks", "gradient-mean,one-step-law"),
     }
 
 
@@ -134,6 +152,7 @@ ALIVE: dict[str, Callable[[], dict[str, Any]]] = {
     "check": check,
     "planted bug": planted_bug,
     "gradient estimator": gradient_estimator,
+    "centre of control variates": centre,
     "paper": paper,
 }
 

@@ -241,7 +241,7 @@ def _(estimator: SnapshotGradient, run: History) -> tuple[list[GradientParts], n
 
 @elsewhere.register
 def _(estimator: CentredGradient, run: History) -> tuple[list[GradientParts], np.ndarray | None]:
-    there = run.parts(run.target.location_float64(1.0))
+    there = run.parts(np.array(estimator.centre_float64(run.target)))
     return [there], there.data
 
 

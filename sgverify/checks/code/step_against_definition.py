@@ -187,7 +187,7 @@ def _definition(
             plan.minibatches,
             scale=c.gradient.scale,
             clip=c.gradient.clip,
-            centre=subject.target.location_float64(1.0) if c.gradient.estimator.centred else None,
+            centre=c.gradient.estimator.centre_float64(subject.target),
         ),
         parameters=parameters_of(c),
         dim=subject.target.dim,

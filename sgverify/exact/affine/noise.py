@@ -235,7 +235,7 @@ def _from_centre(estimator: CentredGradient, table: GradientTable, target: Targe
         return GradientNoise(estimator.name, known=False)
     if target.common_curvature:
         return GradientNoise(estimator.name)
-    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced).centred(target.mean)
+    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced).centred(estimator.centre(target))
     return GradientNoise(estimator.name, law.noise_at(target.mean), minibatch=law)
 
 

@@ -79,7 +79,7 @@ class LongDoubleGradient(GradientIngredient):
         *,
         scale: float = 1.0,
         clip: float | None = None,
-        centre: np.ndarray | None = None,
+        centre: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
         self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -18,15 +20,23 @@ MOST = 2**27
 class CentredEstimator(MinibatchEstimator):
     """The estimate grad prior(theta) + sum_i g_i(c) + N/n sum_{i in B} (g_i(theta) - g_i(c)), c a fixed centre.
 
-    g_i is the gradient of datum i's likelihood and c the target's location at T = 1. If all data have the same Hessian, the
+    g_i is the gradient of datum i's likelihood and c the centre of the declared estimator. If all data have the same Hessian, the
     minibatch cancels; with a hoisted potential no minibatch is then evaluated. Source: Baker, Fearnhead, Fox, Nemeth 2019,
     equation (6).
     """
 
-    def __init__(self, potential: Potential, source: Minibatches, *, batch: int, per_step: int) -> None:
+    def __init__(
+        self,
+        potential: Potential,
+        source: Minibatches,
+        *,
+        batch: int,
+        per_step: int,
+        centre: Sequence[float],
+    ) -> None:
         super().__init__(potential, source, batch=batch, per_step=per_step)
         self._cancels = self._affine is not None and self._affine.deviations is not None
-        location = torch.tensor(potential.target.location_float64(1.0), dtype=torch.float64)
+        location = torch.tensor(centre, dtype=torch.float64)
         self._centre = location.to(self._data.dtype).to(self._data.device)[None, None]
         self._gradient = potential.full(self._centre) - potential.prior(self._centre)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 from sgverify.errors import ConfigurationError
@@ -47,17 +48,41 @@ class Place:
         return estimator(self.potential, source, batch=choice.batch, per_step=self.minibatches, **more)
 
 
-RUNNING: dict[type[GradientEstimator], Callable[[Place], Estimator]] = {
-    FullGradient: lambda at: Estimator(at.potential),
-    AdditiveNoise: lambda at: AdditiveEstimator(
-        at.potential, at.stream(at.choice.kind), covariance=at.choice.covariance, per_step=at.evaluations
-    ),
-    MinibatchGradient: lambda at: at.on_minibatches(MinibatchEstimator),
-    SnapshotGradient: lambda at: at.on_minibatches(SnapshotEstimator, refresh=_refresh(at)),
-    TableGradient: lambda at: at.on_minibatches(TableEstimator),
-    CentredGradient: lambda at: at.on_minibatches(CentredEstimator),
-}
-"""For each family of estimators, the function that makes the running estimator."""
+@singledispatch
+def running(estimator: GradientEstimator, at: Place) -> Estimator:
+    """The running estimator of a declared one at a place; each family registers a function that makes it."""
+    raise NotImplementedError(f"{type(estimator).__name__} registers no way to run")
+
+
+@running.register
+def _(estimator: FullGradient, at: Place) -> Estimator:
+    return Estimator(at.potential)
+
+
+@running.register
+def _(estimator: AdditiveNoise, at: Place) -> Estimator:
+    stream = at.stream(at.choice.kind)
+    return AdditiveEstimator(at.potential, stream, covariance=at.choice.covariance, per_step=at.evaluations)
+
+
+@running.register
+def _(estimator: MinibatchGradient, at: Place) -> Estimator:
+    return at.on_minibatches(MinibatchEstimator)
+
+
+@running.register
+def _(estimator: SnapshotGradient, at: Place) -> Estimator:
+    return at.on_minibatches(SnapshotEstimator, refresh=_refresh(at))
+
+
+@running.register
+def _(estimator: TableGradient, at: Place) -> Estimator:
+    return at.on_minibatches(TableEstimator)
+
+
+@running.register
+def _(estimator: CentredGradient, at: Place) -> Estimator:
+    return at.on_minibatches(CentredEstimator, centre=estimator.centre_float64(at.potential.target))
 
 
 def make_estimator(
@@ -72,7 +97,7 @@ def make_estimator(
     potential = effective_potential(potential, choice)
     if estimator.draws_data:
         check_minibatches(choice.kind, potential.target, choice.batch)
-    return RUNNING[type(estimator)](Place(choice, potential, stream, minibatches, evaluations))
+    return running(estimator, Place(choice, potential, stream, minibatches, evaluations))
 
 
 def _refresh(at: Place) -> int:

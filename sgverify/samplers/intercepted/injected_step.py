@@ -101,8 +101,9 @@ class ChosenGradient:
         self.potential: Any = potential if choice is None else effective_potential(potential, choice)
         self.dtype = dtype
         self._centre: Tensor | None = None
-        if choice is not None and choice.estimator.centred:
-            self._centre = torch.tensor(target.location_float64(1.0), dtype=dtype)[None]
+        centre = None if choice is None else choice.estimator.centre_float64(target)
+        if centre is not None:
+            self._centre = torch.tensor(centre, dtype=dtype)[None]
         self.minibatches = [torch.tensor(list(batch), dtype=torch.int64) for batch in minibatches]
 
     def __call__(self, theta: Tensor, minibatch: int) -> Tensor:
