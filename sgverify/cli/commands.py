@@ -95,7 +95,9 @@ def verify(
     metavar="stationary-bias|covariance|wasserstein-2|bias|mse|local-order",
     help="What is asked for.",
 )
-@click.option("--method", metavar="exact|monte-carlo", help="The rung; by default the highest there is.")
+@click.option(
+    "--method", metavar="exact|monte-carlo", help="The method; by default the strongest that applies."
+)
 @CONFIG
 @SET
 @PLOT
@@ -149,7 +151,7 @@ def list_(kind: str, json_path: str | None) -> int:
     "--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the report goes."
 )
 @click.option(
-    "--quick/--full", "quick", default=None, help="Exact rungs alone, or more samples than by default."
+    "--quick/--full", "quick", default=None, help="Exact methods alone, or more samples than by default."
 )
 @click.option("--strict", is_flag=True, help="Exit like verify instead of 0.")
 @click.option(

@@ -26,7 +26,9 @@ WIDTH = 120
     metavar="FAMILY",
     help="Only the planted bugs of this family, or of those with this in their names.",
 )
-@click.option("--first", is_flag=True, help="Stop at the first check, in the order of the rungs, that kills.")
+@click.option(
+    "--first", is_flag=True, help="Stop at the first check, in the order of the methods, that kills."
+)
 @click.option("--out", "folder", metavar="DIR", help="Write kill_matrix.md and kill_matrix.json there.")
 @click.option(
     "--workers",
@@ -43,7 +45,7 @@ def mutants(
     workers: int | None,
     json_path: str | None,
 ) -> int:
-    """Plant every bug of the catalogue and show which check kills it, on which rung, in how many milliseconds.
+    """Plant every bug of the catalogue and show which check kills it, by which method, in how many milliseconds.
 
     Exits with 0 where every bug is killed and no correct scheme raises an alarm, with 1 otherwise.
     """

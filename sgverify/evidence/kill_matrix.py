@@ -21,7 +21,7 @@ OUTCOMES: tuple[str, ...] = get_args(Outcome)
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One check of one claim on one subject: what came out, on which rung, in how many milliseconds of processor time.
+    """One check of one claim on one subject: what came out, by which method, in how many milliseconds of processor time.
 
     `kill`: the subject is wrong and this says so, which it does not say of the correct one. `refuted`: a printed claim that
     falls for every scheme of its order; it speaks against the paper alone.
@@ -72,7 +72,7 @@ class JudgedMutant:
 
     @property
     def kills(self) -> tuple[Trial, ...]:
-        """The trials that refute it, the highest rung first, and on one rung the quickest."""
+        """The trials that refute it, the strongest method first, and of one method the quickest."""
         found = (trial for trial in self.trials if trial.kill)
         return tuple(sorted(found, key=lambda trial: (METHODS.index(trial.method), trial.milliseconds)))
 
@@ -82,7 +82,7 @@ class JudgedMutant:
         return self.kills[0] if self.kills else None
 
     def exact_milliseconds(self) -> tuple[float, float]:
-        """Processor time on the rungs `proof` and `exact`: the longest check, and all of them together."""
+        """Processor time of the methods `proof` and `exact`: the longest check, and all of them together."""
         spent = [trial.milliseconds for trial in self.trials if trial.method in ("proof", "exact")]
         return max(spent, default=0.0), sum(spent)
 
@@ -118,7 +118,7 @@ class KillMatrix:
 
 @dataclass(frozen=True)
 class _Kill:
-    """The check on the highest rung that refutes a mutant."""
+    """The check with the strongest method that refutes a mutant."""
 
     check: Name
     claim: Name

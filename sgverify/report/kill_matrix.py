@@ -9,7 +9,7 @@ from sgverify.evidence import METHODS
 from sgverify.evidence.kill_matrix import JudgedMutant, JudgedScheme, KillMatrix, Trial
 
 LETTERS = {"proof": "P", "exact": "X", "quadrature": "Q", "monte-carlo": "M"}
-"""A kill, by its rung."""
+"""The letter of a kill, by its method."""
 
 MARKS = {
     "conforms": "·",
@@ -22,7 +22,7 @@ MARKS = {
 """What is no kill; a violation that the correct scheme shares speaks against a claim and not against the mutant."""
 
 LEGEND = (
-    "P proof, X exact, Q quadrature, M monte-carlo: killed on that rung; R: refused, as a step that does not contract; · not "
+    "P proof, X exact, Q quadrature, M monte-carlo: killed by that method; R: refused, as a step that does not contract; · not "
     "seen; ? inconclusive; ! crashed; blank: does not apply"
 )
 
@@ -56,25 +56,25 @@ def verdict(matrix: KillMatrix) -> str:
     """The outcome in one line."""
     killed = len(matrix.mutants) - len(matrix.survivors)
     by = {
-        rung: sum(item.cheapest is not None and item.cheapest.method == rung for item in matrix.mutants)
-        for rung in METHODS
+        method: sum(item.cheapest is not None and item.cheapest.method == method for item in matrix.mutants)
+        for method in METHODS
     }
-    rungs = ", ".join(f"{number} by {rung}" for rung, number in by.items() if number)
+    methods = ", ".join(f"{number} by {method}" for method, number in by.items() if number)
     alarms = len(matrix.alarms)
     return (
-        f"{killed} of {len(matrix.mutants)} planted bugs killed{f' ({rungs})' if rungs else ''}; {alarms or 'no'} "
+        f"{killed} of {len(matrix.mutants)} planted bugs killed{f' ({methods})' if methods else ''}; {alarms or 'no'} "
         f"{'alarm' if alarms == 1 else 'alarms'} on {len(matrix.correct)} correct schemes and settings"
     )
 
 
 def slowest(matrix: KillMatrix) -> tuple[float, float]:
-    """Milliseconds on the rungs `proof` and `exact`: of the slowest check, and of all checks of the slowest mutant."""
+    """Milliseconds of the methods `proof` and `exact`: of the slowest check, and of all checks of the slowest mutant."""
     spent = [item.exact_milliseconds() for item in matrix.mutants]
     return max((one for one, _ in spent), default=0.0), max((all_ for _, all_ in spent), default=0.0)
 
 
 def killing(matrix: KillMatrix) -> float:
-    """Milliseconds of the slowest killer on the rungs `proof` and `exact`."""
+    """Milliseconds of the slowest killer by the methods `proof` and `exact`."""
     found = [item.cheapest for item in matrix.mutants]
     return max(
         (t.milliseconds for t in found if t is not None and t.method in ("proof", "exact")), default=0.0
@@ -94,16 +94,16 @@ def _lines(matrix: KillMatrix) -> Iterator[str]:
     yield ""
     yield (
         "Every check that applies is asked about every bug and about the correct scheme under the same settings; a bug is "
-        "killed by a check that speaks against it and not against the correct scheme. The killer named is that on the highest "
-        "rung, proof before exact before quadrature before monte-carlo, and the quickest there. A cell holds the rung and the "
-        "milliseconds of processor time, which are those of the machine that wrote this page, and so is the quickest of "
-        "several; the rest comes out the same anywhere."
+        "killed by a check that speaks against it and not against the correct scheme. The killer named is that with the "
+        "strongest method, proof before exact before quadrature before monte-carlo, and the quickest of these. A cell holds the "
+        "method and the milliseconds of processor time, which are those of the machine that wrote this page, and so is the "
+        "quickest of several; the rest comes out the same anywhere."
     )
     yield ""
     yield LEGEND + "."
     yield ""
     yield (
-        f"On the rungs proof and exact the check that kills took at most {killing(matrix):.0f} ms, any check at most "
+        f"By the methods proof and exact the check that kills took at most {killing(matrix):.0f} ms, any check at most "
         f"{one:.0f} ms, and all checks of one mutant together at most {all_:.0f} ms."
     )
     yield ""

@@ -40,7 +40,7 @@ def error_name(evidence: Evidence) -> str:
 
 
 def method_text(evidence: Evidence) -> str:
-    """The rung; `exact, errors estimated` where what is deterministic has an error that is estimated, as on a grid."""
+    """The method; `exact, errors estimated` for a deterministic answer with an estimated error, as on a grid."""
     return (
         f"{evidence.method}, errors estimated"
         if evidence.method == "exact" and _estimated(evidence)

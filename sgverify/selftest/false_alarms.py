@@ -112,7 +112,7 @@ def drawn(kind: str, number: int) -> Case:
 
 
 BY_RUNG = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "consistency", "gradient-bias")
-"""Checks that have an exact rung wherever steps are affine."""
+"""Checks with an exact method wherever steps are affine."""
 
 
 @cache

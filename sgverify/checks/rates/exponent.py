@@ -66,12 +66,12 @@ FEWEST = 3
 class ErrorTrend:
     """Verdict `fine`, `slow` (a lower power than q), `jump` (an error that smaller steps do not announce) or `open`.
 
-    `rung` (index of the step size) and `entry` are where the trend is clearest, `slope` is the power of h seen there, and
+    `index` (index of the step size) and `entry` are where the trend is clearest, `slope` is the power of h seen there, and
     `turn` the difference between that power and the one at larger steps.
     """
 
     verdict: str
-    rung: int = 0
+    index: int = 0
     entry: int = 0
     slope: float = 0.0
     turn: float = 0.0
@@ -95,7 +95,7 @@ def judge_errors(
         times[low], errors[low], bounds[low], int(q)
     )
     if slow is not None:
-        return replace(slow, rung=slow.rung + large)
+        return replace(slow, index=slow.index + large)
     for k in range(len(times) - 2):
         entry = _leaps(times, size, bounds, q, k)
         if entry is not None:

@@ -118,7 +118,7 @@ def try_setting(
         return Tried(setting, "inconclusive", text, shown)
     for part, found in judged:
         if found.verdict == "open":
-            off, h = part.bounds[found.rung], part.steps[found.rung]
+            off, h = part.bounds[found.index], part.steps[found.index]
             text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
             return Tried(setting, "inconclusive", text, shown, blurred=setting.dim > 1)
     cut = next((found for found in maps if found.cut), None)
@@ -144,9 +144,9 @@ class _Part:
 
     def sentence(self, found: ErrorTrend) -> tuple[str, float, float]:
         """The largest error in the user's units: a sentence, the value, and the expected value."""
-        n, h = self.setting.known, self.steps[found.rung]
+        n, h = self.setting.known, self.steps[found.index]
         names, spreads = self.setting.names, self.setting.spreads
-        error, due = self.errors[found.rung, found.entry], self.due[found.rung, found.entry]
+        error, due = self.errors[found.index, found.entry], self.due[found.index, found.entry]
         slow = (
             f"its error has a part that falls like h^{_half(found.slope)} down to there, where h^{self.power} is predicted"
             if found.verdict == "slow"
@@ -289,7 +289,7 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
             break
         # A step may bend on a scale of its own; if the method is right, it bends less at smaller steps.
         turns = judged is not None and judged.turn > TURN and judged.slope > 1 + SHORT
-        hidden = judged is not None and judged.rung < len(steps) - 1
+        hidden = judged is not None and judged.index < len(steps) - 1
         if judged is not None and len(steps) > DEFECT_RUNGS and not (turns or hidden):
             break
         if (hidden or 2 * blur > RESOLVED) and not fine and rows.together and setting.dim < MANY:
@@ -301,15 +301,15 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
         more = [steps[-1] * DEFECT_FALL**-k for k in range(1, DEFECT_MORE + 1)]
         steps, read = [*steps, *more], [*read, *(law_defect(rows, h, fine=fine) for h in more)]
     errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
-    if judged is not None and judged.turn > TURN and judged.rung < len(steps) - 1:
+    if judged is not None and judged.turn > TURN and judged.index < len(steps) - 1:
         # The next slope, hidden below the bounds, may be higher.
         judged = None
     names = read[0][2]
     at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
     if judged is not None:
-        change = errors[judged.rung, judged.entry]
+        change = errors[judged.index, judged.entry]
         text = (
-            f"{at}; from the stationary law, one step of size {steps[judged.rung]:.3g} changes E {names[judged.entry]} by "
+            f"{at}; from the stationary law, one step of size {steps[judged.index]:.3g} changes E {names[judged.entry]} by "
             f"{change:.3g}, in spreads: that falls like h^{_half(judged.slope)}, where a chain of order {order} "
             f"changes it by h^{order + 1}, so that the chain's law is another one"
         )
@@ -330,12 +330,12 @@ def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) 
     """The moment with the largest change among those that fall slower than h^q; each moment has its own bound."""
     found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
     slow = [
-        (abs(errors[rungs.rung, k]), k, rungs) for k, rungs in enumerate(found) if rungs.verdict == "slow"
+        (abs(errors[trend.index, k]), k, trend) for k, trend in enumerate(found) if trend.verdict == "slow"
     ]
     if not slow:
         return None
-    _, k, rungs = max(slow, key=lambda item: item[0])
-    return replace(rungs, entry=k)
+    _, k, trend = max(slow, key=lambda item: item[0])
+    return replace(trend, entry=k)
 
 
 __all__ = ["FAR", "MANY", "Tried", "try_setting"]

@@ -59,7 +59,7 @@ def groups(found: Iterable[Mutant]) -> list[tuple[str, ...]]:
 def judge_group(names: Sequence[str], first: bool = False) -> KillMatrix:
     """The mutants of one scheme under one configuration, and the correct scheme.
 
-    With `first` a mutant is judged in the order of the rungs until something refutes it.
+    With `first` a mutant is judged in the order of the methods until a check refutes it.
     """
     found = [find_mutant(name) for name in names]
     correct = Correct(found[0])

@@ -49,7 +49,7 @@ def test_what_falls_slower_is_slow_even_below_the_errors_that_are_due(errors, q,
 def test_errors_that_smaller_steps_do_not_announce_are_a_jump():
     errors = np.where(TIMES > 0.02, 1.0, TIMES / 2)
     found = judged(errors)
-    assert (found.verdict, found.rung) == ("jump", 3)
+    assert (found.verdict, found.index) == ("jump", 3)
 
 
 def test_a_high_power_is_no_jump_and_what_an_exact_step_does_far_up_is_one():
@@ -61,7 +61,7 @@ def test_a_high_power_is_no_jump_and_what_an_exact_step_does_far_up_is_one():
 
     assert far_up(up**7).verdict == far_up(1 - np.exp(-(up**2))).verdict == "fine"
     found = far_up(np.where(up > 0.7, 0.36, 1e-5 * up**2))
-    assert (found.verdict, found.rung) == ("jump", 2)
+    assert (found.verdict, found.index) == ("jump", 2)
 
 
 def test_bounds_that_hide_the_errors_leave_it_open():

@@ -68,8 +68,8 @@ def _study(
     further: tuple[tuple[Panel, Table], ...],
 ) -> Study:
     barrier = barrier_height()
-    rungs = _ladder(printed, barrier)
-    hottest = printed.tau_1 * rungs[-1]
+    ladder = _ladder(printed, barrier)
+    hottest = printed.tau_1 * ladder[-1]
     at_printed = {
         "SGLD": _alone(printed, effort),
         "reSGLD": _exchanged("resgld", printed, effort, printed.correction_plain),
@@ -83,7 +83,7 @@ def _study(
         )
     }
     with_ladder = {
-        name: _on_ladder(scheme, printed, effort, rungs)
+        name: _on_ladder(scheme, printed, effort, ladder)
         for name, scheme in (("reSGLD", "resgld"), ("VR-reSGLD", "vr-resgld"))
     }
     return Study(
@@ -96,12 +96,12 @@ def _study(
             "temperatures a crossing has a chance of about exp of minus that, per relaxation time. The start 30 is printed of SGLD "
             "alone: where both replicas start there, one has to cross before the coldest can see the other mode; where one starts "
             "to either side, a swap exchanges the modes and nobody needs to cross. A last pair of runs climbs "
-            f"a ladder of {len(rungs)} temperatures, of which the barrier is {barrier / hottest:.2g} times the highest."
+            f"a ladder of {len(ladder)} temperatures, of which the barrier is {barrier / hottest:.2g} times the highest."
         ),
         panels=(
             _traces("At the printed temperatures, from 30", at_printed),
             _traces("At the printed temperatures, from 30 and -10", apart),
-            _traces(f"On a ladder of {len(rungs)} temperatures", with_ladder),
+            _traces(f"On a ladder of {len(ladder)} temperatures", with_ladder),
             *(panel for panel, _ in further),
         ),
         tables=(
@@ -177,16 +177,16 @@ def _exchanged(
 def _ladder(printed: PrintedFigure, barrier: float) -> tuple[float, ...]:
     """Temperatures over tau_1, from 1 to HOTTEST of the barrier in equal ratios of at most RATIO."""
     top = HOTTEST * barrier / printed.tau_1
-    rungs = math.ceil(math.log(top, RATIO))
-    return tuple(top ** (k / rungs) for k in range(rungs + 1))
+    count = math.ceil(math.log(top, RATIO))
+    return tuple(top ** (k / count) for k in range(count + 1))
 
 
 def _on_ladder(
-    scheme: str, printed: PrintedFigure, effort: ExchangeEffort, rungs: tuple[float, ...]
+    scheme: str, printed: PrintedFigure, effort: ExchangeEffort, ladder: tuple[float, ...]
 ) -> ExchangeTrail:
     exchange = {
-        "ladder": list(rungs),
-        "step_factors": [rung**0.5 for rung in rungs],
+        "ladder": list(ladder),
+        "step_factors": [factor**0.5 for factor in ladder],
         "refresh": REFRESH,
     }
     return _moved(scheme, printed, effort, exchange, step=SECTION_5_1.step, length=effort.ladder_length)
