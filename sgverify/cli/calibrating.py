@@ -1,4 +1,4 @@
-"""`sgverify calibrate`: how often the decision procedures err, simulated, written down and held to bars."""
+"""`sgverify calibrate`: how often do the decision procedures err in simulations, and do they meet their bars?"""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def calibrate(
     workers: int | None,
     json_path: str | None,
 ) -> int:
-    """Simulate how often verdicts from samples are false, and how often the field's slope would have been.
+    """Simulate how often sampled verdicts are false, and how often the fitted slope that is usual in the field is wrong.
 
     Writes calibration.json, calibration.md and calibration.svg. Exits with 1 if a bar is missed, with 3 if the replications
     are too few to decide one.
@@ -79,7 +79,7 @@ def calibrate(
 def _simulated(
     order: int | None, asked: int, seed: int, quick: bool, workers: int, watch: output.Stopwatch
 ) -> Calibration:
-    """All tables, filled. Nothing is written before they are complete: half a table says nothing of the bars."""
+    """The calibration with all tables complete. No file is written before: an incomplete table decides no bar."""
     from sgverify.evidence import Counted
     from sgverify.rates.decision import MARGIN
     from sgverify.selftest.calibration import HABIT, Counts, bars_of, count_chunk, plans, tally

@@ -1,7 +1,7 @@
-"""The commands. Each reads its options, asks one question of the layers below and shows the answer.
+"""Which commands has the command line? Each reads its options, calls one function of the layers below and shows the result.
 
-What computes, reads configurations or writes pages (torch, sympy, scipy, pydantic and seconds to load them) is imported inside
-of the command that needs it: `--help`, `--version`, a wrong call and `list` do not wait for it.
+Modules that import torch, sympy, scipy or pydantic take seconds to load. They are imported inside the commands that need them, so
+that `--help`, `--version`, a wrong call and `list` are fast.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ JSON = click.option(
 
 
 PLOT = click.option(
-    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the rate that violates, or else the first one."
+    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the violated rate, or else the first rate."
 )
 
 
@@ -48,11 +48,13 @@ PLOT = click.option(
 @CONFIG
 @SET
 @click.option("--checks", metavar="ID,...", help="Only these checks or claims.")
-@click.option("--explain", is_flag=True, help="Show statement, certificate and replay command of each.")
+@click.option(
+    "--explain", is_flag=True, help="Show statement, certificate and replay command of each answer."
+)
 @click.option(
     "--minimise",
     is_flag=True,
-    help="Look for the simplest configuration under which the first violation remains.",
+    help="Search for the simplest configuration under which the first violation remains.",
 )
 @PLOT
 @JSON
@@ -93,7 +95,7 @@ def verify(
     "--quantity",
     required=True,
     metavar="stationary-bias|covariance|wasserstein-2|bias|mse|local-order",
-    help="What is asked for.",
+    help="The quantity whose rate is measured.",
 )
 @click.option(
     "--method", metavar="exact|monte-carlo", help="The method; by default the strongest that applies."
@@ -111,7 +113,7 @@ def rate(
     plot_path: str | None,
     json_path: str | None,
 ) -> int:
-    """Measure one rate of SCHEME and hold it against the printed claim."""
+    """Measure one rate of SCHEME and compare it with the printed claim."""
     from sgverify.checks import rate as ask
     from sgverify.configuration import load_configuration
 
@@ -132,8 +134,8 @@ def rate(
 @click.argument("kind", metavar="|".join(KINDS))
 @JSON
 def list_(kind: str, json_path: str | None) -> int:
-    """What there is: schemes, targets, gradients, schedules, the keys of a configuration (config) with the kinds that read
-    them, claims, checks, planted bugs (mutants); and what no definition can say (face).
+    """List one catalogue: schemes, targets, gradients, schedules, claims, checks, planted bugs (mutants); the keys of a
+    configuration with the kinds that read them (config); or the limits of what a definition can express (face).
     """
     items = items_of(kind)
     if json_path:
@@ -146,12 +148,17 @@ def list_(kind: str, json_path: str | None) -> int:
 
 
 @click.command()
-@click.option("--suite", default="chen2015", show_default=True, help="The paper whose claims are settled.")
+@click.option("--suite", default="chen2015", show_default=True, help="The paper whose claims are judged.")
 @click.option(
-    "--out", "folder", default=DEFAULT_FOLDER, show_default=True, metavar="DIR", help="Where the report goes."
+    "--out",
+    "folder",
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="The folder of the report.",
 )
 @click.option(
-    "--quick/--full", "quick", default=None, help="Exact methods alone, or more samples than by default."
+    "--quick/--full", "quick", default=None, help="Exact methods only, or more samples than by default."
 )
 @click.option("--strict", is_flag=True, help="Exit like verify instead of 0.")
 @click.option(
@@ -161,7 +168,7 @@ def list_(kind: str, json_path: str | None) -> int:
     help="Processes to use; by default one for each processor. The results do not depend on it.",
 )
 def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None) -> int:
-    """Settle every claim of a paper, draw its figures and check its formulas.
+    """Judge every claim of a paper, draw its figures and check its formulas.
 
     Writes report.json, studies.json, errata.json, index.html, report.md and junit.xml.
     """
@@ -172,9 +179,9 @@ def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: i
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @JSON
 def errata(ids: tuple[str, ...], json_path: str | None) -> int:
-    """Statements of the papers, as printed and as they hold, with the computation that tells them apart and what it weighs.
+    """Show statements of the papers, as printed and as corrected, each with the computation that decides and its severity.
 
-    That a statement fails is computed; its severity, and which rows are one error, are judgements with a reason.
+    Whether a statement fails is computed. Its severity, and which rows show the same error, are judgements with a reason.
     """
     from sgverify.evidence import encode_errata
     from sgverify.papers.errata import check_errata
@@ -196,9 +203,9 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
 @PLOT
 @JSON
 def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
-    """Compute stored evidence anew; exit with 1 unless it comes out the same.
+    """Compute stored evidence again; exit with 1 unless the result is the same.
 
-    Of a regression file every row is judged; the exit code is that of verify.
+    For a regression file, every row is judged, and the exit code is that of verify.
     """
     from sgverify.checks import replay as again
     from sgverify.checks.progress import Interrupted, keep_evidence
@@ -228,7 +235,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
                     found = "not computed anew, an exception ended the check"
                 click.echo(f"{stored.id}: {found}", err=True)
                 results.append(result)
-                # What could not be computed is undecided; it is no other result.
+                # A result that could not be computed again is undecided, not different.
                 changed = changed or bool(different and not result.exception)
         except KeyboardInterrupt:
             raise Interrupted(results) from None
@@ -241,7 +248,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
 
 
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
-    """Print the command of the simplest configuration for the first violation; to stderr where `quiet`."""
+    """Print the command line with the simplest configuration for the first violation; with `quiet`, to stderr."""
     from sgverify.configuration import tree_of
     from sgverify.testing.shrinking.minimising import minimise_violation, violation
 
@@ -257,7 +264,7 @@ def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool)
 
 
 def check_plot(path: str | None) -> None:
-    """Meet a picture that cannot be written before the work is done; raises `ConfigurationError`."""
+    """Raise `ConfigurationError`, before any computation, for a picture that cannot be written."""
     if path is None:
         return
     from sgverify.report.rate_plot import check_plot_path
@@ -267,7 +274,7 @@ def check_plot(path: str | None) -> None:
 
 
 def plot(evidence: Sequence[Evidence], path: str | None) -> None:
-    """Draw one rate of the evidence, what violates before the rest, and say on stderr which."""
+    """Draw one rate of the evidence, a violated one if there is any, and name it on stderr."""
     if path is None:
         return
     from sgverify.report.rate_plot import has_rate, write_rate

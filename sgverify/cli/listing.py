@@ -1,4 +1,4 @@
-"""The catalogues as rows: name, summary, source."""
+"""Which rows (name, summary, source) has each catalogue of `sgverify list`?"""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _schemes() -> list[dict[str, str]]:
 
 
 def _kinds(table: str, what: Mapping[str, str]) -> list[dict[str, str]]:
-    """The kinds of a table, each with the keys that it reads beside those that every kind reads."""
+    """The kinds of a table, each with the keys that this kind reads in addition to those of every kind."""
     from sgverify.configuration.keys import keys
 
     own = [key for key in keys() if key.table == table and key.kinds]
@@ -87,7 +87,7 @@ def _kinds(table: str, what: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _config() -> list[dict[str, str]]:
-    """Every key with its type, its default and, where not all do, the kinds that read it."""
+    """Every configuration key with its type, its default and, unless all kinds read it, the kinds that do."""
     from sgverify.configuration.keys import keys
     from sgverify.targets import TARGETS
 
@@ -106,7 +106,7 @@ def _config() -> list[dict[str, str]]:
 
 
 def _title(claim: Claim) -> str:
-    """The title, and why nothing of the claim is judged where that is so."""
+    """The title of a claim and, if no check judges the claim, the reason."""
     left_out = f" (left out: {claim.left_out})" if claim.left_out else ""
     return claim.title + left_out + (" (a bound that holds of everything)" if claim.vacuous else "")
 

@@ -1,4 +1,4 @@
-"""The entry point: exit codes, and the one line that a wrong call gets."""
+"""How does the command line start and end: entry point, exit codes, and the one-line message of a wrong call?"""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sgverify.errors import UserError
 from sgverify.user_code import unending
 
 BROKEN_PIPE = 128 + 13
-"""As of a program that SIGPIPE ends: the answer was not read, so that the code is that of no answer."""
+"""The exit code if the reader of stdout is gone, as of a program ended by SIGPIPE: it stands for no answer."""
 
 
 class _Commands(click.Group):
     def invoke(self, context: click.Context) -> Any:
-        """A reader of stdout that went away (`| head`) is its own business, and no error; click would exit with 1."""
+        """Run a command; a closed stdout (`| head`) is not an error, while click would exit with 1."""
         try:
             return super().invoke(context)
         except BrokenPipeError:
@@ -52,18 +52,18 @@ for _command in (verify, rate, bch, errata, list_, mutants, report, replay, cali
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; the console script exits with it."""
     if arguments is None:
-        # A process of our own: until its very end nothing may end it with another exit code than this.
+        # In a process of this program: until its end, nothing may change its exit code.
         _PROCESS.enter_context(unending())
         try:
             return _run(sys.argv[1:])
         finally:
-            # What others print at the exit is no part of the result.
+            # Output of other libraries at the exit does not belong to the result.
             sys.stdout = sys.stderr
     return _run(arguments)
 
 
 _PROCESS = contextlib.ExitStack()
-"""What holds until the process ends."""
+"""The contexts that stay entered until the process ends."""
 
 
 def _run(arguments: list[str]) -> int:

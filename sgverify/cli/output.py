@@ -1,4 +1,4 @@
-"""What goes where: results to stdout, progress and warnings to stderr, JSON alone where it is asked for."""
+"""Which output goes to which stream: results to stdout, progress and warnings to stderr, JSON to the file of `--json`?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "no
 
 INDENT = " " * 4
 NARROWEST = 40
-"""Columns of a line on a terminal that is narrower or does not know."""
+"""The line width, in columns, on a terminal that is narrower or of unknown width."""
 
 
 class Stopwatch:
@@ -34,13 +34,13 @@ class Stopwatch:
         self._arguments: list[str] = click.get_current_context().obj or []
 
     def provenance(self) -> Provenance:
-        """Where and how the evidence was made."""
+        """The provenance of the evidence: versions, platform, command line and seconds."""
         command = shlex.join(["sgverify", *self._arguments])
         return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
 
 
 def check_writable(json_path: str | None, option: str = "--json") -> None:
-    """Meet a path that cannot be written before the work is done, not after."""
+    """Raise `UserError`, before any computation, for a path that cannot be written."""
     if json_path in (None, "-"):
         return
     folder = Path(json_path).resolve().parent
@@ -58,9 +58,10 @@ def show(
     watch: Stopwatch,
     asked: str | None = None,
 ) -> int:
-    """Print evidence and, of several, how many have each verdict; write it where `--json` says, and return the exit code.
+    """Print evidence and, for several pieces, the number of each verdict; write `--json`, and return the exit code.
 
-    `asked`: what was asked for. What was found about the scheme inside of it is printed before, under a heading.
+    `asked` is the reference that the user gave. For a composite, evidence about the scheme inside it is printed first, under a
+    heading.
     """
     with quiet_pipe():
         _show(evidence, json_path, long, watch, asked)
@@ -75,7 +76,7 @@ def _show(
     if json_path != "-":
         from sgverify.report import explain, summarise, tallied
 
-        # In the long form what violates comes last, at the reader's prompt.
+        # In the long form violations come last, next to the reader's prompt.
         shown = sorted(evidence, key=_counts_against) if long else evidence
         inside = [item for item in shown if asked is not None and item.scheme != asked]
         asked_for = [item for item in shown if asked is None or item.scheme == asked]
@@ -92,7 +93,7 @@ def _show(
 
 
 def show_fitted(evidence: Evidence) -> None:
-    """Print what the points of a rate show by themselves, below the answer."""
+    """Print, below the answer, the regression on the points of a rate."""
     from sgverify.report import fitted_text
 
     said = fitted_text(evidence)
@@ -103,9 +104,9 @@ def show_fitted(evidence: Evidence) -> None:
 
 @contextmanager
 def quiet_pipe() -> Iterator[None]:
-    """Within, a reader of stdout that went away (`| head -1`) ends the printing and nothing else: the exit code stands.
+    """A context in which a closed stdout (`| head -1`) only ends the printing; the exit code is unchanged.
 
-    Raises `UserError` where stdout cannot be written for another reason: its disk is full.
+    Raises `UserError` if stdout cannot be written for another reason, such as a full disk.
     """
     try:
         yield
@@ -120,17 +121,17 @@ def quiet_pipe() -> Iterator[None]:
 
 
 def close_stdout() -> None:
-    """Let nothing more be written to stdout."""
-    # What Python has buffered would be tried again at its exit, and told there as an error.
+    """Discard all further output to stdout."""
+    # Python would try to write its buffer again at the exit, and report an error.
     with open(os.devnull, "w") as nowhere, suppress(OSError, ValueError):
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 @contextmanager
 def kept(json_path: str | None, long: bool, watch: Stopwatch) -> Iterator[None]:
-    """Within, what ends the work (Ctrl-C, a user's mistake, an error of ours) does not take what was settled before with it.
+    """A context in which an error or Ctrl-C does not lose the evidence found before.
 
-    It is shown, and written where `--json` says; then the error goes on.
+    That evidence is printed and written to `--json`; then the error is raised again.
     """
     try:
         yield
@@ -180,7 +181,7 @@ def _counts_against(item: Evidence) -> bool:
 
 
 def _wrapped(line: str) -> str:
-    """The line broken at the terminal's width under a hanging indent; as it is where stdout is no terminal."""
+    """The line, wrapped at the terminal's width with a hanging indent; unchanged if stdout is no terminal."""
     if not sys.stdout.isatty():
         return line
     width = max(shutil.get_terminal_size().columns, NARROWEST)

@@ -1,4 +1,4 @@
-"""`sgverify mutants`: every check against every planted bug."""
+"""`sgverify mutants`: which check refutes which planted bug?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sgverify.evidence.model import CONFORMS, VIOLATES
 from sgverify.evidence.storage import write_atomically
 
 WIDTH = 120
-"""Columns of a table that is not written to a terminal."""
+"""The width of a table, in columns, that is not written to a terminal."""
 
 
 @click.command()
@@ -24,12 +24,14 @@ WIDTH = 120
 @click.option(
     "--family",
     metavar="FAMILY",
-    help="Only the planted bugs of this family, or of those with this in their names.",
+    help="Only the planted bugs of this family, or of families whose names contain this text.",
 )
 @click.option(
-    "--first", is_flag=True, help="Stop at the first check, in the order of the methods, that kills."
+    "--first", is_flag=True, help="Stop at the first check that refutes the bug, strongest methods first."
 )
-@click.option("--out", "folder", metavar="DIR", help="Write kill_matrix.md and kill_matrix.json there.")
+@click.option(
+    "--out", "folder", metavar="DIR", help="Write kill_matrix.md and kill_matrix.json to this folder."
+)
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -45,9 +47,9 @@ def mutants(
     workers: int | None,
     json_path: str | None,
 ) -> int:
-    """Plant every bug of the catalogue and show which check kills it, by which method, in how many milliseconds.
+    """Plant every bug of the catalogue and show which check refutes it, by which method, in how many milliseconds.
 
-    Exits with 0 where every bug is killed and no correct scheme raises an alarm, with 1 otherwise.
+    Exits with 0 if every bug is refuted and no correct scheme raises an alarm, with 1 otherwise.
     """
     from sgverify.report import prepare_folder
     from sgverify.report.kill_matrix import render_kill_matrix, verdict
@@ -95,7 +97,7 @@ def mutants(
 
 
 def _print(matrix: KillMatrix) -> None:
-    """The matrix with one letter for each check."""
+    """Print the matrix, with one letter for each check."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -21,10 +21,15 @@ INTERRUPTED = 130
 @click.argument("scheme")
 @CONFIG
 @SET
-@click.option("--out", "place", metavar="FILE.nc|DIR.zarr", help="Where the draws go, netCDF or Zarr.")
-@click.option("--force", is_flag=True, help="Replace what --out names.")
 @click.option(
-    "--energy/--no-energy", default=True, show_default=True, help="Record U(theta), a pass over all data."
+    "--out", "place", metavar="FILE.nc|DIR.zarr", help="The file or folder of the draws, netCDF or Zarr."
+)
+@click.option("--force", is_flag=True, help="Replace an existing file or folder.")
+@click.option(
+    "--energy/--no-energy",
+    default=True,
+    show_default=True,
+    help="Record U(theta) of each draw, a pass over all data.",
 )
 @JSON
 def sample(
@@ -38,13 +43,13 @@ def sample(
 ) -> int:
     """Draw from SCHEME: chains x draws x coordinates with sample statistics, for ArviZ.
 
-    Exit codes: 0 all draws are there, 1 a chain diverged (the draws before are there, sample_stats.diverging names the chain),
-    130 stopped by Ctrl-C (so are the draws before), 2 the call is wrong.
+    Exit codes: 0 all draws are written; 1 a chain diverged (the draws before are written, sample_stats.diverging names the
+    chain); 130 stopped by Ctrl-C (the draws before are written); 2 the call is wrong.
 
     FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). The default step
-    is half the stability limit: with minibatches it may be far too long, which is then told on stderr with a better one.
+    is half the stability limit. With minibatches it may be far too large; a warning on stderr then names a better one.
     """
-    # What is wrong with the call is said before torch and ArviZ are loaded, which takes seconds.
+    # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
     from sgverify.draws.files import check_place, reading_line, write_draws
     from sgverify.schemes.loading import load_step
@@ -63,7 +68,7 @@ def sample(
     with own_code():
         sampling = Sampling.of(scheme, configuration, energy=energy)
     chains = len(sampling.ensemble.chains)
-    # Loaded now, so that nothing which may take long or fail stands between the last draw and the file.
+    # Loaded now: after the last draw, no slow or failing import may delay the file.
     arviz()
     kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
     click.echo(f"{kept}; {sampling.step_text}", err=True)
@@ -98,7 +103,7 @@ def sample(
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Within, Ctrl-C is heard and not obeyed: the file is being written."""
+    """A context, for writing the file, in which Ctrl-C has no effect."""
     before = signal.signal(signal.SIGINT, lambda *_: click.echo("writing the draws; one moment", err=True))
     try:
         yield

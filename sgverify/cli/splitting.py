@@ -1,4 +1,4 @@
-"""`sgverify bch`: what Baker-Campbell-Hausdorff says about a splitting word."""
+"""`sgverify bch`: which order and leading error has a splitting, by the Baker-Campbell-Hausdorff formula?"""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
     "--decimals",
     type=click.Choice(["exact", "rounded"]),
     default="exact",
-    help="Whether decimals are exact or printed ones, known to half a unit in the last place: these refute only.",
+    help="Are decimals exact, or printed and known to half a unit in the last place? Printed ones can only refute.",
 )
-@click.option("--degree", type=int, metavar="N", help="How far to look for the leading error.")
+@click.option("--degree", type=int, metavar="N", help="The highest degree searched for the leading error.")
 @click.option(
     "--modified", is_flag=True, help="The modified generator Z, in the Lyndon basis, through --degree (5)."
 )
@@ -42,7 +42,7 @@ _LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
     "--conjugate-to",
     "other",
     metavar="WORD",
-    help="Whether WORD is the same chain begun elsewhere in its step: word = u v and WORD = v u.",
+    help="Ask whether the splitting is conjugate to WORD: word = u v and WORD = v u, one chain from another place of its step.",
 )
 @click.option(
     "--conjugate-coefficients", "other_coefficients", metavar="...", help="The shares of that WORD."
@@ -119,7 +119,7 @@ def _time_symmetry(result: Any) -> tuple[int | None, str]:
 
 
 def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
-    """The order that a cut elsewhere in the step has, where it is higher."""
+    """The order up to conjugacy, if it is higher than the order, and the lines that print it."""
     from sgverify.exact.splittings.conjugacy import effective_order
 
     found = effective_order(result.word, result.coefficients, degree)

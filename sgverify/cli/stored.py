@@ -1,4 +1,4 @@
-"""What `sgverify replay` reads back: evidence of a file, all of it or one piece by its id, and the rows of a regression file."""
+"""How does `sgverify replay` read stored evidence (all of a file, or one piece by its id) and the rows of a regression file?"""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def read_one(reference: str) -> list[Evidence]:
 
 @contextlib.contextmanager
 def beside(reference: str, scheme: str) -> Iterator[None]:
-    """The working folder from which `scheme`, a reference with a relative path, can be loaded.
+    """A context in the working folder from which `scheme`, a reference with a relative path, can be loaded.
 
-    It is the one that we are in, where the file is there; else the folder of the evidence file `reference` or the nearest above
-    it that has it, as stderr says: evidence lies in or below the folder where the run that wrote it was started.
+    This is the current folder if it contains the scheme's file. Otherwise it is the folder of the evidence file `reference`, or
+    the nearest one above it that contains the scheme's file, and stderr names it: evidence is usually written in or below the
+    folder in which its run was started.
     """
     path, file = Path(reference.partition("#")[0]).resolve(), scheme.rpartition(":")[0]
     found = None
@@ -45,9 +46,9 @@ def beside(reference: str, scheme: str) -> Iterator[None]:
 
 
 def replay_rows(path: str) -> list[Evidence]:
-    """What is found under each row, said on stderr row by row; raises `UserError` with file and line.
+    """The evidence for each row of a regression file, reported on stderr row by row; raises `UserError` with file and line.
 
-    Two rows may name one question, when they differ in keys that are set to their defaults: it is answered once.
+    Two rows that differ only in keys at their defaults ask one question, which is answered once.
     """
     from sgverify.checks.progress import Interrupted, keep_evidence
     from sgverify.testing.regressions import Regressions

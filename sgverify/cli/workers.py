@@ -1,4 +1,4 @@
-"""Independent jobs on several processes, their results in the order of the jobs."""
+"""How do independent jobs run on several processes, with results that do not depend on the number of processes?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Job = tuple[Callable[..., Any], tuple[Any, ...]]
 WRONG_CALL, INTERNAL = 2, 4
 
 MOST = 8
-"""Processes that are used unasked: each loads torch for itself."""
+"""The most processes by default: each process loads torch separately."""
 
 
 def default_workers() -> int:
@@ -33,16 +33,16 @@ def default_workers() -> int:
 
 @dataclass(frozen=True)
 class Lost:
-    """What stands in the place of a job's result where it brought none: why, and the exit code that this amounts to."""
+    """The result of a job that failed: the reason, and the exit code that it implies."""
 
     reason: str
     code: int
 
 
 def run_apart(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Any]]:
-    """As `run_jobs`, but a job that raises, or whose process ends, is `Lost` and takes no other along.
+    """As `run_jobs`, but a job that raises, or whose process ends, gives `Lost` and does not affect other jobs.
 
-    Everything is raised where the environment has `SGVERIFY_RAISE`.
+    Exceptions are raised if the environment variable `SGVERIFY_RAISE` is set.
     """
     missing = set(range(len(jobs)))
     try:
@@ -50,7 +50,7 @@ def run_apart(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, Any]]:
             missing.discard(number)
             yield number, result
     except BrokenProcessPool:
-        # Which of the jobs that ran ended its process nobody knows: each of the rest gets a process of its own.
+        # It is unknown which running job ended its process: each remaining job gets a process of its own.
         for number in sorted(missing):
             try:
                 ((_, result),) = run_jobs([(_attempt, jobs[number])], workers=2, here=False)
@@ -74,10 +74,10 @@ def _attempt(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def run_jobs(jobs: Sequence[Job], workers: int, *, here: bool = True) -> Iterator[tuple[int, Any]]:
-    """(number, result) of every job as it is done; the results do not depend on `workers`.
+    """The pair (number, result) of every job as soon as it is finished; the results do not depend on `workers`.
 
-    With one worker the jobs run `here`, one after the other. What a job raises is raised here, and where the caller stops
-    asking, or is interrupted, the jobs that still run are ended.
+    With one worker and `here`, the jobs run in this process, one after the other. Exceptions of jobs are raised. If the caller
+    stops iterating, or is interrupted, the running jobs are ended.
     """
     if here and min(workers, len(jobs)) <= 1:
         for number, (function, arguments) in enumerate(jobs):
@@ -106,5 +106,5 @@ def run_jobs(jobs: Sequence[Job], workers: int, *, here: bool = True) -> Iterato
 
 
 def _ignore_interrupts() -> None:
-    # Ctrl-C reaches every process of a terminal; the one that asked decides.
+    # Ctrl-C reaches every process of a terminal; only the parent process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -47,15 +47,15 @@ def sample(
     `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
     `seed` and the rest are configuration keys, and the same ones give the same draws. `target` may also be a `Target`
     made in Python, such as `sgverify.module_target` returns, or a function under `sgverify.log_density`.
-    `energy=False` leaves out U(theta), a pass over all data
-    for every draw. `progress` is told the steps that are done and those that are asked for.
-    Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a chain that diverges,
-    which the attribute `diverged` and the sample statistic `diverging` name.
-    A fixed step that makes draws more than 10% too wide or too narrow is told on stderr (by the logger `sgverify`), with
-    a step that does not, and in the attributes `step_size`, `step_bias` (the share by which the worst standard deviation
-    is off, where that is known) and `step_warning`. The default step is no recommendation: half the stability limit.
-    Raises `UserError` where scheme, configuration or target are wrong, the step is unstable, a chain diverges before
-    there is any draw, or there is no memory for the draws.
+    `energy=False` leaves out U(theta), which costs a pass over all data for every draw. `progress` is called with the numbers of
+    finished and of requested steps.
+    Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
+    the attribute `diverged` and the sample statistic `diverging` name.
+    For a fixed step that makes draws more than 10% too wide or too narrow, a warning on stderr (by the logger `sgverify`) names a
+    better step. The attributes `step_size`, `step_bias` (the relative error of the worst standard deviation, if known) and
+    `step_warning` record it. The default step, half the stability limit, is no recommendation.
+    Raises `UserError` if scheme, configuration or target are wrong, the step is unstable, a chain diverges before its first
+    draw, or memory does not suffice for the draws.
 
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
@@ -79,7 +79,7 @@ def sample(
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """A run that is ready to be drawn: its scheme, configuration and target have been validated."""
+    """A run whose scheme, configuration and target have been validated, ready to be sampled."""
 
     subject: Subject
     ensemble: Ensemble = field(repr=False)
@@ -109,7 +109,7 @@ class Sampling:
         if target is not None:
             vars(subject)["target"] = target
         if isinstance(subject.target, ModuleTarget) and "dtype" not in configuration.model_fields_set:
-            # A module is run as it is, in float32 most often.
+            # A torch module runs in its own dtype, usually float32.
             target = subject.target
             configuration = load_configuration(configuration, dtype=target.dtype)
             subject = make_subject(scheme, configuration)
@@ -130,12 +130,12 @@ class Sampling:
 
     @property
     def kept(self) -> int:
-        """How many draws of each chain are kept."""
+        """The number of recorded draws per chain."""
         return len(kept_steps(self.ensemble))
 
     @cached_property
     def step_bias(self) -> StepBias | None:
-        """The bias of the draws' widths at a fixed step size; None where it is not known before they are drawn."""
+        """The bias of the draws' standard deviations at a fixed step size; None if it is not known before sampling."""
         schedule = self.ensemble.rows[0].schedule
         return step_bias(self.subject, schedule.step) if isinstance(schedule, Fixed) else None
 
@@ -152,7 +152,7 @@ class Sampling:
 
     @property
     def warning(self) -> str | None:
-        """One line where the step makes draws too wide or too narrow by more than a little; None where it does not."""
+        """One line if the step makes draws too wide or too narrow by more than `TOLD`; else None."""
         found = self.step_bias
         if found is None or not found.matters:
             return None
@@ -161,7 +161,7 @@ class Sampling:
 
     @property
     def note(self) -> str | None:
-        """One line where minibatches widen the draws and nothing tells by how much; None elsewhere."""
+        """One line if minibatches widen the draws by an unknown amount; else None."""
         noisy = self.subject.configuration.gradient.estimator.noisy
         return self.step_bias.note if noisy and self.step_bias is not None else None
 
@@ -171,7 +171,7 @@ class Sampling:
         return schedule.step is None and schedule.kind == "fixed"
 
     def draw(self, progress: Callable[[int, int], None] | None = None) -> Any:
-        """Run it; see `sample`."""
+        """Run the chains and return their draws as InferenceData; see `sample`."""
         row = self.ensemble.rows[0]
         total = row.lengths[-1]
         told = None if progress is None else (lambda done: progress(done, total))

@@ -37,10 +37,11 @@ _MOST_HEATED = 1
 
 @dataclass(frozen=True)
 class StepBias:
-    """The standard deviation that draws of one coordinate have at a step size, beside that of exp(-U/T).
+    """The standard deviation of draws in one coordinate at a step size, beside that under exp(-U/T).
 
-    The coordinate is that which is furthest off; `better` is a step at which none is off by more than `SMALL`. `distrust`:
-    why the two numbers are not to be relied upon, where they are an approximation that does not hold on this target.
+    The coordinate is the one with the largest relative error. `better` is a step size at which no coordinate is off by more than
+    `SMALL`. `distrust` is the reason why both numbers are unreliable, if they come from an approximation that fails on this
+    target.
     """
 
     step: float
@@ -58,12 +59,12 @@ class StepBias:
 
     @property
     def matters(self) -> bool:
-        """Whether the bias is large enough for a warning."""
+        """Is the bias large enough for a warning?"""
         return self.distrust is None and abs(self.share) > TOLD
 
     @property
     def note(self) -> str | None:
-        """One line where nothing sure is said of the spread because the approximation does not hold; None elsewhere."""
+        """One line if the spread is unknown because the approximation fails; else None."""
         if self.distrust is None:
             return None
         guess = "" if math.isnan(self.found) else f" (it says {self.found / self.true:.2g} times as wide)"
@@ -78,7 +79,7 @@ class StepBias:
         )
 
     def warning(self, *, default: bool, alone: bool = False) -> str:
-        """One line: how large the bias is, and which step keeps it small."""
+        """The warning, in one line: the size of the bias, and a step size that keeps it small."""
         given = " (the default, half the stability limit or a share of the time scale)" if default else ""
         times = f"{self.found / self.true:.3g} times as wide as"
         mend = (
@@ -93,11 +94,12 @@ class StepBias:
 
 
 def step_bias(subject: Subject, step: float) -> StepBias | None:
-    """The bias of the spread of draws at a fixed step size; None where there is no cheap way to know it.
+    """The bias of the spread of draws at a fixed step size; None if there is no cheap way to compute it.
 
-    On quadratic targets it is the invariant law of the chain, minibatches and all. Elsewhere it is the law of the chain closed
-    by Gaussians (`GaussianClosure`), an approximation. Where that does not hold, and gradient noise has the covariance v I,
-    chains move as if T were T + h v/2, or T + h v/(2 D) with a momentum: h^2 v is added to the 2 T h (2 D T h) of a step.
+    On quadratic targets the bias is that of the chain's invariant law, with minibatches included. On other targets it is that of
+    a Gaussian closure of the chain's law (`GaussianClosure`), an approximation. If the closure fails and gradient noise has the
+    covariance v I, the chain moves as if T were T + h v/2, or T + h v/(2 D) with a momentum: the noise adds the variance h^2 v to
+    the step's own 2 T h (2 D T h).
     Source: chen2015 section 2; Mandt, Hoffman, Blei 2017 for the law at a mode; Vollmer, Zygalakis, Teh 2016.
     """
     if not _plain(subject):
@@ -119,7 +121,7 @@ class _Widths(Protocol):
 
     @property
     def how(self) -> str:
-        """The method by which they were found, as a phrase."""
+        """The method that computes the standard deviations, as a phrase."""
 
     @property
     def true(self) -> np.ndarray:
@@ -129,7 +131,7 @@ class _Widths(Protocol):
         """Shape (d,). Raises `InstabilityError` where the chain has no law."""
 
     def distrust(self, step: float) -> str | None:
-        """Why they are not to be relied upon at this step size; None where they are."""
+        """The reason why the standard deviations are unreliable at this step size; None if they are reliable."""
 
 
 def _told(widths: _Widths, step: float) -> StepBias:
@@ -165,7 +167,7 @@ def _ways(subject: Subject) -> Iterator[_Widths]:
 
 
 def _plain(subject: Subject) -> bool:
-    """Whether chains move as the scheme alone does at the configured temperature, but for swaps."""
+    """Do chains, apart from swaps, move by the scheme alone at the configured temperature?"""
     if subject.composite is None:
         return True
     if not isinstance(subject.composite, ReplicaExchange):
@@ -232,10 +234,11 @@ def _exact_widths(subject: Subject) -> _Law | None:
 
 
 def _ruled_widths(subject: Subject) -> _Heated | None:
-    """None where the noise of gradients is not a known multiple of I, or the dynamics itself answers it (a thermostat, a metric).
+    """The spreads by the raised temperature T'.
 
-    In more dimensions a noise that is no multiple of I heats coordinates that the Hessian couples, each by a share of the
-    others' heat: a rule coordinate by coordinate would be wrong there.
+    None if the covariance of the gradient noise is not a known multiple of I, or if the dynamics compensates the noise (a
+    thermostat) or has a metric. With another covariance, coordinates that the Hessian couples share the added variance, so that
+    a rule for each coordinate would be wrong.
     """
     c, state = subject.configuration, subject.scheme.dynamics.state
     if not c.gradient.estimator.each_evaluation or state not in (("theta",), ("theta", "p")):
@@ -258,10 +261,10 @@ def _better(widths: _Widths, step: float) -> float | None:
             found = trial
             if off >= least:
                 break
-        # The excess of a variance is of the first order in h in the schemes that are furthest off.
+        # In the schemes with the largest errors, the error of a variance is of first order in h.
         following = _down(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
         if off > math.log(1 + SMALL):
-            # Of a higher order, and just above: a step must fall all the same.
+            # The error is of higher order and just above the limit: reduce the step nevertheless.
             following = min(following, _down(trial * 0.95))
         if following >= step or (found is not None and following <= found):
             break

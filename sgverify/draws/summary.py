@@ -1,4 +1,4 @@
-"""One screen about draws: their number, their origin, ArviZ's summary, and the round trips of replicas on their ladder."""
+"""Which summary of draws fits one screen? Their number, origin, ArviZ's table, and the round trips of replicas."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sgverify.draws.inference_data import arviz
 def round_trips(walkers: np.ndarray) -> np.ndarray:
     """Completed trips of each walker: from the coldest replica up to the hottest and back again. Shape (R, C).
 
-    `walkers`, shape (L, R, C): who is at each replica after each of L steps (`walker` of `sample_stats`, its axes in this
-    order), each walker by the number of the replica that it started at.
+    `walkers`, shape (L, R, C), holds the walker at each replica after each of L steps (`walker` of `sample_stats`, with its axes
+    in this order). A walker is named by the number of the replica at which it started.
     """
     length, replicas, chains = walkers.shape
     trips = np.zeros((replicas, chains), dtype=np.int64)
@@ -32,7 +32,7 @@ def round_trips(walkers: np.ndarray) -> np.ndarray:
 
 
 MOST_ROWS = 20
-"""Lines of the table: a screen."""
+"""The most lines of the table, so that it fits a screen."""
 
 FEWEST = 4
 """Draws of a chain below which no effective sample size is defined."""
@@ -48,7 +48,7 @@ def summarise_draws(draws: Any) -> str:
         f"{draws.attrs['scheme']} on {draws.attrs['target']}: {kept:,} draws of each of {chains:,} chains"
     ]
     if draws.attrs["diverged"]:
-        # The draws before a chain diverged are on their way out: their averages are those of no law.
+        # The draws before a divergence are already moving to infinity: their averages estimate nothing.
         return f"{lines[0]} up to where {draws.attrs['diverged']}; not summarised"
     if kept < FEWEST:
         return f"{lines[0]}; too few for a summary, which takes {FEWEST}"
@@ -67,9 +67,9 @@ def summarise_draws(draws: Any) -> str:
 
 
 def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
-    """The same table as plain data: {coordinate: {column: value}}, None where a column has no value.
+    """The table of `summarise_draws` as plain data {coordinate: {column: value}}, with None for missing values.
 
-    Empty where `summarise_draws` shows no table.
+    Empty if `summarise_draws` shows no table.
     """
     if draws.posterior.sizes["draw"] < FEWEST or draws.attrs["diverged"]:
         return {}
@@ -81,7 +81,7 @@ def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
 
 
 def _weights(draws: Any) -> Any:
-    """The weight of each draw, the largest 1; None where all weights are equal. Dimensions chain and draw."""
+    """The weight of each draw, scaled to the largest 1, with dimensions chain and draw; None if all weights are equal."""
     if "log_weight" not in draws.sample_stats:
         return None
     logs = draws.sample_stats["log_weight"]
@@ -109,7 +109,7 @@ def _table(shown: Any, weights: Any) -> Any:
 
 
 def _first(posterior: Any) -> tuple[Any, int]:
-    """The first coordinates of the posterior, as many as fit a screen, and the number of the others."""
+    """The first coordinates of the posterior, as many as fit a screen, and the number of the remaining ones."""
     room, kept, total = MOST_ROWS, {}, 0
     for name, value in posterior.data_vars.items():
         inner = [axis for axis in value.dims if axis not in ("chain", "draw")]

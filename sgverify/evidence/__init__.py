@@ -1,8 +1,8 @@
-"""What a check returns: a verdict, the points behind it, the certificate, and the command that replays it.
+"""Which data does a check return, and how are they stored? A verdict, its points, its certificate, and a replay command.
 
-`model` is the evidence, `command` what replays it, `provenance` where it was made, `codec` and `storage` its JSON and files,
-`published` the schemas. Other documents: `erratum`, `study`, `kill_matrix`, `calibration`, `regression`; `crash` keeps an
-exception that nobody foresaw.
+`model` has the evidence, `command` the command line that replays it, `provenance` versions and platform, `codec` and `storage` its
+JSON and files, and `published` the schemas. Other documents are `erratum`, `study`, `kill_matrix`, `calibration` and
+`regression`; `crash` records an unforeseen exception.
 """
 
 from sgverify.evidence.calibration import (

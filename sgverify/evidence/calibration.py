@@ -48,17 +48,17 @@ class Tally:
 
     @property
     def intervals(self) -> int:
-        """In how many replications the points had an exponent with an interval."""
+        """The number of replications whose points had an exponent with an interval."""
         return self.replications if self.fitted is None else self.fitted
 
     @property
     def wrong(self) -> int | None:
-        """False verdicts; None where either answer is right."""
+        """The number of false verdicts; None if either answer is right."""
         return {"keeps": self.violates, "breaks": self.conforms, "either": None}[self.truth]
 
     @property
     def label(self) -> str:
-        """The cell in words."""
+        """The text of the cell: claim, truth, sampling and noise."""
         looks = f"{self.looks} look{'s' * (self.looks > 1)}"
         return f"{self.name}, claimed {self.claim}, noise {self.noise:.1%}, {self.sampling}, {self.errors}, {looks}"
 

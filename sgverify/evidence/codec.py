@@ -1,4 +1,4 @@
-"""Evidence as JSON, and back; what does not follow its published schema is refused."""
+"""How is evidence converted to JSON and back? Documents that do not follow the published schema are refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document
 
 
 def encode_evidence(item: Evidence) -> dict[str, Any]:
-    """One piece of evidence in the form of the published schema; a note that there is none of is left out."""
+    """One piece of evidence in the form of the published schema; notes that are None are left out."""
     told = asdict(item)
     for part in (told["found"], *told["points"]):
         if part["note"] is None:

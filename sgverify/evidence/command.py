@@ -24,13 +24,13 @@ class Command:
 
     @classmethod
     def read(cls, line: str) -> Command:
-        """Parse a printed command line; a line that is none gives neither verb nor reference."""
+        """Parse a printed command line; other text gives an empty verb and an empty reference."""
         arguments = shlex.split(line)
         verb, reference = [*arguments[1:3], "", ""][:2]
         return cls(verb, reference, tuple(arguments[3:]))
 
     def option(self, name: str) -> str | None:
-        """The value of an option; None where it is not given."""
+        """The value of an option; None if it is not given."""
         return next((value for option, value in pairwise(self.options) if option == name), None)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""An exception that nobody foresaw, kept: one line of it for an answer, all of it in a file for whoever reports it."""
+"""How is an unforeseen exception recorded? One line stands in the answer, the traceback in a file for a bug report."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ RAISE = "SGVERIFY_RAISE"
 """The environment variable under which unforeseen exceptions are raised, not recorded; tests set it, so that no bug is hidden."""
 
 LONGEST = 300
-"""Characters of an exception's message that an answer quotes; the file has all of it."""
+"""The most characters of an exception's message that an answer quotes; the file has the whole message."""
 
 
 @dataclass(frozen=True)
 class Crash:
-    """An exception in words: `exception` is its type and message, `place` the line of ours or of the user's that met it.
+    """The record of an exception: `exception` is its type and message, `place` the innermost line of this package or the user.
 
-    `ours`: that line is the package's own. `starved`: memory ran out. `file` holds the traceback, None where none could
-    be written. What is in the file depends on the exception alone, and so does its name: the same crash leaves one file.
+    `ours`: that line belongs to this package. `starved`: memory ran out. `file` is the path of the traceback, None if none could
+    be written. Contents and name of the file depend on the exception alone, so that equal crashes leave one file.
     """
 
     exception: str
@@ -67,7 +67,7 @@ class Crash:
 
 
 def out_of_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out: Python's own error, torch's, the system's, or one that any of them caused."""
+    """Did memory run out, by Python's own error, torch's, the system's, or an error with one of these as its cause?"""
     while error is not None:
         text = str(error) if isinstance(error, RuntimeError | OSError | ImportError) else ""
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
@@ -119,7 +119,7 @@ def _written(error: BaseException) -> str | None:
 
 
 def _kept(path: Path, raw: bytes) -> str:
-    """Write a new file, or find the one of the same crash; a foreign file of that name is kept, and another name is taken."""
+    """The path of a new file, or of the existing file of the same crash; a different file of that name is not overwritten."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

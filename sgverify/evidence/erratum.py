@@ -19,7 +19,7 @@ SEVERITIES = ("consequence", "local", "typographical", "reading")
 misprint; a statement that holds in one reading and not in another. The heaviest first."""
 
 WEIGHT = ("severity", "root", "affects", "because")
-"""What is said of every failure, by judgement: how heavy, which error it shows, what becomes of the results, and the reason."""
+"""The fields of a failing statement that are judgements: severity, underlying error, affected results, and the reason."""
 
 Id = Annotated[str, Says("paper/name", pattern="^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$")]
 

@@ -1,4 +1,4 @@
-"""The kill matrix: every planted bug against every check, and the correct schemes beside them."""
+"""Which check refutes which planted bug, and does any check refute a correct scheme? The kill matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sgverify.evidence.storage import write_atomically
 Outcome = Literal["conforms", "violates", "inconclusive", "not-applicable", "refused", "crashed"]
 
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
-"""The verdicts; `refused`, where the question itself met an error of the user's kind; `crashed`, a fault of ours."""
+"""The outcomes of a trial: the verdicts; `refused`, if the check raised `UserError`; `crashed`, for an unforeseen exception."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Trial:
 
     @property
     def against(self) -> bool:
-        """Whether it counts against the subject."""
+        """Does the trial count against the subject?"""
         return self.outcome in ("refused", "crashed") or (self.outcome == "violates" and not self.refuted)
 
 
@@ -72,17 +72,17 @@ class JudgedMutant:
 
     @property
     def kills(self) -> tuple[Trial, ...]:
-        """The trials that refute it, the strongest method first, and of one method the quickest."""
+        """The trials that refute the mutant, strongest method first, and the fastest first within a method."""
         found = (trial for trial in self.trials if trial.kill)
         return tuple(sorted(found, key=lambda trial: (METHODS.index(trial.method), trial.milliseconds)))
 
     @property
     def cheapest(self) -> Trial | None:
-        """The first of them; None for a survivor."""
+        """The first of the kills; None for a mutant that survives."""
         return self.kills[0] if self.kills else None
 
     def exact_milliseconds(self) -> tuple[float, float]:
-        """Processor time of the methods `proof` and `exact`: the longest check, and all of them together."""
+        """Processor time of the methods `proof` and `exact`: the longest check, and the sum over all checks."""
         spent = [trial.milliseconds for trial in self.trials if trial.method in ("proof", "exact")]
         return max(spent, default=0.0), sum(spent)
 
@@ -127,7 +127,7 @@ class _Kill:
 
 @dataclass(frozen=True, kw_only=True)
 class _WrittenMutant(JudgedMutant):
-    # `field()`: what is inherited is a property and no default.
+    # `field()`, since the inherited attribute is a property, which is no default.
     killed: bool
     cheapest: _Kill | None = field()  # type: ignore[assignment]
 
@@ -188,7 +188,7 @@ def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenan
 
 
 def _line(key: str, value: Any) -> str:
-    """A key of the document, each mutant and each scheme on a line of its own; without spaces, for ten thousand trials."""
+    """The JSON text of a key, each mutant and each scheme on its own line; without spaces, as there are 10^4 trials."""
     if key not in ("mutants", "correct"):
         return f"{_dense(key)}:{_dense(value)}"
     rows = ",\n".join(map(_dense, value))

@@ -1,10 +1,8 @@
-"""What a check returns: frozen data, never a bool.
+"""Which data does a check return? Evidence: frozen data with a verdict, never a bool.
 
-The words that evidence is stated in, and the exit code that a list of evidence amounts to.
-
-Plain JSON values: what a certificate or a configuration is turned into when evidence is made.
-
-Stable names: the id of a piece of evidence, and the part of a document that a replay must reproduce.
+Also here: the words of verdicts and methods, the exit code of a list of evidence, the conversion of certificates and
+configurations to plain JSON values, the stable id of a piece of evidence, and the part of a document that a replay must
+reproduce.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ def exit_code(evidence: Iterable[Evidence]) -> int:
 
 
 def plain(value: Any, path: str = "") -> tuple[Any, dict[str, str]]:
-    """A JSON-ready copy of `value`, and the place and name of every number that is not finite.
+    """A JSON-ready copy of `value`, and the path and name of every number that is not finite.
 
     Fractions become strings ("1/2"; a whole one "2"), tuples lists, array scalars and arrays (anything with
     `tolist`) their Python values. NaN and infinities become None and are listed as `{"/path": "nan"}`, because
@@ -114,7 +112,7 @@ def evidence_id(scheme: str, claim: str, check: str, configuration: Mapping[str,
 
 
 def canonical(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document without `provenance` and `seconds`: the same configuration and seed give the same value of this."""
+    """The document without `provenance` and `seconds`, which configuration and seed determine completely."""
     return {
         **{key: value for key, value in document.items() if key not in ("provenance", "evidence")},
         "evidence": [
@@ -129,7 +127,7 @@ def _slug(text: str) -> str:
 
 
 def canonical_numbers(value: Any) -> Any:
-    """2.0 and 2 are the same setting and get the same name."""
+    """`value` with whole floats as integers, since 2.0 and 2 are the same setting and need the same id."""
     if isinstance(value, float) and value == int(value):
         return int(value)
     if isinstance(value, Mapping):
@@ -315,7 +313,7 @@ class Evidence:
 
     @property
     def exception(self) -> str | None:
-        """The exception that nobody foresaw and that ended this check, by type and message; None where there was none."""
+        """Type and message of the unforeseen exception that ended the check; None if there was none."""
         found = self.certificate.get("exception")
         return None if found is None else str(found)
 
@@ -329,7 +327,7 @@ def _certificate(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> int | float | None:
-    """int where the number is whole, float elsewhere: the same form that JSON gives back."""
+    """The number as an int if it is whole, else as a float: the form in which JSON is read back."""
     if value is None:
         return None
     number = float(value)

@@ -1,4 +1,4 @@
-"""Where and how a document was made; nothing in it may influence a verdict."""
+"""With which versions, on which platform and by which command was a document made? None of it may influence a verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Provenance:
 
     @classmethod
     def gather(cls, *, command: str, seconds: float) -> Provenance:
-        """Read the surroundings without importing torch."""
+        """The provenance of this process, without an import of torch."""
         return cls(
             version=sgverify.__version__,
             python=platform.python_version(),

@@ -1,4 +1,4 @@
-"""Published documents: dataclasses whose JSON schema is generated, and the one place that refuses what does not follow it."""
+"""How is the JSON schema of a published document generated from its dataclass, and how are other documents refused?"""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class Says:
-    """Annotations of a field in the schema beside its type: a description, and keywords such as minimum=0.
+    """Schema annotations of a field beside its type: a description, and keywords such as minimum=0.
 
-    `type=...` stands in place of what the annotation says. A field that is `optional` may be left out of a document, one
-    that is `absent` is never in it.
+    A keyword `type` replaces the type of the annotation. An `optional` field may be missing in a document; an `absent` field
+    never occurs in one.
     """
 
     def __init__(self, description: str = "", **keywords: Any) -> None:
@@ -32,7 +32,7 @@ class Says:
 
 Name = Annotated[str, Says(minLength=1)]
 Number = int | float
-"""A number as JSON gives it back: whole ones stay whole."""
+"""A number as JSON is read back: integers remain integers."""
 Size = Annotated[Number, Says(minimum=0)]
 Count = Annotated[int, Says(minimum=0)]
 Chance = Annotated[Number, Says(minimum=0, maximum=1)]
@@ -40,9 +40,9 @@ Chance = Annotated[Number, Says(minimum=0, maximum=1)]
 
 @dataclass(frozen=True)
 class Published:
-    """A kind of document: its name with the version, the dataclass whose fields are its keys, what it holds.
+    """A kind of document: its name with the version, the dataclass whose fields are its keys, and a noun for its contents.
 
-    `mend`: how a document of this kind is written anew.
+    `mend` is the advice how to write such a document again.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Published:
 
 
 def read_as(kind: type[T], document: Any) -> T:
-    """JSON values as the dataclass `kind`, with the dataclasses and tuples that its fields ask for."""
+    """An object of the dataclass `kind` from JSON values, with nested dataclasses and tuples as its fields declare."""
     found: T = _adapter(cast(Hashable, kind)).validate_python(document)
     return found
 
@@ -119,7 +119,7 @@ def _schema(name: str, kind: Hashable) -> dict[str, Any]:
 
 
 def _as_written(node: Any) -> Any:
-    """pydantic's schema for what is written: every key there, no other one, no titles and no defaults."""
+    """pydantic's schema, adapted to written documents: all keys required, no other keys, no titles and no defaults."""
     if isinstance(node, list):
         return [_as_written(item) for item in node]
     if not isinstance(node, dict):
@@ -131,7 +131,7 @@ def _as_written(node: Any) -> Any:
     }
     kinds = kept.get("anyOf", [])
     if kinds and all(set(item) == {"type"} for item in kinds):
-        # A union of plain types, of which a number may be a whole one.
+        # A union of plain types; a number may be an integer.
         names = list(dict.fromkeys(item["type"] for item in kept.pop("anyOf")))
         names = [item for item in names if item != "integer" or "number" not in names]
         kept["type"] = names if len(names) > 1 else names[0]

@@ -1,4 +1,4 @@
-"""The answer before its evidence: what each scheme came out as, why, what mends it, and what was not tested."""
+"""What is the answer about each scheme: its verdict, the causes, the correction, and the claims that were not tested?"""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sgverify.evidence import Evidence, exit_code
 from sgverify.report.wording import claim_order
 
 FEW = 4
-"""Causes that are spelled out for each scheme; the rest is counted, and stands below."""
+"""The most causes that are shown for a scheme; the others are counted here and shown below."""
 
 _WORDS = {0: ("passes", "conforms"), 1: ("fails", "violates"), 3: ("undecided", "inconclusive")}
 
 OURS = ("sgverify", "corrected")
-"""Cards that are no paper's."""
+"""The prefixes of claims that belong to no paper."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a scheme came out as: `word`, the verdict that it is drawn as, its causes, and claims that fall as printed."""
+    """The answer about one scheme: its `word`, the verdict behind it, its causes, and the claims refuted as printed."""
 
     scheme: str
     word: str
@@ -33,14 +33,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Untested:
-    """What a claim leaves open: why it was not asked, or what it assumes that nothing computes."""
+    """A claim without an answer, and the reason: it was not tested, or it rests on an assumption that is not computed."""
 
     claim: str
     why: str
 
 
 def answers_of(evidence: Sequence[Evidence]) -> list[Answer]:
-    """One answer for each scheme, what fails first."""
+    """One answer for each scheme, failing schemes first."""
     found = []
     for scheme in dict.fromkeys(item.scheme for item in evidence):
         items = [item for item in evidence if item.scheme == scheme]
@@ -56,7 +56,7 @@ def answers_of(evidence: Sequence[Evidence]) -> list[Answer]:
 
 
 def untested(evidence: Iterable[Evidence]) -> list[Untested]:
-    """The claims of the papers concerned that nothing was found about, each with its reason."""
+    """The claims of the papers concerned without evidence, each with its reason."""
     evidence = tuple(evidence)
     asked = {item.claim for item in evidence if item.verdict != "not-applicable"}
     papers = {item.claim.partition("/")[0] for item in evidence}.difference(OURS)
@@ -73,7 +73,7 @@ def untested(evidence: Iterable[Evidence]) -> list[Untested]:
 
 
 def assumed(evidence: Iterable[Evidence]) -> dict[str, list[str]]:
-    """What no computation decides: each assumption with the claims that were judged under it."""
+    """The assumptions that no computation decides, each with the claims that were judged under it."""
     found: dict[str, list[str]] = {}
     known = claims()
     for id in sorted({item.claim for item in evidence if item.verdict != "not-applicable"}, key=claim_order):
@@ -83,7 +83,7 @@ def assumed(evidence: Iterable[Evidence]) -> dict[str, list[str]]:
 
 
 def _causes(items: Sequence[Evidence], verdict: str) -> list[Evidence]:
-    """The answers that decide it, each claim and check once; none where all is well."""
+    """The evidence that decides the verdict, each claim and check once; empty if everything conforms."""
     if verdict == "conforms":
         return []
     distinct: dict[tuple[str, str], Evidence] = {}

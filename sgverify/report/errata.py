@@ -1,4 +1,4 @@
-"""Errata for readers: what they are called, how many errors they are, as text on a terminal, and the lines of a certificate."""
+"""How are errata shown to readers: their names, their number, their text on a terminal, and their certificates?"""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ MEANINGS = {
 
 
 def failing(formulas: Iterable[Erratum]) -> list[Erratum]:
-    """Those that the computation refuses as printed, the heaviest first."""
+    """The statements that fail as printed, the most severe first."""
     found = [formula for formula in formulas if formula.fails]
     return sorted(found, key=lambda formula: SEVERITIES.index(formula.severity))
 
 
 def standing(formulas: Iterable[Erratum]) -> list[Erratum]:
-    """Those that stand as they are printed."""
+    """The statements that hold as printed."""
     return [formula for formula in formulas if not formula.fails]
 
 
 def by_severity(formulas: Iterable[Erratum]) -> dict[str, list[Erratum]]:
-    """The failing rows under each severity that occurs, the heaviest first."""
+    """The failing statements by severity, the most severe first."""
     found: dict[str, list[Erratum]] = {}
     for formula in failing(formulas):
         found.setdefault(formula.severity, []).append(formula)
@@ -54,7 +54,10 @@ def by_severity(formulas: Iterable[Erratum]) -> dict[str, list[Erratum]]:
 
 
 def roots(formulas: Iterable[Erratum]) -> dict[str, dict[str, int]]:
-    """For each severity the errors, and in how many rows each shows: an error counts once, as heavy as its heaviest row."""
+    """For each severity, the errors and the number of statements that show each.
+
+    An error counts once, with the severity of its most severe statement.
+    """
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for formula in failing(formulas):
         rows[formula.root].append(SEVERITIES.index(formula.severity))
@@ -65,7 +68,10 @@ def roots(formulas: Iterable[Erratum]) -> dict[str, dict[str, int]]:
 
 
 def word(formula: Erratum) -> str:
-    """What a row is called: `refuted` is for theorems, and a proof settles what a computation has only not refuted."""
+    """The word for the outcome of a statement.
+
+    "refuted" is used for theorems only. A statement "stands" if a proof confirms it; a computation only does not refute it.
+    """
     if not formula.fails:
         return "stands" if formula.method == "proof" else "not refuted where it was computed"
     if formula.severity == "consequence" and formula.id.partition("/")[2].startswith("theorem"):
@@ -74,12 +80,12 @@ def word(formula: Erratum) -> str:
 
 
 def certificate_lines(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each entry as a name and one text; what is nested is spelled as `name: value; ...`."""
+    """Each entry of a certificate as a name and one text; nested entries are written as `name: value; ...`."""
     return [(name, _spelled(value)) for name, value in certificate.items()]
 
 
 def explain_erratum(formula: Erratum) -> str:
-    """Where it stands, as printed and as read, as it holds, how much it weighs, and the certificate."""
+    """The text of one statement: place, printed and computed form, corrected form, severity, and certificate."""
     sign = STANDS if not formula.fails else OPEN if formula.severity == "reading" else FAILS
     lines = [f"{sign} {word(formula)}: {formula.id}, {formula.where}"]
     lines += [_field("printed", f"`{formula.printed}`"), _field("read as", formula.read_as)]
@@ -95,7 +101,7 @@ def explain_erratum(formula: Erratum) -> str:
 
 
 def explain_errata(formulas: Iterable[Erratum]) -> str:
-    """All of them and the counts: what stands first, the heaviest last, so that they end at the reader's prompt."""
+    """The text of all statements and their counts, the most severe last, next to the reader's prompt."""
     formulas = list(formulas)
     lightest_first = sorted(failing(formulas), key=lambda formula: -SEVERITIES.index(formula.severity))
     told = [explain_erratum(formula) for formula in (*standing(formulas), *lightest_first)]
@@ -108,7 +114,7 @@ def explain_errata(formulas: Iterable[Erratum]) -> str:
 
 
 def counted(formulas: Iterable[Erratum]) -> str:
-    """One sentence: how many rows were checked and stand, and how many errors the others are, each counted once."""
+    """One sentence with the numbers of checked and of confirmed statements, and of errors, each counted once."""
     formulas = list(formulas)
     parts = []
     for severity, found in roots(formulas).items():
@@ -131,7 +137,7 @@ def _spelled(value: Any) -> str:
 
 def _field(name: str, text: str) -> str:
     if name == "- replay":
-        # A command is copied: it stays on its line.
+        # Readers copy commands: a command is not wrapped.
         return f"  {name}: {text}"
     return fill(
         f"{name}: {text}" if name.startswith("-") else f"{name:<9} {text}",

@@ -1,7 +1,4 @@
-"""The regression on a rate's points in words, so that it is taken for no more than it is.
-
-Exponents of sampled points beside the exact ones, for the questions of a report that have both.
-"""
+"""How is the exponent fitted to a rate's points put into words, with its limits, and how does it compare with exact ones?"""
 
 from __future__ import annotations
 
@@ -16,17 +13,17 @@ from sgverify.report.wording import OF_THE_LAW, found_text, gradient_text, predi
 
 EXACT = "range of local slopes"
 BENT = 0.01
-"""The chance of residuals as large as these below which the points are said to bend."""
+"""The p-value of the residuals below which the points are said to bend."""
 
 
 def fitted_line(evidence: Evidence) -> Mapping[str, Any] | None:
-    """The regression on the points of a rate, as its certificate holds it; None where there is none, or no exponent."""
+    """The regression on the points of a rate from the certificate; None if there is none, or if it has no exponent."""
     line = evidence.certificate.get("regression")
     return line if isinstance(line, Mapping) and line.get("exponent") is not None else None
 
 
 def fitted_text(evidence: Evidence) -> str:
-    """What the points of a rate show by themselves, in a few sentences; empty where no regression was asked for."""
+    """A few sentences about the exponent that the points of a rate show; "" without a regression."""
     line = evidence.certificate.get("regression")
     if not isinstance(line, Mapping):
         return ""
@@ -59,7 +56,7 @@ def _over(line: Mapping[str, Any], name: str) -> str:
 
 
 def _beside_the_limit(evidence: Evidence, line: Mapping[str, Any]) -> list[str]:
-    """That exact points are not in the limit yet in which the exponent is defined, where they are not."""
+    """A sentence if the exact points have not reached the limit (h -> 0 or L -> infinity) that defines the exponent."""
     limit = evidence.found.exponent
     if limit is None or round(line["low"], 3) <= limit <= round(line["high"], 3):
         return []
@@ -68,11 +65,11 @@ def _beside_the_limit(evidence: Evidence, line: Mapping[str, Any]) -> list[str]:
 
 
 def _beside_the_verdict(evidence: Evidence, line: Mapping[str, Any]) -> list[str]:
-    """Why the verdict may differ from what the interval suggests, where it does."""
+    """A sentence with the reason why the verdict differs from the one that the interval suggests, if it does."""
     predicted = evidence.predicted.exponent
     if predicted is None or evidence.verdict not in ("conforms", "violates"):
         return []
-    # Of decaying errors: in h a smaller exponent is slower, in L a greater one.
+    # For decaying errors, a smaller exponent of h is slower, and a greater exponent of L is slower.
     sign = 1 if variable(evidence) == "h" else -1
     fastest = max(sign * line["low"], sign * line["high"])
     slowest = min(sign * line["low"], sign * line["high"])
@@ -99,12 +96,12 @@ COLUMNS = (
 
 
 def sampled_beside_exact(evidence: Sequence[Evidence]) -> list[Study]:
-    """One study with a row for each question whose curve has exact and sampled points; none where there is no such question."""
+    """One study with a row for each piece of evidence that has exact and sampled points; empty if there is none."""
     rows: dict[tuple[str, str, tuple[Point, ...]], tuple[str | float | None, ...]] = {}
     for item in evidence:
         sampled = [p for p in item.points if p.kind == "sampled" and p.value is not None and p.standard_error]
         if item.method == "exact" and item.found.exponent is not None and sampled:
-            # A printed and a corrected claim may be asked on the same points.
+            # Evidence on a printed and on a corrected claim may have the same points.
             rows.setdefault((item.scheme, item.check, tuple(sampled)), _row(item, sampled))
     if not rows:
         return []
@@ -157,6 +154,6 @@ def _row(item: Evidence, sampled: Sequence[Point]) -> tuple[str | float | None, 
 
 
 def _sample(points: Sequence[Point]) -> Sample:
-    """The points as independent ones with known errors: those of hundreds of chains each."""
+    """The points as an independent sample with known errors, since each is an average over hundreds of chains."""
     errors = [float(point.standard_error or 0.0) for point in points]
     return Sample.of([float(point.value or 0.0) for point in points], standard_errors=errors)

@@ -1,4 +1,4 @@
-"""Which evidence makes which figure: data for the log-log plots, without drawing anything."""
+"""Which evidence appears in which log-log figure? Data only; `drawing` draws them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEDULES = {
 
 @dataclass(frozen=True)
 class Guide:
-    """A predicted slope, and whether it is that of the claim as printed or as corrected."""
+    """A predicted slope; `corrected` if it belongs to a corrected claim and not to the printed one."""
 
     exponent: float
     corrected: bool
@@ -64,7 +64,7 @@ class Figure:
 
     @property
     def description(self) -> str:
-        """What the figure shows, in words, for readers who do not see it."""
+        """A description of the figure in words, for readers who do not see it."""
         lines = [f"{curve.label}: found {curve.found}, predicted {curve.predicted}" for curve in self.curves]
         return f"{self.title}. {self.group}. Logarithmic axes. {'; '.join(lines)}."
 
@@ -102,7 +102,7 @@ def _figures(
 
 
 def _parts(curves: list[Curve]) -> list[tuple[str, list[Curve]]]:
-    """All together where they fit into one figure; else the corrected claims' own schedules apart."""
+    """The curves in one part if they fit into one figure; else those on schedules of corrected claims separately."""
     printed = [curve for curve in curves if not curve.corrected]
     corrected = [curve for curve in curves if curve.corrected]
     if len(curves) <= MOST_CURVES or not printed or not corrected:
@@ -132,7 +132,7 @@ def _curves(items: list[Evidence], places: dict[str, int]) -> list[Curve]:
 
 
 def _drawable(item: Evidence) -> bool:
-    """Whether the evidence is on a quantity that is drawn, and all its points have a place on the axis."""
+    """Is the evidence about a quantity that is drawn, and have all its points a coordinate on the axis?"""
     if not item.points or item.check not in QUANTITIES:
         return False
     return all(getattr(point, _axis(item.check)) is not None for point in item.points)
@@ -172,7 +172,7 @@ def _schedule(item: Evidence) -> str:
 
 
 def _schedule_of(item: Evidence) -> dict[str, Any]:
-    """The schedule as configured, with what the check chose where the configuration leaves it open."""
+    """The configured schedule; keys that it leaves open have the values that the check chose."""
     chosen = item.certificate.get("schedule")
     configured = item.configuration.get("schedule")
     return {

@@ -19,7 +19,7 @@ MARKS = {
     "refused": "R",
     "crashed": "!",
 }
-"""What is no kill; a violation that the correct scheme shares speaks against a claim and not against the mutant."""
+"""The signs of outcomes that are no kill; a violation that the correct scheme shares is evidence against the claim alone."""
 
 LEGEND = (
     "P proof, X exact, Q quadrature, M monte-carlo: killed by that method; R: refused, as a step that does not contract; · not "
@@ -28,7 +28,7 @@ LEGEND = (
 
 
 def cell(item: JudgedMutant, check: str) -> Trial | None:
-    """What stands for a check: its kill on the highest rung, else the trial that says most; None where it was not asked."""
+    """The trial that represents a check: its kill by the strongest method, else its most informative trial; None without any."""
     trials = [trial for trial in item.trials if trial.check == check]
     kills = [trial for trial in item.kills if trial.check == check]
     order = ("crashed", "inconclusive", "refused", "violates", "conforms", "not-applicable")
@@ -45,7 +45,7 @@ def mark(trial: Trial | None) -> str:
 
 
 def killer(item: JudgedMutant) -> str:
-    """The cheapest kill in words."""
+    """A sentence about the cheapest kill."""
     found = item.cheapest
     if found is None:
         return "SURVIVES"
@@ -74,7 +74,7 @@ def slowest(matrix: KillMatrix) -> tuple[float, float]:
 
 
 def killing(matrix: KillMatrix) -> float:
-    """Milliseconds of the slowest killer by the methods `proof` and `exact`."""
+    """Milliseconds of the slowest cheapest kill among the methods `proof` and `exact`."""
     found = [item.cheapest for item in matrix.mutants]
     return max(
         (t.milliseconds for t in found if t is not None and t.method in ("proof", "exact")), default=0.0

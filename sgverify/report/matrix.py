@@ -11,11 +11,11 @@ from sgverify.evidence import Evidence
 from sgverify.gradients import READERS
 from sgverify.report.wording import claim_order, gradient_text
 
-# What a question is asked with, but not what it is about: the claim itself sets the schedule and the sweep.
+# Settings that do not distinguish questions: the claim itself sets the schedule and the sweep.
 _ASIDE = ("schedule", "sweep", "steps", "seed", "chains", "dtype", "device")
 _NAMED = ("gradient",)
 _WORDS = {"test_function": "test function", "target.name": "target"}
-"""What a question is about, told wherever it is not the same everywhere."""
+"""The names of settings that distinguish questions; a title shows them if their values differ within a report."""
 
 _NONE = "null"
 PROOFS = "Proved: every smooth potential, every step size, in the dimensions that each answer names"
@@ -30,26 +30,26 @@ class Group:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """In the order in which the evidence names them."""
+        """The schemes of the group, in the order of the evidence."""
         return tuple(dict.fromkeys(item.scheme for item in self.evidence))
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """In the order of the cards."""
+        """The claims of the group, in the order of their cards."""
         return tuple(sorted({item.claim for item in self.evidence}, key=claim_order))
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The claims that speak of some scheme here."""
+        """The claims that apply to some scheme of the group."""
         spoken = {item.claim for item in self.evidence if item.verdict != "not-applicable"}
         return tuple(claim for claim in self.claims if claim in spoken)
 
     def cell(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
-        """The evidence on one scheme and one claim; empty where the question was not put."""
+        """The evidence on one scheme and one claim; empty if there is none."""
         return tuple(item for item in self.evidence if item.scheme == scheme and item.claim == claim)
 
     def answers(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
-        """The cell with equal answers once: a proof is the same under every gradient that it was asked for."""
+        """The cell without repeated answers: a proof, for example, is the same under every gradient."""
         different: dict[tuple[object, ...], Evidence] = {}
         for item in self.cell(scheme, claim):
             answer = (item.check, item.verdict, item.refuted, item.method, item.found)
@@ -58,7 +58,7 @@ class Group:
 
 
 def groups(evidence: Iterable[Evidence]) -> list[Group]:
-    """The evidence by what it was asked about: proofs first, then configurations as they first occur."""
+    """The evidence in groups of equal configurations: proofs first, then configurations in the order of occurrence."""
     evidence = tuple(evidence)
     collected: dict[str, list[Evidence]] = {}
     for item, title in zip(evidence, _titles(evidence), strict=True):
@@ -68,7 +68,7 @@ def groups(evidence: Iterable[Evidence]) -> list[Group]:
 
 
 def settings_in_common(evidence: Iterable[Evidence]) -> list[str]:
-    """The settings that have one value wherever a question has them: they are said once, in no title."""
+    """The settings with a single value in the whole report; they are stated once and left out of titles."""
     values: dict[str, set[str]] = {}
     for item in evidence:
         if not _proved(item):
@@ -78,7 +78,7 @@ def settings_in_common(evidence: Iterable[Evidence]) -> list[str]:
 
 
 def _titles(evidence: Sequence[Evidence]) -> list[str]:
-    """Gradients, and then of each setting no more than what still tells questions apart, one after the other."""
+    """The title of each group: its gradient, then setting by setting those that still distinguish groups."""
     settings = [_settings(item.configuration) for item in evidence]
     keys = sorted(dict.fromkeys(key for row in settings for key in row), key=_place)
     classes: list[tuple[list[str], list[int]]] = []
@@ -117,7 +117,7 @@ def _split(members: Iterable[int], value: Callable[[int], str]) -> dict[str, lis
 
 
 def _place(key: str) -> tuple[bool, ...]:
-    """What is asked about first: the target, then the test function; settings that follow from them are not told."""
+    """The sort key of settings in a title: the target first, then the test function, then other keys of the target."""
     return (key != "target.name", key != "test_function", not key.startswith("target."))
 
 
@@ -126,12 +126,12 @@ def _named(key: str, value: str) -> str:
 
 
 def _proved(item: Evidence) -> bool:
-    """Whether it is a proof of something: that a claim does not speak of a scheme is none."""
+    """Is the evidence a proof? "not-applicable" does not count as one."""
     return item.method == "proof" and not item.points and item.verdict != "not-applicable"
 
 
 def _settings(configuration: Mapping[str, Any]) -> dict[str, str]:
-    """Dotted settings as JSON text, without those that are no part of the question or are named already."""
+    """The dotted settings as JSON text, without those that do not distinguish questions or that are shown already."""
     flat: dict[str, str] = {}
     for key, value in configuration.items():
         if key in _ASIDE:

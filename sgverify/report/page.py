@@ -94,7 +94,7 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
 
 
 def rate_html(exponent: float | Fraction | None, name: str) -> Any:
-    """A power with its exponent raised: `h<sup>2</sup>`; an order as it is: `order 2`."""
+    """A power with a superscript exponent, `h<sup>2</sup>`; an order as plain text, `order 2`."""
     from markupsafe import Markup
 
     if exponent is None or name == ORDER:
@@ -103,7 +103,7 @@ def rate_html(exponent: float | Fraction | None, name: str) -> Any:
 
 
 def found_html(evidence: Evidence) -> Any:
-    """What was found, as a formula; `zero` where the quantity vanishes."""
+    """The rate found, as a formula; `zero` if the quantity vanishes."""
     if vanishes(evidence):
         return "zero"
     found = rate_html(evidence.found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
@@ -112,7 +112,7 @@ def found_html(evidence: Evidence) -> Any:
 
 
 def predicted_html(evidence: Evidence) -> Any:
-    """What the claim predicts, as a formula, with its kind."""
+    """The predicted rate, as a formula, with its kind (`exactly`, `or faster`)."""
     rate = rate_html(evidence.predicted.exponent, variable(evidence)) + logarithm_text(evidence, "predicted")
     return rate + f" {kind_text(evidence)}" if kind_text(evidence) else rate
 
@@ -164,7 +164,7 @@ def _drawn(evidence: Sequence[Evidence]) -> dict[str, list[dict[str, Any]]]:
 
     drawn: dict[str, list[dict[str, Any]]] = {}
     for number, figure in enumerate(figures(evidence), start=1):
-        # The SVG is made here from evidence with its text escaped, so the template may trust it.
+        # The SVG is generated from evidence with escaped text, so that the template need not escape it.
         svg = Markup(inline_svg(figure, f"f{number}"))
         drawn.setdefault(figure.group, []).append({"figure": figure, "svg": svg})
     return drawn
@@ -221,7 +221,7 @@ def _together(
     titles: dict[str, str],
     by: Callable[[Evidence], tuple[str, ...]] = _finding,
 ) -> list[dict[str, Any]]:
-    """Evidence of one claim with one finding in one row, each scheme once: the same result is said once."""
+    """Evidence in rows, one row for each claim and finding, with each scheme once, so that no result is repeated."""
     rows: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:
         rows.setdefault(by(item), []).append(item)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 MARGIN = 0.05
 FEW = 12
-"""Up to so many points of an exact curve without sampled ones are marked; more would hide it."""
+"""The most points of an exact curve that are marked if it has no sampled points; more marks would hide the curve."""
 
 WIDE_LABEL = 34
 NEGATIVE: Any = (0, (4, 2))
 CHANGING: Any = (0, (1, 2))
 STACKED = 0.035
-"""How far apart the crosses of several curves stand over one place, as a share of the axes' height."""
+"""The vertical distance of the crosses of several curves at one place, as a share of the axes' height."""
 
 Point = tuple[float, float, float]
 
@@ -75,13 +75,13 @@ def draw_panel(panel: Panel, places: Mapping[str, int]) -> Drawing:
 
 
 def description_of(panel: Panel) -> str:
-    """What the panel shows, in words, for readers who do not see it."""
+    """A description of the panel in words, for readers who do not see it."""
     lines = "; ".join(f"{series.label} ({series.kind}, {len(series.x)} values)" for series in panel.series)
     return f"{panel.title}. {panel.y_label} against {panel.x_label}. {lines}."
 
 
 def _draw_series(axes: Axes, series: Series, place: int, log: bool, frame: Frame, plain: bool) -> None:
-    """`plain`: a curve whose sampled points carry the markers has none of its own."""
+    """Draw one series; a `plain` curve has no markers, since its sampled points carry them."""
     colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
     errors = series.error or (None,) * len(series.x)
     points = [
@@ -186,7 +186,7 @@ def _dress(axes: Axes, panel: Panel, places: Mapping[str, int], frame: Frame, co
 
 
 def _kinds(series: Iterable[Series]) -> dict[str, set[str]]:
-    """The kinds that occur under each label: exact and sampled values of one thing share colour and entry."""
+    """The kinds of series under each label: exact and sampled values of one label share colour and legend entry."""
     found: dict[str, set[str]] = {}
     for one in series:
         found.setdefault(one.label, set()).add(one.kind)
@@ -202,7 +202,7 @@ def _legend_shape(panel: Panel) -> tuple[int, float]:
 
 
 def _folded(panel: Panel) -> bool:
-    """Whether negative values are drawn as positive ones."""
+    """Are negative values drawn by their absolute values?"""
     values = (y for series in panel.series for y in series.y if y is not None)
     return panel.y_scale == "log" and any(y < 0 for y in values) and not panel.y_label.startswith("|")
 

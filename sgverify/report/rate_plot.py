@@ -1,4 +1,4 @@
-"""One rate as a picture of its own: the points with their errors, the slope that the claim promises, the slope found."""
+"""How is one rate drawn: its points with their errors, the predicted slope, and the slope found?"""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ STRIP, GAP = 0.2, 0.07
 """The height of the residuals with the gap above them, and of the gap."""
 
 MOST_ROOM = 1e8
-"""By how much a slope may widen the axis beyond the points."""
+"""The largest factor by which a slope may widen the axis beyond the points."""
 
 STEEPEST = 12
-"""No rate of a claim is a power so high."""
+"""A bound of the exponents that are drawn, above that of every claim."""
 
 CLAIMED: Any = (0, (5, 3))
 FOUND: Any = (0, (1, 1.5))
@@ -43,7 +43,7 @@ AXES = {"h": "step", "L": "length"}
 
 
 def has_rate(evidence: Evidence) -> bool:
-    """Whether the evidence is about a rate: a predicted exponent in h or L, and two values or more along it."""
+    """Is the evidence about a rate: has it a predicted exponent of h or L, and at least two values?"""
     axis = AXES.get(variable(evidence))
     if axis is None or evidence.predicted.exponent is None:
         return False
@@ -139,13 +139,13 @@ def _draw(axes: Axes, evidence: Evidence) -> None:
     exponent = float(evidence.predicted.exponent or 0)
     slopes = [_Slope(f"claimed: {claimed}", exponent, _through(shown, x, exponent), CLAIMED, SOFT)]
     if evidence.found.exponent is not None:
-        # The exponent is one of the limit; a sampled point there is all noise.
+        # An exponent describes the limit; but a sampled point near the limit is mostly noise.
         anchor = _places(shown, x)[0 if evidence.method == "monte-carlo" else -1]
         slopes.append(_Slope(f"found: {found}", float(evidence.found.exponent), anchor, FOUND, COLOURS[1]))
     frame = frame_of(figure)
     heights = [slope.height(end) for slope in slopes for end in frame[:2]]
     low, high = (min([*frame[2:], *heights]), max([*frame[2:], *heights]))
-    # A slope that leaves by far more would press the points into a line.
+    # A steeper slope would compress the points into a line.
     frame = (*frame[:2], max(low, frame[2] / MOST_ROOM), min(high, frame[3] * MOST_ROOM))
     draw_curve(axes, curve, x, frame)
     (points,), _ = axes.get_legend_handles_labels()
@@ -187,7 +187,7 @@ def _through(points: Sequence[Point], x: str, exponent: float) -> tuple[float, f
 
 
 def _places(points: Sequence[Point], x: str) -> list[tuple[float, float]]:
-    """Place and |value|, from the greatest step or from the shortest length on."""
+    """The pairs (h or L, |value|), from the largest step or the shortest length on."""
     places = [(float(getattr(p, x)), abs(p.value)) for p in points if p.value and not p.diverged]
     return sorted(places, reverse=x == "step")
 
@@ -221,7 +221,7 @@ def _said(evidence: Evidence) -> str:
 
 
 def _legend(evidence: Evidence, x: str) -> list[str]:
-    """What the marks mean, as far as they occur."""
+    """The meaning of the marks that occur in the picture."""
     points = evidence.points
     dips = sum(p.value == 0 for p in _without_dips(points, x)) - sum(p.value == 0 for p in points)
     values = [point.value for point in points if point.value is not None and not point.diverged]

@@ -1,4 +1,4 @@
-"""Studies in a report: their sections, their tables and what is said of values that are missing."""
+"""How do studies appear in a report: their sections, tables, and remarks on missing values?"""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def cell_text(value: Cell) -> str:
 
 
 def numeric(value: Cell) -> bool:
-    """Whether a cell holds a number."""
+    """Is the cell a number?"""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def remarks(panel: Panel) -> list[str]:
-    """What a reader must know about the panel's series, each remark once with the labels that it is about."""
+    """The remarks on the panel's series, each once, with the labels of the series concerned."""
     found: dict[str, list[str]] = {}
     for series in panel.series:
         if series.note:

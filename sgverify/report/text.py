@@ -1,4 +1,4 @@
-"""Evidence on a terminal: one line each, or the long form of `--explain`; plain text, colour is the caller's."""
+"""How is evidence printed on a terminal: one line each, or the long form of `--explain`? Plain text; the caller adds colour."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
 
 
 def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
-    """For each printed claim that is refuted somewhere: in how many answers, and with which gradients and schemes it conforms."""
+    """For each printed claim refuted somewhere: the number of refuting answers, and the gradients and schemes that conform."""
     refuted = Counter(item.claim for item in evidence if item.refuted)
     lines = []
     for claim in sorted(refuted, key=claim_order):
@@ -50,15 +50,15 @@ def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
 
 
 def _few(names: Sequence[str]) -> str:
-    """All of a few names, else the first and how many more."""
+    """All names if they are few; else the first names and the number of the others."""
     shown = ", ".join(names[:FEW])
     return f"{shown} and {len(names) - FEW} more" if len(names) > FEW else shown
 
 
 def sampled_together(evidence: Sequence[Evidence]) -> str:
-    """How many verdicts were sampled, the chance of a false violation among them, and what those promise that conform.
+    """A text with the number of sampled verdicts, a bound of the probability of a false violation, and the power of the rest.
 
-    Empty where none was sampled.
+    "" if no verdict was sampled.
     """
     sampled = [item for item in evidence if item.method == "monte-carlo" and "level" in item.certificate]
     if not sampled:
@@ -92,13 +92,13 @@ def _many(count: int, singular: str) -> str:
 
 
 def tallied(evidence: Sequence[Evidence]) -> str:
-    """How often each outcome occurs, in one line; those that do not are left out."""
+    """The number of answers with each outcome that occurs, in one line."""
     found = ", ".join(f"{number} {name}" for name, number in counts(evidence).items() if number)
     return f"{len(evidence)} answers: {found}"
 
 
 def summarise(evidence: Evidence) -> str:
-    """One line: outcome, scheme, claim, what was found against what was predicted, the rung, the reason."""
+    """One line: outcome, scheme, claim, check, the rates found and predicted, the method, and the reason."""
     compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
     return (
         f"{symbol(evidence)} {outcome(evidence):<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "

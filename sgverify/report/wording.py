@@ -1,4 +1,4 @@
-"""How verdicts, exponents and configurations are put into words; shared by every form of the report."""
+"""How are verdicts, exponents and configurations put into words? Shared by every form of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEANINGS = {
 LARGEST_DENOMINATOR = 99
 
 OF_THE_LAW = ("stationary-bias", "covariance", "wasserstein-2")
-"""The quantities of the invariant law, which are followed in h."""
+"""The quantities of the invariant law, whose rates are powers of h."""
 
 
 def outcome(evidence: Evidence) -> str:
@@ -32,15 +32,15 @@ def outcome(evidence: Evidence) -> str:
 
 
 def error_name(evidence: Evidence) -> str:
-    """What the errors of points that are not sampled are: bounds, or estimates.
+    """The name of the errors of points that are not sampled: "error bound" or "error estimate".
 
-    They are estimates where the check says so, as on grids, and by quadrature: two rules that agree enclose nothing.
+    They are estimates by quadrature, since two agreeing rules are no enclosure, and wherever the check says so, as on grids.
     """
     return "error estimate" if evidence.method == "quadrature" or _estimated(evidence) else "error bound"
 
 
 def method_text(evidence: Evidence) -> str:
-    """The method; `exact, errors estimated` for a deterministic answer with an estimated error, as on a grid."""
+    """The method; `exact, errors estimated` for deterministic values with estimated errors, as on a grid."""
     return (
         f"{evidence.method}, errors estimated"
         if evidence.method == "exact" and _estimated(evidence)
@@ -76,8 +76,9 @@ def rate_text(exponent: float | Fraction | None, variable: str) -> str:
 
 
 def variable(evidence: Evidence) -> str:
-    """What the exponents are of: h for errors of the invariant law, L along a schedule, delta for the bias of the
-    gradient, else an order.
+    """The variable whose power a rate is: h for errors of the invariant law, L along a schedule, delta for gradient bias.
+
+    Every other exponent is an order.
     """
     if evidence.check == "gradient-bias":
         return "delta"
@@ -94,9 +95,9 @@ def logarithm_text(evidence: Evidence, side: str) -> str:
 
 
 def vanishes(evidence: Evidence) -> bool:
-    """Whether the quantity was found to be identically zero: it conforms and has no exponent.
+    """Was the quantity found to be identically zero: conforming evidence without an exponent?
 
-    Sampled points that do not rise from their noise have none either, and are not known to be zero.
+    Sampled points that do not exceed their noise have no exponent either, but are not known to be zero.
     """
     noise = evidence.method == "monte-carlo" and "regression" in evidence.certificate
     nothing = evidence.verdict == "conforms" and evidence.found.exponent is None
@@ -124,7 +125,7 @@ def found_text(evidence: Evidence) -> str:
         return "zero"
     found = evidence.found
     if evidence.method == "monte-carlo" and found.exponent is not None:
-        # A slope of sampled points belongs to where they lie; it is no order, and no fraction.
+        # A slope of sampled points depends on their positions; it is not an order and not shown as a fraction.
         ends = f" [{found.low:.3g}, {found.high:.3g}]" if None not in (found.low, found.high) else ""
         return f"effective {variable(evidence)}^({found.exponent:.3g}){ends}"
     text = rate_text(found.exponent, variable(evidence)) + logarithm_text(evidence, "found")

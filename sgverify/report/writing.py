@@ -1,7 +1,4 @@
-"""The report in a folder: JSON, HTML, Markdown and JUnit from one document and the studies beside it.
-
-The report as JUnit XML, for continuous integration.
-"""
+"""How is a report written to a folder: JSON, HTML, Markdown, and JUnit XML for continuous integration?"""
 
 from __future__ import annotations
 
@@ -83,7 +80,7 @@ def _time(seconds: float) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without the control characters that XML 1.0 has no form for."""
+    """The text without control characters, which XML 1.0 cannot represent."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", text)
 
 
