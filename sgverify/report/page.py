@@ -131,7 +131,7 @@ def _template() -> Any:
     environment.filters.update(
         outcome=outcome,
         error_name=error_name,
-        rung=method_text,
+        method=method_text,
         erratum_word=word,
         symbol=symbol,
         variable=variable,
