@@ -1,8 +1,8 @@
-"""The allocation of chains to step sizes: the least work for a given sharpness of the decision.
+"""How many chains should each step size have, for the sharpest decision at a given work?
 
-The decision asks of each forbidden order j whether its term differs from margin times the whole error at the largest step, in a
-fit of h^j, h^K, h^(K+1). That is a contrast of the fit's coefficients, and its variance depends on how the work is spread:
-a c-optimal design (Elfving 1952; Pukelsheim 2006, chapter 2).
+For each forbidden order j the decision tests, in a fit of h^j, h^K, h^(K+1), whether the term in h^j differs from margin times the
+whole error at the largest step. The tested quantity is a contrast of the fit's coefficients. Its variance depends on the
+distribution of the work, and its minimum is a c-optimal design (Elfving 1952; Pukelsheim 2006, chapter 2).
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def allocate(
 def extra_of_the_first(
     contrasts: Sequence[Contrast], covariance: ArrayLike, costs: ArrayLike, *, most: int = MOST_EXTRA
 ) -> Allocation:
-    """How many chains of the first step alone, r, for each chain that runs coupled at all steps.
+    """The number r of extra chains at the first step, for each chain that runs coupled at all steps.
 
-    `covariance` (J, J) of a single coupled chain's averages. Noise that all steps share cancels in their differences and not
-    in their level, which r further chains of the first step pin down. Minimises (sum_j cost_j + r cost_0) max_k Var_k(r) over
-    whole r, where the further chains add r / S_00 to the precision of the first value. `chains` is (1 + r, 1, ..., 1);
-    `variance` and `equal` are at the same work, `equal` without further chains.
+    `covariance`, shape (J, J), is that of a single coupled chain's averages. Noise that is common to all steps cancels in the
+    differences of the averages, but not in the averages themselves; r extra chains of the first step reduce it there. r minimises
+    (sum_j cost_j + r cost_0) max_k Var_k(r) over integers, where the extra chains add r / S_00 to the precision of the first
+    value. `chains` is (1 + r, 1, ..., 1); `variance` and `equal` are at the same work, `equal` without extra chains.
     """
     single, cost = np.asarray(covariance, dtype=np.float64), np.asarray(costs, dtype=np.float64)
     precision = np.asarray(np.linalg.inv(single), dtype=np.float64)

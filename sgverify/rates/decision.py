@@ -206,7 +206,7 @@ def decide_in_looks(
     *,
     level: float,
 ) -> Decision:
-    """Ask for looks[0] chains, then looks[1], ... until the verdict is not `inconclusive`.
+    """Draw looks[0] chains, then looks[1], ... until the verdict is not `inconclusive`.
 
     `draw(chains)` returns a sample of that many chains in all, old ones kept or not; `decide(sample, level)` judges
     it. Each look gets level / len(looks): by Bonferroni's inequality the chance of a false verdict at any of them is
@@ -232,7 +232,7 @@ def decide_in_looks(
 
 
 def _judge(trials: Sequence[ForbiddenTermFit], margin: float) -> tuple[str, list[ForbiddenTermFit]]:
-    """The verdict, and the trials that it rests on, the one to name first."""
+    """The verdict, and the trials that decide it, with the one to name in the reason first."""
     against = [trial for trial in trials if trial.verdict(margin) == "violates"]
     if against:
         # Several fits may object to one wrong term; the one that describes most points best names it.

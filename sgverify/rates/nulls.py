@@ -102,12 +102,11 @@ def _counted(count: int, groups: int, chance: float) -> float:
 
 @dataclass(frozen=True)
 class Nulls:
-    """Components of one look: by how much each is off, its standard error, and how likely that would be by chance.
+    """The components of one look: the deviation of each, its standard error, and its p-value; arrays of shape (m,).
 
-    All of shape (m,). `degrees` are those of Student's t behind an error that was estimated (inf: it is known); an error
-    that is not finite says that nothing is known of what the component resolves. `bounds`: chances that hold for every law with
-    the moments that are known; where they are given, they alone reject, and `p_values` only ask for more chains. Without
-    them the p-values are taken for what they say.
+    `degrees` are the degrees of freedom of Student's t for an estimated error (inf for a known one); an error that is not finite
+    means that the resolution of the component is unknown. `bounds` are probabilities that hold for every law with the known
+    moments. If they are given, only they reject, and `p_values` only request more chains; without them the p-values reject.
     """
 
     labels: tuple[str, ...]
@@ -202,7 +201,7 @@ def mean_null(
 def variance_null(
     label: str, values: ArrayLike, expected: float, *, bound: float = 0.0, kurtosis: float | None = None
 ) -> Nulls:
-    """Is the variance of independent values (n,) `expected`, known to +- `bound`? Its deviation is log(s^2 / expected).
+    """Is the variance of independent values (n,) `expected`, known to +- `bound`? The deviation is log(s^2 / expected).
 
     n s^2 / sigma^2 is taken for chi-square with its degrees of freedom matched to the kurtosis kappa of the values: the
     variance of s^2 is sigma^4 (2 / (n-1) + kappa / n), so nu = 2 / (2 / (n-1) + kappa / n) (Box 1953). `kurtosis` is kappa

@@ -184,7 +184,7 @@ class _Test:
         return max(coarse, key=lambda name: self.resolution[name] / self.margins[name], default=None)
 
     def factor(self, label: str) -> float | None:
-        """The factor of chains that would resolve the margin; None where the errors are unknown."""
+        """The factor by which more chains would resolve the margin; None if the errors are unknown."""
         ratio = self.resolution[label] / self.margins[label]
         return ratio**2 if math.isfinite(ratio) else None
 
@@ -228,8 +228,8 @@ class _Test:
 def _resolution(nulls: Nulls, level: float, scale: list[float]) -> dict[str, float]:
     """The deviation of each component alone that is rejected with probability `POWER`.
 
-    The errors of the looks that were not taken follow from those of the last: they fall like one over the root of the
-    chains, which is what `scale` holds.
+    The errors of looks that were not taken follow from those of the last look: they fall like 1/sqrt(chains), which `scale`
+    contains.
     """
     shift = _resolved_shift(level, tuple(scale), len(nulls.labels), nulls.fewest_degrees)
     return {label: shift * float(error) for label, error in zip(nulls.labels, nulls.errors, strict=True)}

@@ -69,11 +69,11 @@ class ForbiddenTermFit:
 
     @property
     def rises(self) -> bool:
-        """Whether the error at the first kept point is significantly different from zero."""
+        """Is the error at the first kept point significantly different from zero?"""
         return abs(self.main.error[0]) > self.main.width * self.main.error[1]
 
     def objects(self, margin: float) -> bool:
-        """Whether the guard's estimate of the share lies outside the margin."""
+        """Does the guard fit's estimate of the share lie outside the margin?"""
         estimate = self.guard.share.estimate
         return estimate is None or abs(estimate) > margin
 
@@ -102,11 +102,11 @@ class Ratio:
     pieces: tuple[tuple[float, float], ...]
 
     def within(self, margin: float) -> bool:
-        """Whether every ratio in the set is of size below `margin`."""
+        """Is every ratio in the set smaller than `margin` in absolute value?"""
         return all(-margin < low and high < margin for low, high in self.pieces)
 
     def beyond(self, margin: float) -> bool:
-        """Whether every ratio in the set is of size above `margin`."""
+        """Is every ratio in the set larger than `margin` in absolute value?"""
         return all(high < -margin or margin < low for low, high in self.pieces)
 
     @property
@@ -231,10 +231,10 @@ def fieller(top: float, bottom: float, tops: float, both: float, bottoms: float,
 
 
 def _wanted(trial: ForbiddenTermFit, margin: float) -> float:
-    """How many times more chains would bring the share's interval inside the margin, were the share 0.
+    """The factor by which more chains would bring the interval of the share inside the margin, if the share is 0.
 
-    The variance falls like 1 / chains. Where the error is below its own noise, that noise stands for it, so that the
-    factor is a lower bound.
+    The variance falls like 1 / chains. If the error is smaller than its noise, the noise replaces it, so that the factor is a
+    lower bound.
     """
     main, guard = trial.main, trial.guard
     error = max(abs(main.error[0]), main.error[1])

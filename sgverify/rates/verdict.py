@@ -1,4 +1,4 @@
-"""From a rate that was found and one that was predicted to a verdict."""
+"""Which verdict follows from a rate found and a rate predicted?"""
 
 from __future__ import annotations
 

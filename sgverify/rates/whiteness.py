@@ -36,7 +36,7 @@ class Extreme:
 
     @property
     def beyond(self) -> bool:
-        """Whether the bound is left."""
+        """Does the statistic exceed its bound?"""
         return abs(self.value) > self.bound
 
 
@@ -46,7 +46,7 @@ def sub_gaussian_bound(count: int, level: float) -> float:
 
 
 def bounded_by_normal(law: NoiseLaw) -> bool:
-    """Whether E z^(2k) <= (2k-1)!! for every k, z symmetric: then E exp(s z) <= exp(s^2/2) for every s."""
+    """Is E z^(2k) <= (2k-1)!! for every k, z symmetric? Then E exp(s z) <= exp(s^2/2) for every s."""
     if law.normal:
         return True
     # From 2k - 1 >= max |z|^2 on, the right side grows faster than the left.
@@ -199,7 +199,7 @@ def _largest(found: np.ndarray, bound: float, count: int) -> Extreme:
 
 
 def most(found: Sequence[Extreme | None]) -> Extreme | None:
-    """The one that lies farthest out, in units of its bound."""
+    """The statistic that is largest in units of its bound."""
     return max(
         (item for item in found if item is not None), key=lambda e: abs(e.value) / e.bound, default=None
     )

@@ -1,4 +1,4 @@
-"""How far the tool is to be trusted.
+"""How far can this package be trusted?
 
 `mutants`: planted bugs that a check must refute. `pools`: right and wrong steps from the literature and from
 practice, and what `verify` says of them. `calibration`: how often the decision procedures err on simulated truths.

@@ -60,14 +60,14 @@ NAMES = {
 }
 
 COSTLY = 40
-"""One exact case in so many has minibatches that change the Hessian, which cost ten times the others."""
+"""One exact case in this many has minibatches with different Hessians, which cost ten times as much as others."""
 
 EVERY = {
     "sampled": {"stationary-bias": 6, "bias": 30, "mse": 30},
     "exact": {"stationarity": 20, "averaging": 4, "pure-step": 4, "dtype": 4},
 }
-"""Checks that are asked of one case in so many: rates from samples, which cost the most; what the dynamics alone decides; and
-deterministic runs of the code itself."""
+"""The checks that run on one case in this many: rates from samples, which cost the most; checks that depend on the dynamics alone;
+and deterministic runs of the code itself."""
 
 Case = tuple[Scheme, Configuration]
 
@@ -91,7 +91,7 @@ def cases(kind: str, number: int = 1) -> SearchStrategy[Case]:
 
 
 def drawn(kind: str, number: int) -> Case:
-    """The case of this number, the same one on every machine."""
+    """The case with this number, which is the same on every machine."""
     made: list[Case] = []
 
     # One seed for each: the examples of one run are mutants of each other. The first of a run is the simplest there is.
@@ -182,7 +182,7 @@ def _alarm(number: int, claim: str, check: str, reason: str, subject: Subject, r
 
 
 def _kind_of(scheme: Scheme, c: Configuration) -> list[str]:
-    """What statistics.md asks a generator for, and what else tells cases apart."""
+    """The features of a case that the design of the generator prescribes, and further ones that distinguish cases."""
     target = build_target(c.target)
     found = [f"target {c.target.name}", f"gradient {c.gradient.kind}", f"dynamics {scheme.dynamics.name}"]
     found.append(f"dim {target.dim}")

@@ -18,8 +18,8 @@ KINDS = tuple(sorted(ESTIMATORS, key=lambda kind: ESTIMATORS[kind].draws_data))
 """The kinds of gradients in the order in which examples shrink: kinds without data come first."""
 
 UNASKED = tuple(kind for kind in KINDS if not ESTIMATORS[kind].unread and not ESTIMATORS[kind].centred)
-"""What is drawn where no kinds are asked for: a table of gradients is in no exact engine, and a fixed centre without noise
-where all data have one Hessian."""
+"""The kinds that are drawn by default. A table of gradients is left out since no exact engine reads it, a fixed centre since it
+has no noise if all data have the same Hessian."""
 
 NEED_DATA = tuple(kind for kind in KINDS if ESTIMATORS[kind].draws_data)
 
@@ -67,7 +67,7 @@ def gradients(
 
 
 def _of_kind(kind: str, size: int, dim: int) -> SearchStrategy[GradientTable]:
-    """Tables of one kind, with each key that it reads; one that no strategy is known of is left open."""
+    """Tables of one kind with each key that it reads; a key without a strategy is left open."""
     estimator = ESTIMATORS[kind]
     known = {"refresh": st.sampled_from([None, 1, 2, 5]), "covariance": _covariances(dim)}
     own = {key: known[key] for key in estimator.own_keys if key in known}

@@ -69,7 +69,7 @@ def _vector(entry: SearchStrategy[float], dim: int) -> SearchStrategy[Any]:
 
 
 def _precisions(dim: int) -> SearchStrategy[Any]:
-    """As strong as a datum or two."""
+    """Precisions of a prior that is as strong as one or two data."""
     return decimals(low=1.0, high=4.0, places=0).flatmap(lambda least: precisions(dim=dim, smallest=least))
 
 

@@ -1,8 +1,7 @@
-"""Numbers that stay exact: short decimals, so that a float is the fraction that it prints as.
+"""Which strategies draw exact numbers, columns of data and precision matrices?
 
-Columns of data that are asymmetric: symmetric ones hide errors of odd order.
-
-Precision matrices with a prescribed spectrum whose entries are short decimals.
+Numbers are short decimals, so that a float stands for the fraction that it prints as. Columns of data are asymmetric, since
+symmetric data hide errors of odd order. Precision matrices have a prescribed spectrum and short decimals as entries.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def columns(count: int, size: int, entries: SearchStrategy[float]) -> SearchStra
 
 
 def asymmetric(values: Sequence[float]) -> bool:
-    """Whether the third central moment of numbers, all of them tenths, is not 0; exactly."""
+    """Is the third central moment of the numbers, all of them tenths, different from 0? Computed exactly."""
     tenths = [round(10 * value) for value in values]
     size, total = len(tenths), sum(tenths)
     return sum((size * k - total) ** 3 for k in tenths) != 0

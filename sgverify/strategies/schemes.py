@@ -1,9 +1,7 @@
-"""Schemes: the catalogue's, words of its alphabets, and schemes with memory.
+"""Which strategies draw schemes: the catalogue's, words of its alphabets, and schemes with memory?
 
-Schemes with memory: what a step needs of the one before it, as extra state.
-
-No catalogue scheme has any, and a reading that loses a memory between two blocks of steps, or starts it anew, would
-pass every test over the catalogue.
+A memory is extra state that a step takes from the step before it. No catalogue scheme has a memory, so that an interpreter that
+loses it between two blocks of steps, or restarts it, would pass every test over the catalogue.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What third parties test with: the conformance suites of readings, and failing examples as commands.
+"""How do third parties test schemes and interpreters with this package? Nothing here needs pytest.
 
-`parametrize` makes every applicable check a test, `property` holds a claim under generated configurations, `screening`
-confirms noisy failures. A failure has a `references` command, a place (`places`) and a row (`regressions`); `profiles` are
-hypothesis's, `recording` collects what was found. The rooms: `conformance` (a reading against the others), `shrinking`
-(a violation under the simplest configuration). None of it needs pytest.
+`parametrize` makes every applicable check a test, `property` tests a claim under generated configurations, and `screening`
+confirms noisy failures. A failure has a command that replays it (`references`), files (`places`) and a row in a regression file
+(`regressions`). `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms: `conformance` compares
+an interpreter with the others, `shrinking` finds the simplest configuration of a violation.
 """
 
 from sgverify.testing.conformance.case import Case, cases

@@ -58,7 +58,7 @@ class Suite:
 
 @dataclass(frozen=True)
 class SchemeCheck:
-    """One claim and the quantity that it is about, as a call that fails, skips or returns."""
+    """One quantity of one claim as a test function of a scheme, which fails, skips or returns."""
 
     claim: str
     quantity: str
@@ -90,7 +90,7 @@ class SchemeCheck:
 
 @dataclass(frozen=True)
 class SchemeProperty:
-    """One claim and quantity under generated configurations, as a call that fails, skips or returns."""
+    """One quantity of one claim under generated configurations as a test function, which fails, skips or returns."""
 
     claim: str
     quantity: str
@@ -269,9 +269,9 @@ def check_strategy(configurations: SearchStrategy[Any] | None) -> None:
 
 
 def resolve(schemes: Iterable[Given], namespace: Mapping[str, Any]) -> None:
-    """Load every reference, so that one that names nothing fails once; raises `UserError`.
+    """Load every reference; raises `UserError` once for a reference that names nothing.
 
-    One to the module that asks is left for later: it is not complete yet.
+    A reference to the test module itself is resolved later, since the module is still being imported.
     """
     module, file = namespace.get("__name__"), namespace.get("__file__")
     for scheme in schemes:

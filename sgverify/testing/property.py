@@ -1,8 +1,8 @@
-"""One claim of one scheme under every configuration that a strategy generates.
+"""Does one claim hold for a scheme under every configuration that a strategy generates?
 
-A scheme's bug shows under most configurations, so finding one takes few examples; making it small is done on the
-configuration, not on what was drawn (`sgverify.testing.shrinking.minimising`): on planted bugs that takes 1 to 4
-judgements and ends in 0 or 1 key, where hypothesis' own shrinking takes 30 and ends in the 8 keys that the strategy always draws.
+A bug of a scheme shows under most configurations, so that few examples find it. The violation is simplified on the configuration
+and not on the draws of the strategy (`sgverify.testing.shrinking.minimising`). On planted bugs this takes 1 to 4 judgements and
+ends with 0 or 1 key; hypothesis' own shrinking takes 30 and ends with the 8 keys that the strategy always draws.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def take() -> list[Evidence]:
 
 
 def take_remarks() -> list[str]:
-    """Every remark since the last call."""
+    """The remarks recorded since the last call."""
     found, _REMARKS[:] = list(_REMARKS), []
     return found
 
@@ -54,7 +54,7 @@ def count_screened(verdict: str) -> None:
 
 
 def take_screened() -> dict[str, int]:
-    """How many examples of sampled properties had each verdict since the last call."""
+    """The number of examples of sampled properties with each verdict since the last call."""
     found = dict(_SCREENED)
     _SCREENED.clear()
     return found

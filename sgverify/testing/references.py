@@ -1,7 +1,4 @@
-"""How a command line names a scheme that a test module made or imported.
-
-The one command that replays a failing example.
-"""
+"""By which reference, and by which command line, is a scheme of a test module judged again?"""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any])
 
 
 def references_of(scheme: Scheme | TorchStep) -> frozenset[str]:
-    """Every name under which a module that was imported holds the scheme: what an older row may call it."""
+    """Every name of the scheme in an imported module: an older row of a regression file may use any of them."""
     return frozenset(name for name, _, _ in _places(scheme, {}))
 
 

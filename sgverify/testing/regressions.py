@@ -34,11 +34,11 @@ class Regressions:
     writes: bool = True
 
     def rows(self) -> list[tuple[RecordedFailure, Configuration]]:
-        """All rows with their configurations; raises `UserError` with file and line for one that cannot be read."""
+        """All rows with their configurations; raises `UserError` with file and line for an unreadable row."""
         return [(row, self._configuration(row)) for row in read_regressions(self.path)]
 
     def rows_of(self, references: Collection[str], check: str) -> list[tuple[RecordedFailure, Configuration]]:
-        """The rows of one scheme, under any of its names, and one check, whichever claim they were found with."""
+        """The rows of one scheme, under any of its names, and of one check, for every claim."""
         own = {reference_beside(reference, self.path.parent) for reference in references}
         return [pair for pair in self.rows() if pair[0].scheme in own and pair[0].check == check]
 
@@ -57,9 +57,9 @@ class Regressions:
         return self.writes and add_regression(self.path, row)
 
     def judge(self, row: RecordedFailure, configuration: Configuration) -> Evidence:
-        """What is found now under a row, whose violation it was: the evidence that violates, else that of the claim.
+        """The present evidence under the configuration of a row: a violating piece if there is one, else that of its claim.
 
-        Raises `UserError` with file and line where the scheme cannot be loaded or refuses the configuration.
+        Raises `UserError` with file and line if the scheme cannot be loaded or refuses the configuration.
         """
         try:
             subject = make_subject(reference_from(row.scheme, self.path.parent), configuration)
@@ -74,7 +74,7 @@ class Regressions:
         return f"{self.path}:{row.line}"
 
     def told_fixed(self, row: RecordedFailure, verdict: str) -> str:
-        """What is said of a row under which nothing violates any more; only its owner takes it out."""
+        """The message about a row without a violation any more; only the owner of the file removes the row."""
         return (
             f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {verdict}"
         )

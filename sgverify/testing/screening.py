@@ -32,7 +32,7 @@ CONFIRM = 4.75
 """A one-sided chance of 1e-6."""
 
 FACTOR = 16
-"""How much larger the sample of the confirmation is: an error then has four times as many standard errors."""
+"""The factor of the confirmation's sample size over the screen's: an error then has four times as many standard errors."""
 
 Oracle = Callable[[int, int], float | None]
 
@@ -56,7 +56,7 @@ class Faulty(AssertionError):
 
 
 def screen_and_confirm(z: Oracle, *, example: Any, budget: int = 256) -> Screening:
-    """Whether `example` is faulty, by the noisy oracle `z`.
+    """The verdict whether `example` is faulty, by the noisy oracle `z`.
 
     `z(seed, budget)` draws a sample of that size from that seed and returns how many standard errors it lies on the
     faulty side, standard normal or smaller for an example that is right; with the absolute value of a two-sided one a false

@@ -1,7 +1,7 @@
-"""How often the decision procedures err: simulated truths, known noise, counted verdicts, and bars that they are held to.
+"""How often do the decision procedures err on simulated truths with known noise, and do they keep their promised bars?
 
-`truths` are rates and noises that are known, `simulations` judge chains drawn from them, `grid` plans the tables,
-`counting` counts verdicts on any number of processes, `bars` says what is promised and whether it is kept.
+`truths` are known rates and noises, `simulations` judge samples drawn from them, `grid` plans the tables, `counting` counts
+verdicts on any number of processes, and `bars` states the promises and tests them.
 """
 
 from sgverify.selftest.calibration.bars import bars_of

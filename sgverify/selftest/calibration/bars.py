@@ -37,7 +37,7 @@ class Promise:
     among: Callable[[Tally], int] = lambda cell: cell.replications
 
     def of(self, tables: Sequence[Counted]) -> Bar | None:
-        """The bar, judged by every cell that it speaks of; None where there is none."""
+        """The bar, judged by all cells to which it applies; None if it applies to none."""
         found = [
             (cell, count)
             for table in tables
@@ -113,7 +113,7 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         return cell.conforms if cell.name == claim == cell.claim and cell.noise == LOW_NOISE else None
 
     def mostly(cell: Tally) -> bool:
-        # Where few samples have points that rise from the noise, those that have are the odd ones.
+        # If few samples have points above the noise, these samples are not typical.
         return cell.intervals >= cell.replications / 2
 
     def covered(cell: Tally) -> int | None:

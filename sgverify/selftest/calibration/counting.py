@@ -16,7 +16,7 @@ CHUNK = 250
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one replication came to; None where there is no habit, no regression, or no exponent whose interval could cover."""
+    """The result of one replication; a field is None without a habit, a regression, or an exponent with an interval."""
 
     verdict: str
     habit: bool | None = None
@@ -25,10 +25,10 @@ class Verdict:
 
 
 class CalibrationSetting(Protocol):
-    """A truth, how it is sampled, and the procedure that judges it: a frozen dataclass of plain values."""
+    """A truth, its sampling, and the procedure that judges the samples: a frozen dataclass of plain values."""
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
-        """One sample, judged."""
+        """The verdict on one simulated sample."""
         ...
 
     def described(self) -> dict[str, Any]:

@@ -50,7 +50,7 @@ PRODUCTION = (5, 2)
 """Looks of a call without settings, and how many times larger each is than the one before."""
 
 SPENT = 0.5
-"""The part of its level that these looks get; the rest is for sweeps that are moved to smaller steps, and for a control."""
+"""The part of the level for these looks; the rest belongs to sweeps shifted to smaller steps, and to an Euler control."""
 
 OFTEN = 7.5
 """How many times as often the cells of right methods are simulated at so small a level as at 1 %: what never happens in 9,300
@@ -65,7 +65,7 @@ BRIEFLY = 0.4
 
 @dataclass(frozen=True)
 class TablePlan:
-    """One table before it is filled: its settings, each with the part of the asked replications that it gets."""
+    """One planned table: its settings, each with its share of the requested replications."""
 
     name: str
     title: str

@@ -75,11 +75,11 @@ class Truth:
 
     @property
     def vanishes(self) -> bool:
-        """Whether there is no error at all."""
+        """Is the error identically 0?"""
         return not (self.terms or self.logs)
 
     def kind(self, slowest: float, margin: float = MARGIN) -> Kind:
-        """Whether b = O(x^slowest), as far as it is judged: the slower terms carry less than the margin each.
+        """The kind of the truth: does b = O(x^slowest) hold up to the margin, that is, is each slower term below the margin?
 
         A term that carries exactly the margin may be called either way, and one with a logarithm is slower than its power.
         """

@@ -49,7 +49,7 @@ def _families(asked: str) -> list[str]:
 
 
 def groups(found: Iterable[Mutant]) -> list[tuple[str, ...]]:
-    """The names of those that share scheme and settings, so that the correct one is judged once for all; largest first."""
+    """The mutants' names in groups of equal scheme and settings, so that the correct scheme is judged once; largest first."""
     shared: dict[str, list[str]] = {}
     for mutant in found:
         shared.setdefault(repr((mutant.scheme, sorted(mutant.settings.items()))), []).append(mutant.name)

@@ -25,7 +25,7 @@ CONFIGURATION: Mapping[str, Any] = {
         "prior_mean": [1.0, -0.5],
     },
 }
-"""Where bugs can be seen: T and D are not 1, the dimension is 2, the data are asymmetric and the prior is strong.
+"""A configuration in which bugs show: T and D are not 1, the dimension is 2, the data are asymmetric, the prior is strong.
 
 The step is stable for every scheme, and short enough that chains of this length move.
 """
@@ -33,14 +33,14 @@ The step is stable for every scheme, and short enough that chains of this length
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One small change to something correct: `was` becomes `now`, at a place where `was` occurs exactly once.
+    """One small change to a correct scheme or function: the text `was` becomes `now`; `was` occurs exactly once in `place`.
 
-    `scheme` is the reference of what is judged, before the change and after it. `place` is what the change is made in:
-    "formula", the scheme's printed formula; "word", its letters; "order", the order that it states; or
-    "module:Qualified.name", the text of a function of the running code, under which the scheme is judged as it is.
-    `also` holds further pairs (was, now) of the same place. `settings` are configuration keys that the bug needs to be
-    seen, over `CONFIGURATION`; the correct scheme must pass under them too. `reason`: what the change does and how
-    one comes to make it. `source`: where it was found, "constructed" where it was not.
+    `scheme` is the reference of the scheme that is judged before and after the change. `place` names the changed text:
+    "formula", the scheme's printed formula; "word", its letters; "order", its stated order; or "module:Qualified.name", the
+    source of a function of the running code, under which the unchanged scheme is judged.
+    `also` holds further pairs (was, now) in the same place. `settings` are the configuration keys, over `CONFIGURATION`, that the
+    bug needs in order to show; the correct scheme must pass under them too. `reason` describes the effect of the change and the
+    way in which it is made. `source` is the place where the bug was found, or "constructed".
     """
 
     name: str
@@ -56,12 +56,12 @@ class Mutant:
 
     @property
     def edits(self) -> tuple[tuple[str, str], ...]:
-        """Every pair (was, now)."""
+        """All pairs (was, now) of the mutant."""
         return ((self.was, self.now), *self.also)
 
     @property
     def in_definition(self) -> bool:
-        """Whether it lies in the scheme, and not in the code that runs it."""
+        """Is the change made in the scheme's definition, and not in the code that runs it?"""
         return self.place in (FORMULA, WORD, ORDER)
 
     @property

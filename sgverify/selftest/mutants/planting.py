@@ -34,13 +34,12 @@ class PlantError(DefinitionError):
 
 @contextmanager
 def edited_source(place: str, edits: Edits) -> Iterator[None]:
-    """Run with every `was` of `edits` replaced by `now` in the text of the function at "module:Qualified.name".
+    """A context in which every `was` of `edits` is replaced by `now` in the source of the function "module:Qualified.name".
 
-    The function object keeps its identity and takes other code, so that whoever imported it by name runs that too;
-    its own code is back on the way out. Methods, properties, cached properties, class and static methods and wrapped
-    functions are reached; a memory of results (`functools.cache`, or a table `KEPT` of the module) is emptied before and
-    after. Raises
-    `PlantError` where there is no such function, a text does not occur exactly once, or the edit cannot be swapped in.
+    The function object keeps its identity and gets other code, so that modules that imported it by name run the edited code too;
+    its own code is restored at the exit. Methods, properties, cached properties, class and static methods and wrapped functions
+    can be edited. Caches of results (`functools.cache`, or a table `KEPT` of the module) are emptied before and after. Raises
+    `PlantError` if there is no such function, if a text does not occur exactly once, or if the edit cannot be applied.
     """
     function, caches = _function_at(place)
     code = _compiled(function, edited(_source_of(function, place), edits, place), place)

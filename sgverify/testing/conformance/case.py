@@ -1,4 +1,4 @@
-"""One step with everything injected: the question on which all readings must agree."""
+"""On which step, with prescribed state, draws and minibatches, must all interpreters of a definition agree?"""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class _Gradient(GradientIngredient):
         return Numbers(result)
 
     def _rounding(self, i: int, position: Numbers, noise: Fraction) -> arb:
-        """k u S: k roundings at most on the way of any term, S what the terms' sizes sum to.
+        """The bound k u S: k is the most roundings that affect a term, S the sum of the terms' absolute values.
 
         The estimate is Q (theta - m) + N/n sum over a minibatch of R (theta - x), whether the data are visited or
         their sums were taken beforehand. With P = Q + N R positive definite |Q_ij| and N |R_ij| are at most

@@ -1,6 +1,6 @@
-"""The plain reading: a definition runs on balls, as it is written, and each ball knows what rounding may do.
+"""What is the exact result of a definition on given inputs? The reference interpreter runs it on balls.
 
-It is what every other reading is held against. A `TrackedBall` encloses the exact result in a ball, and beside it
+Every other interpreter is compared with this one. A `TrackedBall` encloses the exact result in a ball, and also
 carries a running bound of the error that an evaluation in floating point, operation for operation, may have
 (Wilkinson's running error analysis; Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.3).
 """

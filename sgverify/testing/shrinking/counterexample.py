@@ -60,11 +60,10 @@ DEFAULT_FOLDER = "sgverify-counterexamples"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """What a failing property leaves behind: the evidence and the plot as files, None where there is none of them, and
-    the row that the regression file has or is to get.
+    """The results of a failing property: the paths of evidence and plot (None without), and the row of the regression file.
 
-    `judged` says how many configurations were judged for it, `kept` what became of the row, `files` how a failure names
-    the files.
+    `judged` is the number of judged configurations, `kept` a sentence about the row, and `files` the names of the files in the
+    failure's message.
     """
 
     configuration: Configuration
@@ -97,8 +96,8 @@ def keep_counterexample(
 ) -> Counterexample:
     """Write the evidence of a violation and the plot of its rate into `folder`, and its row into the regression file.
 
-    The folder is made where it is missing, with a `.gitignore` of its own. What cannot be written is told in the place
-    of its path: it must not hide the violation.
+    The folder is created if it is missing, with a `.gitignore` of its own. If a file cannot be written, the reason replaces its
+    path: this error must not hide the violation.
     """
     stored, plot = folder / f"{evidence.id}.json", folder / f"{evidence.id}.svg"
     drawn = has_rate(evidence)
@@ -127,7 +126,7 @@ def keep_counterexample(
 
 
 def _kept(regressions: Regressions, row: RecordedFailure, scheme: str) -> str:
-    """What became of a row, in words."""
+    """A sentence about the row: written to the regression file, known already, or only shown."""
     if not _loadable(scheme):
         return f"no row: {scheme!r} stands at the top of no module, so no command line loads it; give it a name there"
     if not regressions.writes:
@@ -140,7 +139,7 @@ def _kept(regressions: Regressions, row: RecordedFailure, scheme: str) -> str:
 
 
 def _loadable(reference: str) -> bool:
-    """Whether a reference is one to a file or module, or a name of the catalogue."""
+    """Is the reference one to a file or module, or a name of the catalogue, so that a command line can load it?"""
     if ":" in reference:
         return True
     try:

@@ -1,7 +1,7 @@
-"""A violation under the simplest configuration: as few keys that differ from the defaults as can be, in simple values.
+"""What is the simplest configuration under which a violation remains: the fewest keys off their defaults, in simple values?
 
-Hypothesis shrinks what it draws, so every key that a strategy draws stays in its example. This pass works on the
-configuration itself: a key that is left out takes its default.
+Hypothesis shrinks the draws of a strategy, so that every key that the strategy draws stays in its example. This pass works on the
+configuration itself: it removes keys, which then take their defaults.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from sgverify.testing.shrinking.simpler import (
 from sgverify.user_code import own_code
 
 MOST_JUDGEMENTS = 200
-"""Configurations that a minimisation judges at most; it then ends in the simplest one so far."""
+"""The most configurations that a minimisation judges; it then ends with the simplest violation so far."""
 
 MOST_SAMPLED = 24
-"""The same where the verdict is sampled, which takes seconds each and may err."""
+"""The most configurations that a minimisation judges by sampled verdicts, which take seconds each and may err."""
 
 Judge = Callable[[Configuration], Evidence | None]
 """The evidence that violates under a configuration, None where nothing does."""
@@ -43,7 +43,7 @@ Judge = Callable[[Configuration], Evidence | None]
 
 @dataclass(frozen=True)
 class Minimal:
-    """What minimising ended in; `judgements` counts the configurations that were judged on the way."""
+    """The result of a minimisation; `judgements` counts the judged configurations."""
 
     configuration: Configuration
     evidence: Evidence
@@ -97,7 +97,7 @@ def minimise(
 
 
 def minimise_violation(subject: Subject, evidence: Evidence, *, most: int | None = None) -> Minimal:
-    """The same from evidence that violates, for the subject that it is about."""
+    """The minimal violation from violating evidence about a subject."""
     claim = find_claim(evidence.claim)
 
     def judge(configuration: Configuration) -> Evidence | None:
@@ -156,7 +156,7 @@ def ask(subject: Subject, configuration: Configuration, claim: Claim, quantity: 
 
 
 def violation(found: Sequence[Evidence]) -> Evidence | None:
-    """What speaks against the scheme; a printed claim that falls for every scheme does not."""
+    """The evidence that violates, without printed claims that fail for every scheme."""
     return next((item for item in found if item.verdict == "violates" and not item.refuted), None)
 
 
@@ -183,7 +183,7 @@ class _Search:
         return tree_of(self.found.configuration)
 
     def first(self, trees: Iterable[Tree]) -> bool:
-        """Go to the first of the trees that violates like this one; False where none does."""
+        """Continue with the first of the trees that has the same violation; False if none has."""
         return any(self._goes(tree) for tree in trees)
 
     def _goes(self, tree: Tree) -> bool:

@@ -48,7 +48,7 @@ def halves(tree: Tree) -> Iterator[Tree]:
 
 
 def paths(tree: Tree) -> list[Path]:
-    """What can be left out of `tree`: tables first, then single keys.
+    """The paths that can be removed from `tree`: tables first, then single keys.
 
     >>> paths({"friction": 3.0, "target": {"name": "gaussian", "dim": 2}})
     [('target',), ('friction',), ('target', 'name'), ('target', 'dim')]

@@ -1,4 +1,4 @@
-"""What awsgld says of its invariant laws: signs, the potential of the multiplier, the piecewise approximation."""
+"""Errata of awsgld on its invariant laws: signs, the potential of the multiplier, the piecewise approximation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What awsgld says of noise: lemma 4 about minibatch energies, the factor N/n of (19), the kernel of (DRI1)."""
+"""Errata of awsgld on noise: lemma 4 about minibatch energies, the factor N/n of (19), the kernel of (DRI1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What awsgld prints about its experiments, and how much of them is computed at each effort of a report."""
+"""Which settings of its experiments does awsgld print, and which part of the experiments is computed at each effort?"""
 
 from __future__ import annotations
 

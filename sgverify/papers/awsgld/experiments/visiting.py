@@ -1,4 +1,4 @@
-"""Which of a function's modes the chains of a run have visited, and where they have been."""
+"""Which modes of a function have the chains of a run visited, and at which states?"""
 
 from __future__ import annotations
 
