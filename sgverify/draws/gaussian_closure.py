@@ -1,10 +1,10 @@
-"""The width of a chain's draws where no exact law is known: the chain's own law, closed by Gaussians.
+"""How wide are a chain's draws if no exact law is known? The chain's law is approximated by a Gaussian closure.
 
 The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its
 average over the same law; one step is then an affine map with added noise, whose invariant covariance solves a discrete
-Lyapunov equation. The law of the averages is the fixed point of this map (statistical linearisation). Where U is
-quadratic and one gradient is evaluated in a step this is exact, Hessians that differ from datum to datum included; elsewhere
-it is an approximation, and `distrust` says where it is not to be relied upon.
+Lyapunov equation. The law of the averages is the fixed point of this map (statistical linearisation). The result is exact if U
+is quadratic and a step evaluates one gradient, even if the Hessians of the data differ; otherwise it is an approximation, and
+`distrust` gives the reason if it is unreliable.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ class _Fit:
 
 
 class _NoLawError(InstabilityError):
-    """There is no Gaussian law; the message says why."""
+    """Raised if there is no Gaussian law; the message says why."""
 
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:

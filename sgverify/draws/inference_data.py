@@ -1,6 +1,6 @@
-"""Draws as ArviZ InferenceData: what stands in which group, under which name and with which coordinates.
+"""How do draws become ArviZ InferenceData: in which groups, under which names, with which coordinates?
 
-ArviZ and xarray, loaded when they are first asked for.
+ArviZ and xarray are imported on first use.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _posterior(
 
 
 def _diverging(draws: Draws, chains: range) -> np.ndarray:
-    """Whether the chain left every bound before its next draw. Shape (C, n)."""
+    """A mask, shape (C, n), of the draws after which the chain diverged before its next draw."""
     found = np.zeros((len(chains), len(draws.numbers)), dtype=bool)
     for why in draws.diverged:
         for chain in why.chains:

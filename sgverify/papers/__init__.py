@@ -1,10 +1,10 @@
-"""Papers: one folder a paper, with all that is one paper's.
+"""Which claims, formulas, figures and settings has each paper? One folder per paper holds everything about it.
 
-Of a paper a folder may hold `cards/PREFIX/ID.toml` (the claims PREFIX/ID, printed and corrected), `suite.py` (the
-schemes and configurations in which its claims are settled), `errata/` (its formulas, examined, and `printed.toml`, what
-it prints), `figures/` or `experiments/` (its figures, computed anew) and `presets.toml` (settings that it prints). Its
-`__init__` says which of them it has, as one `PAPER`. `own/` holds the claims that are the toolkit's.
+The folder of a paper may hold `cards/PREFIX/ID.toml` (its claims PREFIX/ID, printed and corrected), `suite.py` (the schemes and
+configurations under which its claims are judged), `errata/` (its examined formulas, and `printed.toml`, their printed text),
+`figures/` or `experiments/` (its figures, recomputed) and `presets.toml` (its printed settings). The folder's `__init__`
+declares these parts in one `PAPER`. `own/` holds the claims of this package itself.
 
-To read: `paper` (what a paper's folder declares), `suites`, `formula` (a printed formula under examination), `errata`,
-`studies`; then `chen2015`, `vr_resgld`, `awsgld`. Nothing below this room knows of a paper: cards and presets are read as data.
+In an order for reading: `paper` (the declaration of a folder), `suites`, `formula` (a printed formula under examination),
+`errata`, `studies`; then `chen2015`, `vr_resgld`, `awsgld`. No module below this room names a paper: cards and presets are data.
 """

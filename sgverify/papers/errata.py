@@ -14,7 +14,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def formulas(paper: str | None = None) -> tuple[Formula, ...]:
-    """Every formula that is examined, those of one paper where one is named."""
+    """All examined formulas; only those of one paper if it is named."""
     chosen = [entry for entry in papers() if paper is None or entry.id == paper]
     return tuple(
         formula for entry in chosen for place in entry.errata for formula in entry.load(place).FORMULAS

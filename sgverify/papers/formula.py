@@ -1,10 +1,11 @@
-"""What the papers print, row by row, with what is read in it and how much it weighs: data, in `PAPER/errata/printed.toml`.
+"""Which statements do the papers print, in which form are they computed, and how severe are their errors?
 
-A row has `where` it stands, `printed`, a quotation of the paper (formulas in symbols: a/b for a fraction, U~ for a tilde;
-` [...] ` for what is left out), `read_as`, what is derived from it in a form that computes, and `holds`, what is in its
-place. How much it weighs is a judgement with a reason: `severity`, `affects` (what becomes of the results), `because`, and
-`elsewhere`, where the paper itself has the right form. An error that shows in several rows is one error: these rows name one
-`root`, whose weight is theirs where they say nothing else. Whether a row fails is computed and never stated here.
+The statements are data, the rows of `PAPER/errata/printed.toml`. A row has its place `where`; `printed`, a quotation of the paper
+(formulas in symbols: a/b for a fraction, U~ for a tilde; ` [...] ` for omissions); `read_as`, the form that is computed; and
+`holds`, the corrected form. The severity of an error is a judgement with a reason: `severity`, `affects` (the consequence for the
+results), `because`, and `elsewhere`, the place where the paper itself has the right form. An error that shows in several rows
+counts once: these rows name one `root`, from which they inherit the severity unless they state their own. Whether a row fails is
+computed and never stated here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sgverify.evidence.erratum import WEIGHT, Rung
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedRow:
-    """One printed statement; a row that stands has neither `holds` nor a weight."""
+    """One printed statement; a row that holds as printed has neither `holds` nor a severity."""
 
     where: str
     printed: str
@@ -49,7 +50,7 @@ def row_of(id: str) -> PrintedRow:
 
 @cache
 def rows(paper: str) -> dict[str, PrintedRow]:
-    """Every row of a paper, by name."""
+    """The rows of a paper, by name."""
     text = (
         resources.files("sgverify.papers")
         .joinpath(paper.replace("-", "_"), "errata", "printed.toml")
@@ -84,9 +85,9 @@ class Examination:
 
 @dataclass(frozen=True)
 class Formula:
-    """A statement where it stands, as it is printed and read, what is to hold, and the computation about both.
+    """A printed statement with its place, its computed form, its corrected form, and the computation that decides.
 
-    Whether the printed one falls is for `examine` to say; `row.holds` is empty where nothing is known to put in its place.
+    `examine` decides whether the printed statement fails. `row.holds` is empty if no corrected form is known.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""A paper's folder: what it declares, and the papers that there are."""
+"""What does the folder of a paper declare, and which papers are there?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOM = "sgverify.papers"
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """What one paper's folder holds; modules are named relative to the folder and imported when they are asked for.
+    """The parts of one paper's folder; modules are named relative to the folder and imported on first use.
 
     `id` begins the ids of its claims, errata and studies. `suite` is "module:function" of its suite, a function of the
     effort. `errata` are the modules that hold `FORMULAS`, in the paper's order. `studies` maps a study's name to

@@ -28,7 +28,7 @@ def studies_of(suite: str) -> tuple[str, ...]:
 
 
 def build_study(name: str, effort: str) -> Study:
-    """One study, timed; raises `UnknownNameError` with the nearest name."""
+    """Build one study and time it; raises `UnknownNameError` with the nearest name."""
     make = find_named("study", name, studies())
     started = time.perf_counter()
     study = make(effort)

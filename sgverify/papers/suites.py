@@ -22,7 +22,7 @@ OF_TARGETS = ("lipschitz-gradient", "dissipativity", "noise-growth")
 
 @dataclass(frozen=True)
 class SuiteCase:
-    """One scheme under one configuration, with the checks that are run and how many chains are sampled."""
+    """One scheme under one configuration, with the checks to run and the number of chains to sample."""
 
     scheme: str
     settings: tuple[str, ...]

@@ -25,10 +25,10 @@ ZETA = 3.0
 
 @dataclass(frozen=True)
 class AdaptiveContender:
-    """A sampler: its scheme or composite, its temperature as a share of the height, and its tables of the configuration.
+    """A sampler: its scheme or composite, its temperature as a share of the height, and its configuration tables.
 
-    `cyclical`: steps fall and rise again as the paper's cycles do, around the step size that is tuned. `momentum`: the
-    friction belongs to the step size, so that the decay is the printed one. `evaluations`: gradients of an iteration.
+    `cyclical`: step sizes fall and rise as in the paper's cycles, around the tuned step size. `momentum`: the friction follows
+    from the step size, so that the decay of the momentum is the printed one. `evaluations`: gradients per iteration.
     """
 
     label: str
@@ -87,7 +87,7 @@ def first_hits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The first iteration of each trial at or below the level, `NEVER` for none, and the best U met; shape (steps, trials).
 
-    All trials start where the seed says, which is the same place for every sampler; of replicas the first one counts.
+    The seed determines the starts of the trials, which are equal for every sampler; of replicas the first one counts.
     `period` is the length of a cycle.
     """
     if contender.momentum and len(steps) > 1:

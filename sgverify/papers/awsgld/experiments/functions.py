@@ -29,7 +29,7 @@ HOT, COLD = 0.1, 0.01
 """The two temperatures, as shares of the height: their ratio is that of the paper's explorations."""
 
 TOLERANCE = 0.005
-"""Of the height: the minimum is reached where U <= U_min + tolerance."""
+"""The tolerance as a share of the height: the minimum counts as reached if U <= U_min + tolerance."""
 
 STRIDE = 1 / 20
 RATIO = 5.0
@@ -40,7 +40,7 @@ _GRID = 400
 
 @dataclass(frozen=True)
 class Scales:
-    """Of a function over its box: `height`, the median of U less its minimum, width, and the root mean square of its gradient."""
+    """The scales of a function over its box: `height`, the median of U less its minimum; width; root mean square gradient."""
 
     lowest: float
     height: float
@@ -59,7 +59,7 @@ class Scales:
         return tuple(largest / RATIO**k for k in range(count))
 
     def starts(self, trials: int, seed: int) -> np.ndarray:
-        """Where the trials begin: uniform over the box. Shape (trials, 2)."""
+        """The starts of the trials, uniform over the box, shape (trials, 2)."""
         drawn = np.random.default_rng(seed).random((trials, DIM))
         return np.asarray(self.box[:, 0] + drawn * (self.box[:, 1] - self.box[:, 0]))
 

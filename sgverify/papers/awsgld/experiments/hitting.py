@@ -44,7 +44,7 @@ class HittingResult:
         return int(np.isfinite(self.first).sum())
 
     def quantile(self, share: float) -> float:
-        """A quantile of the trials: the least value that is not below this share of them."""
+        """A quantile of the trials: the least value that at least this share of the trials does not exceed."""
         return float(np.quantile(self.first, share, method="inverted_cdf"))
 
     @property

@@ -1,6 +1,6 @@
 """The rates that chen2015 states, judged on its own Gaussian model: the cards' own evidence, as errata.
 
-The statement that is printed and the one that holds are the cards'; the checks decide.
+The cards hold the printed and the corrected statements; the checks decide which of them hold.
 """
 
 from __future__ import annotations

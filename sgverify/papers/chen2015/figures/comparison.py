@@ -100,7 +100,7 @@ def printed(found: Found, length: int, place: str) -> Table:
 
 
 def constants(found: Found) -> Table:
-    """What the grid searches select, and what of the grid diverges."""
+    """The constants that the grid searches select, and the grid points that diverge."""
     rows: list[tuple[Cell, ...]] = [
         (
             f"{QUANTITIES[quantity]}, {_kind(kind)}",

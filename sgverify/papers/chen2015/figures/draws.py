@@ -30,9 +30,9 @@ RATIO = 1.02
 
 @dataclass(frozen=True)
 class Crossing:
-    """The last stretch of lengths on which the first error is the smaller one; None where there is none.
+    """The last interval of lengths on which the first error is smaller than the second; None if there is none.
 
-    `until` is None where it is still the smaller one at the longest length looked at.
+    `until` is None if the first error is still smaller at the longest length computed.
     """
 
     since: int | None
@@ -129,7 +129,7 @@ class DataDraws:
         return self._each(evaluate, gradient, asked) if None in known else total[asked]
 
     def judged(self, answers: Sequence[np.ndarray | bool]) -> tuple[str, str]:
-        """At which |m| a statement holds, and its verdict; each answer is one for each draw, or one for all of them."""
+        """The |m| at which a statement holds, and its verdict; an answer has one entry per draw, or one for all draws."""
         asked = [np.broadcast_to(answer, self.count) for answer in answers]
         said = [holds([bool(answer[draw]) for answer in asked]) for draw in range(self.count)]
         sizes = abs(self.means)

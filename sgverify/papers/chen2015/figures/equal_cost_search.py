@@ -51,7 +51,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Runner:
-    """One scheme under one gradient estimator: its exact errors at any step size, and what a step costs.
+    """One scheme under one gradient estimator: its exact errors at any step size, and the cost of a step.
 
     Errors are E (phi_hat - phi_bar)^2 over L steps from the configured start; costs are gradients of single data,
     N for a full gradient and n for a minibatch of n, or whole gradients where the target has no data.

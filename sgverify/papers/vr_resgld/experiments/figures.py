@@ -129,7 +129,7 @@ def _study(
 
 
 def _over_draws(printed: PrintedFigure, effort: ExchangeEffort) -> str:
-    """How little of this rests on the draw of the data, which are not printed."""
+    """The spread of the results over draws of the data, since the paper does not print its data."""
     found = [barrier_height(seed) / printed.tau_2 for seed in range(effort.draws)]
     return (
         f"The data are not printed: over {effort.draws} draws of them the barrier is between {min(found):.4g} and "
