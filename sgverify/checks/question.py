@@ -1,4 +1,4 @@
-"""One quantity of one claim, asked of one subject: what a check answers with evidence."""
+"""Which question does a check answer? One quantity of one claim for one subject, with its applicability and prediction."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class StepSetting:
     ratio: float = HALVING
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
-        """One verdict; the habit sees the last look's points."""
+        """One simulated verdict; the habit (a fitted slope) uses the points of the last look."""
         h = self.ratio ** -np.arange(float(self.steps))
         truth = self.truth.at(h)
         sizes = [FIRST_LOOK * self.growth**look for look in range(self.looks)]
@@ -108,9 +108,9 @@ def spread_of(steps: int, ratio: float) -> str:
 
 
 def holds(decision: Decision, truth: Floats) -> bool | None:
-    """Whether the interval that describes the points holds the slope that the same regression has without noise.
+    """Does the fitted interval contain the slope of the same regression on the values without noise?
 
-    None where the points have no exponent. `truth` (J,) is in the order of the points; where it is 0 it has no slope.
+    None if the points have no exponent. `truth`, shape (J,), is in the order of the points; a truth of 0 has no slope.
     """
     line = decision.regression
     if line is None or line.exponent is None or line.low is None or line.high is None:
@@ -145,7 +145,7 @@ class LengthSetting:
         return float(min(self.order * self.alpha, 1 - self.alpha))
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
-        """One verdict; the field has no habit here, as exponents in L lie too close for one."""
+        """One simulated verdict, without a habit: exponents of L lie too close together for a fitted slope."""
         L = np.asarray(LENGTHS, dtype=np.float64)
         x = L[0] / L
         truth = self.truth.at(x)
@@ -196,7 +196,7 @@ class NullSetting:
     level: float = LEVEL
 
     def replicate(self, rng: np.random.Generator) -> Verdict:
-        """One verdict of the whole sequence of looks."""
+        """One simulated verdict of the whole sequence of looks."""
 
         def draw(chains: int) -> Nulls:
             values = self.shift + math.sqrt(self.ratio) * ERRORS[self.errors](rng, (chains,))

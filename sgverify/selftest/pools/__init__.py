@@ -1,6 +1,6 @@
-"""Steps of which it is known whether they are right; a family of them is a plain module in `right` or `wrong`.
+"""Does `verify` judge steps correctly of which it is known whether they are right or wrong?
 
-A module holds schemes, splittings and torch steps at its top level. Each says in its docstring (a splitting in its
-summary) what it is and, in `right`, where it was published. `entries` finds them, `running` asks `verify` about one
-in a process of its own, `table` keeps what came out.
+Each family of steps is a plain module in `right` or `wrong`, with schemes, splittings and torch steps at its top level. The
+docstring of a step (the summary of a splitting) describes it and, in `right`, names its publication. `entries` finds the steps,
+`running` judges one in a separate process, and `table` records the outcomes.
 """

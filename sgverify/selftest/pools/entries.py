@@ -28,12 +28,12 @@ class Entry:
 
     @property
     def reference(self) -> str:
-        """What `sgverify verify` finds it by."""
+        """The reference of the entry for `sgverify verify`."""
         return f"{_ROOM}.{self.pool}.{self.family}:{self.name}"
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """A description of the entry in one line."""
         return self.step.summary
 
 

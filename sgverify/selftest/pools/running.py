@@ -1,4 +1,4 @@
-"""What `verify` says of an entry under stated settings, in a process of its own and a bounded time."""
+"""Which verdict has an entry of a pool under stated settings? `verify` runs in a separate process with a time limit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MEMORY = 12 * 2**30
 
 @dataclass(frozen=True)
 class Judged:
-    """What came out of one entry under one setting: the exit code of `verify`, and what decided it."""
+    """The outcome of one entry under one setting: the exit code of `verify`, and the evidence that decided it."""
 
     pool: str
     family: str
@@ -68,9 +68,10 @@ class Judged:
 
 
 def settings_of(entry: Entry) -> list[str]:
-    """The settings that an entry is judged under: the default ones, and of right steps one more, in turn by name.
+    """The settings of an entry: the defaults and, for a right step, one more setting, assigned in turn by name.
 
-    What a step of a family is like at one setting says much of the others: all of them under all would be five times the work.
+    Steps of one family behave alike, so that one further setting per step is informative; all settings for all steps would be
+    five times the work.
     """
     others = [name for name in SETTINGS if name != "default"]
     if entry.pool == "wrong":
@@ -79,7 +80,7 @@ def settings_of(entry: Entry) -> list[str]:
 
 
 def judge(entry: Entry, setting: str) -> Judged:
-    """Ask `verify`, here and without a limit. An exception that is none of the user's is a crash and an outcome."""
+    """Run `verify` in this process without a time limit; an exception other than `UserError` is the outcome "crash"."""
     from sgverify.checks import verify
     from sgverify.checks.progress import Interrupted
 
@@ -103,7 +104,7 @@ def judge(entry: Entry, setting: str) -> Judged:
 
 
 def judge_apart(entry: Entry, setting: str, seconds: int = SECONDS) -> Judged:
-    """Ask `verify` in a process of its own, which ends after so much processor time and cannot take this one along."""
+    """Run `verify` in a separate process with a limit of processor time; its end does not affect this process."""
     here, there = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(
         target=_child, args=(there, entry.pool, entry.reference, setting, seconds), daemon=True

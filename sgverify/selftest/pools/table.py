@@ -13,7 +13,7 @@ from sgverify.selftest.pools.entries import POOLS, entries
 from sgverify.selftest.pools.running import OUTCOMES, Judged
 
 WANTED = {"right": ("passes", 0.9), "wrong": ("violates", 0.8)}
-"""What is to come out of a pool, and of how large a share of its entries at least."""
+"""The required verdict of a pool's entries, and the least share of entries that must get it."""
 
 WRONG_WAY = {"right": "violates", "wrong": "passes"}
 """What may not come out of a single entry, under any setting."""
@@ -42,7 +42,7 @@ def share(rows: Iterable[Judged], pool: str) -> float:
 
 
 def faults(rows: Sequence[Judged]) -> list[str]:
-    """What keeps the rows from the bars, one sentence each: crashes, verdicts the wrong way round, shares too small."""
+    """One sentence for each reason why the rows miss the bars: crashes, opposite verdicts, and shares that are too small."""
     found = [
         f"{row.pool} {row.family}:{row.name} ({row.setting}) {row.outcome}: {row.check}: {row.reason}"
         for row in rows

@@ -60,11 +60,11 @@ def minimise(
 ) -> Minimal:
     """The simplest configuration under which `scheme` violates `claim`, by greedy steps from `configuration`.
 
-    The defaults are tried first, and with one key or table of `configuration` alone; then keys are left out one by
-    one, and the values that are left become simpler. A step is kept where the same claim is violated on the same rung,
-    and, where that is sampled, another seed confirms it.
-    `quantity` is the check, where the claim speaks of several. The result depends on the arguments alone.
-    Raises `UserError` where nothing violates under `configuration`.
+    The defaults are tried first, alone and with a single key or table of `configuration`. Then keys are removed one by one, and
+    the remaining values are simplified. A change is kept if the same claim is still violated by the same method and, for a
+    sampled verdict, another seed confirms the violation.
+    `quantity` selects the check if the claim has several. The result depends on the arguments alone.
+    Raises `UserError` if nothing is violated under `configuration`.
 
     >>> from sgverify.exact.readings.formula import plant
     >>> from sgverify.schemes import find_scheme
