@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reports import false_alarms, picture, pools, posteriors, suites
+from reports import false_alarms, picture, pools, posteriors, slow_tests, suites
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -103,6 +103,10 @@ def _make_pools(choice: Choice) -> None:
     pools.main(["--again"] if choice.again else [])
 
 
+def _make_slow_tests(choice: Choice) -> None:
+    slow_tests.main([] if choice.workers is None else ["-n", str(choice.workers)])
+
+
 def _make_posteriors(choice: Choice) -> None:
     if choice.data is None:
         raise SystemExit(
@@ -182,6 +186,14 @@ _PARTS = (
         73,
         _make_false_alarms,
         false_alarms.render,
+    ),
+    Part(
+        "slow-tests",
+        ("power/slow_tests.json", "power/slow_tests.md"),
+        "`pytest -m power`: the tests that the default run leaves out",
+        60,
+        _make_slow_tests,
+        slow_tests.render,
     ),
     Part(
         "posteriors",

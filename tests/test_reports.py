@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reports import slow_tests
 from reports.__main__ import main
 from reports.parts import PARTS
 from sgverify.checks.verify_and_rate import replay
@@ -137,3 +138,24 @@ def test_every_committed_verdict_is_what_the_code_gives(suite: str) -> None:
         {item.id: (item.fails, item.severity, item.root) for item in items} for items in (stored, again)
     ]
     assert weights[0] and weights[0] == weights[1]
+
+
+def test_the_outcomes_of_slow_tests_are_those_of_tests_that_there_are(tmp_path: Path) -> None:
+    rows = json.loads((REPORTS / "power" / "slow_tests.json").read_text(encoding="utf-8"))
+    assert rows and [name for name in rows if not slow_tests.exists(name)] == []
+    assert set(rows.values()) <= {"passed", "skipped"}
+    assert not slow_tests.exists("tests/test_reports.py::test_gone[1]")
+
+
+def test_outcomes_are_read_from_junit() -> None:
+    case = '<testcase classname="tests.a.test_b" name="{}">{}</testcase>'
+    cases = (
+        case.format("test_1[x]", "")
+        + case.format("test_2", "<failure/>")
+        + case.format("test_3", "<skipped/>")
+    )
+    assert slow_tests.read(f"<testsuites><testsuite>{cases}</testsuite></testsuites>") == {
+        "tests/a/test_b.py::test_1[x]": "passed",
+        "tests/a/test_b.py::test_2": "failed",
+        "tests/a/test_b.py::test_3": "skipped",
+    }
