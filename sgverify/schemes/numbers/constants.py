@@ -124,5 +124,5 @@ _EXACT = (Fraction, Surd, Algebraic)
 def _foreign(name: str, value: Any) -> DefinitionError:
     return DefinitionError(
         f"{name}(..., {type(value).__name__}) was called in a definition; expected a vector of the state, a gradient or a draw; "
-        f"pass one of these, or register {type(value).__name__} with sgverify.schemes.numbers.constants"
+        f"pass one of these, or register {type(value).__name__} with sgverify.schemes.constants"
     )
