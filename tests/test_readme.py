@@ -73,7 +73,11 @@ def test_all_blocks_are_of_a_kind_that_is_run():
     assert len(SHELL) == 2 and len(CONSOLE) >= 5
 
 
-@pytest.mark.parametrize("line", CONSOLE)
+@pytest.mark.parametrize(
+    "line",
+    # The rate of a thermostat is sampled, for eight seconds.
+    [pytest.param(line, marks=[pytest.mark.power] if "sgnht" in line else []) for line in CONSOLE],
+)
 def test_console_line(line: str, call: Callable[[list[str]], Answer]):
     command = shlex.split(line)
     if command[1] == "verify":

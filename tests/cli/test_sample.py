@@ -94,6 +94,7 @@ def test_a_file_that_is_there_is_kept(call: Call, tmp_path: Path) -> None:
     assert theta(tmp_path / "draws.nc").shape == (2, 40, 1)
 
 
+@pytest.mark.power  # a process that is interrupted
 def test_ctrl_c_leaves_a_file_with_the_draws_so_far(tmp_path: Path) -> None:
     words = [
         "sample",

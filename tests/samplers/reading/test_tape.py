@@ -229,6 +229,7 @@ def test_the_compiled_wiring_without_a_compiler(space: Target, monkeypatch: pyte
             assert np.array_equal(run(subject, space, rows, compiled=True), plain, equal_nan=True)
 
 
+@pytest.mark.power  # a compiler runs; the wiring is tested without one above
 @pytest.mark.parametrize("generator", ["philox", "native"])
 def test_compiled_steps_follow_the_definition(line: Target, generator: str) -> None:
     """ABOBA contracts here: fewer than 20 roundings a step of numbers below 10, remembered for 100 steps at most."""
