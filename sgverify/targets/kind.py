@@ -51,7 +51,7 @@ class DataLayout:
     (N, d + labels). `degree`: the highest degree in the data of those terms of the likelihood that depend on theta; None
     where it is no polynomial. `check` raises for data of another kind. `truth` maps keys on which only drawn data depend to
     (shape, default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: data of one
-    number with a likelihood that is analytic in them, so that sums over many may be taken over few (`condensed`).
+    number with a likelihood that is analytic in them, so that sums over many may be taken over few (`line`).
     """
 
     draw: Callable[..., np.ndarray] = field(repr=False)

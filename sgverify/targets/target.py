@@ -33,7 +33,7 @@ class Target:
     two functions by evaluating them, and needs U to be quadratic. `components`: the shares and Gaussian parts of a
     mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: known averages
     under exp(-U/T) by test function, and known means and standard deviations by coordinate. `condensable`: sums over all of
-    many data may be taken over few weighted ones (`condensed`). `peaks`: points near the modes of a target on the line whose
+    many data may be taken over few weighted ones (`line`). `peaks`: points near the modes of a target on the line whose
     modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
     """
 

@@ -3,7 +3,7 @@
 A rate for h -> 0 does not show that the configured steps are small enough for it. Two tests are made. First, each coefficient
 of the step must equal its power series at the configured step sizes (`exact.affine.expanded_step`). A large constant, or a
 step size beyond the leading term, is accepted; another function of h is not. Second, if the step is far from the leading
-terms of its expansion even at step sizes that are small for every method (`exact.leading_terms`), the expansion describes no
+terms of its expansion even at step sizes that are small for every method (`exact.readings.leading_terms`), the expansion describes no
 step size of practical use.
 """
 

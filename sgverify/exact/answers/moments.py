@@ -36,7 +36,7 @@ from sgverify.exact.rings.polynomials import to_fmpq
 class MomentAnswers(ExactAnswers):
     """Operators act on the monomials of the state, the constant first, to the degree of the test function.
 
-    With the running sum of phi (`recursion.running_sum`) they give bias and mean square error at any length.
+    With the running sum of phi (`recursion.period`) they give bias and mean square error at any length.
     """
 
     randomness: Expandable

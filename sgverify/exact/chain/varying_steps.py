@@ -1,7 +1,7 @@
 """One coupled part of a weighted average with changing steps: its mean and variance, and bounds on their
 rounding.
 
-The formulas are those of `varying`; every array has the steps last, as (s, B) of `block_recursion`.
+The formulas are those above; every array has the steps last, as (s, B) of `block_recursion`.
 
 Weighted averages of an affine chain whose step size changes, in float64 with a bound on the rounding.
 

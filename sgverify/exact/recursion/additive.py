@@ -1,4 +1,4 @@
-"""Noise that is added, fresh in every step: the moments of a step are those of an affine map (`lifting`).
+"""Noise that is added, fresh in every step: the moments of a step are those of an affine map (`lifted`).
 
 The moments of an affine chain are a larger affine chain without noise.
 

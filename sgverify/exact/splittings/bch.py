@@ -8,7 +8,7 @@ and compared with the sum S of its distinct letters. Z is a Lie series; the word
 at degree p + 1, which is the power of h there when every letter carries one factor h. A step that moves with
 X1 first has this very operator on test functions: (exp(c1 X1) exp(c2 X2) ... f)(x_0) = E[f(x_1) | x_0].
 
-For the order no logarithm is needed, and of each degree the Lyndon words only (`word_defect`). A palindrome needs the
+For the order no logarithm is needed, and of each degree the Lyndon words only (`order_conditions`). A palindrome needs the
 odd degrees only: reversing its factors and their signs inverts it, so Z changes its sign with h and has no even part.
 `bch_series` takes the whole logarithm and must agree.
 
@@ -223,7 +223,7 @@ def rounded_defect(word: str, coefficients: Sequence[Number], degree: int, lette
     """Return enclosures of exp(c1 X1) exp(c2 X2) ... - exp(S) at all Lyndon words of one degree.
 
     letters: the sorted alphabet, which S sums. The balls are made with 256 bits, so that their radii are those of
-    the coefficients. See `word_defect` for what the Lyndon words say.
+    the coefficients. See `order_conditions` for what the Lyndon words say.
     """
     table = lyndon_table(letters, degree)
     with flint.ctx.workprec(BITS):

@@ -108,7 +108,7 @@ class Potential:
             if target.data is None
             else torch.tensor(target.data, dtype=torch.float64).to(dtype).to(device)
         )
-        # All data, or a few weighted data with the same sums (`condensed`).
+        # All data, or a few weighted data with the same sums (`targets.line`).
         self._whole, self._weights = self.data, None
         if target.data is not None and target.weighted[1] is not None:
             self._whole, self._weights = (
