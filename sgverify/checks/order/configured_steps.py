@@ -1,10 +1,10 @@
 """Does the expansion of a step at h = 0 also describe the step at the configured step sizes?
 
-A rate for h -> 0 does not show that the configured steps are small enough for it. Two tests are made. First, each coefficient
-of the step must equal its power series at the configured step sizes (`exact.affine.expanded_step`). A large constant, or a
-step size beyond the leading term, is accepted; another function of h is not. Second, if the step is far from the leading
-terms of its expansion even at step sizes that are small for every method (`exact.readings.leading_terms`), the expansion describes no
-step size of practical use.
+A rate for h -> 0 does not show that the configured steps are small enough for it. Two tests are made. First, each
+coefficient of the step must equal its power series at the configured step sizes (`exact.affine.expanded_step`). A large
+constant, or a step size beyond the leading term, is accepted; another function of h is not. Second, if the step is far from
+the leading terms of its expansion even at step sizes that are small for every method (`exact.readings.leading_terms`), the
+expansion describes no step size of practical use.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from -10 to 10 standard deviations:
 - If the step is a polynomial of the draw (nearly linear, since a draw enters with sqrt(h)), Gauss' rules for the draw's law are
   exact; several draws use Smolyak's sum of such rules, the second rule rotated at random.
 - Otherwise the axis is cut into panels that end at the jumps and kinks of the step (`panels`). A few nodes are chosen that
-  reproduce the expectations of all products of the step's values along this draw (`exact.numbers.quadrature`). Thresholds, signs, clamps,
-  uniform draws made of normal ones and normal draws made of uniform ones are integrated correctly.
+  reproduce the expectations of all products of the step's values along this draw (`exact.numbers.quadrature`). Thresholds,
+  signs, clamps, uniform draws made of normal ones and normal draws made of uniform ones are integrated correctly.
 - A choice among outcomes is enumerated.
 
 A step that jumps along a combination of several draws is refused, and the error says so.

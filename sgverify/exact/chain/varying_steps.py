@@ -1,9 +1,4 @@
-"""One coupled part of a weighted average with changing steps: its mean and variance, and bounds on their
-rounding.
-
-The formulas are those above; every array has the steps last, as (s, B) of `block_recursion`.
-
-Weighted averages of an affine chain whose step size changes, in float64 with a bound on the rounding.
+"""Weighted averages of an affine chain whose step size changes, in float64 with a bound on the rounding.
 
 phi~ = sum_l w_l phi(X_l) / W with W = sum_l w_l, by default w_l = h_l. Forward run the mean m_l and the
 covariance S_l of X_l. Backward runs what is still to come, V_l(x) = E[sum_{k>l} w_k phi(X_k) | X_l = x]; with
@@ -20,6 +15,9 @@ The bound: a rounding of S_l or m_l changes sum_l w_l E phi(X_l) by E_l or g_l t
 off by no more than sum_l |E_l| : |rounding of S_l| + |g_l| . |rounding of m_l| to first order. The variance
 has the derivatives W_l, w_l by E_l, g_l (a forward recursion) and Z_l, z_l by S_l, m_l (a backward one). A
 rounding is at most eps times the same expression with absolute values. Second order is 1e-16 of the first.
+
+A part is one coupled part of such an average: its mean and variance, and bounds on their rounding. Every array has the
+steps last, as (s, B) of `block_recursion`.
 """
 
 from __future__ import annotations
