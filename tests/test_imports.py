@@ -100,3 +100,15 @@ def test_dir_shows_what_is_exported_and_not_loaded_yet() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     shown, loaded = json.loads(done.stdout)
     assert set(shown) >= PUBLIC and "sgverify.schemes" not in loaded
+
+
+def test_the_samplers_teach_a_log_density_to_read_arrays() -> None:
+    """In a new process: another test of this one may have loaded what registers the arrays."""
+    program = (
+        "import numpy as np; import sgverify, sgverify.samplers\n"
+        "@sgverify.log_density(dim=2)\n"
+        "def round(theta): return -(theta * theta).sum() / 2\n"
+        "assert round.target().prior(np.ones((3, 2))).tolist() == [1.0] * 3"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

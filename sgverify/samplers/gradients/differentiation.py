@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a user's log density to read tensors
 from sgverify.samplers.reading.arithmetic import RUN, add_up, in_order
 from sgverify.samplers.reading.carrier import Chains, product
 from sgverify.schemes.definition.mathematics import dot

@@ -273,6 +273,6 @@ __all__ = [
     "TooManyDrawsError",
     "UnreadableDrawError",
     "Witness",
-    "is_random",
+    "is_recorded",
     "total",
 ]
