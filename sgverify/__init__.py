@@ -5,7 +5,8 @@ Parts that need neither torch nor sympy: `schemes` (what an integrator is), `tar
 (guards around it). Readings of a scheme:
 `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
 configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `selftest` (how far to
-trust the tool), `testing` (what third parties test with). What people touch: `cli`, `draws`, `pytest_plugin`.
+trust the tool), `testing` (what third parties test with), `advice` (why a scheme fails, what to do
+next). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations

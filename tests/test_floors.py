@@ -33,6 +33,7 @@ FLOORS: Mapping[str, int] = {
     "checks": 3,
     "strategies": 3,
     "report": 3,
+    "advice": 4,
     "papers": 4,
     "selftest": 4,
     "testing": 4,

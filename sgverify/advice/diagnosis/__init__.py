@@ -1,0 +1,4 @@
+"""Why does a scheme fail, and which edit of its own source mends it?
+
+`model`: a diagnosis, with its cause and its edit.
+"""

@@ -1,0 +1,77 @@
+"""A diagnosis: the named cause of a failure, and the edit that mends the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+CauseName = Literal[
+    "diffusion-scaled",
+    "diffusion-power-of-h",
+    "drift-scaled",
+    "drift-sign",
+    "noise-shared",
+    "noise-correlated",
+    "noise-missing",
+    "gradient-at-old-point",
+    "gradient-of-wrong-argument",
+    "friction-wrong",
+    "substep-wrong",
+    "thermostat-dimension",
+    "thermostat-wrong",
+    "temperature-missing",
+    "temperature-misplaced",
+    "data-scaling",
+    "prior-scaled",
+    "letter-not-exact",
+    "word-not-symmetric",
+    "claimed-order",
+    "not-named",
+]
+"""The causes that a diagnosis can name; `not-named` where none of them explains the failure."""
+
+CAUSES: tuple[str, ...] = get_args(CauseName)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a scheme fails: the kind of mistake, and one plain sentence with the computed factor, power or term."""
+
+    name: CauseName
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One change of the user's own source under which proof and exact checks pass.
+
+    `file` and `line` are None for a scheme without a file, whose printed formula is edited. `was` and `now` are the changed
+    expression before and after; `before` and `after` are the whole source lines around it; `achieves` says what then holds,
+    such as "order 1, and 12 exact checks conform".
+    """
+
+    was: str
+    now: str
+    before: str
+    after: str
+    achieves: str
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """One line: `line 9: sqrt(T*h) -> sqrt(2*T*h) makes it order 1 and everything conform`."""
+        place = f"line {self.line}: " if self.line is not None else ""
+        return f"{place}{self.was} -> {self.now} makes it {self.achieves}"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Cause and mend of a failure; `edit` is None where no edit was found under which everything passes."""
+
+    cause: Cause
+    edit: Edit | None = None
+    seconds: float = 0.0
+
+
+__all__ = ["CAUSES", "Cause", "CauseName", "Diagnosis", "Edit"]
