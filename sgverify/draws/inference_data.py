@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import sgverify
+from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
-from sgverify.draws.step_bias import StepBias
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import Draws
 from sgverify.samplers.run.schedules import Row

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sgverify.advice.step_bias import StepBias, step_bias
 from sgverify.checks.subject import schedule as schedule_steps
 from sgverify.checks.subject.subject import Subject
 from sgverify.checks.unused_settings import refuse_unused
@@ -16,7 +17,6 @@ from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.memory import check_memory
-from sgverify.draws.step_bias import StepBias, step_bias
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import bytes_needed, kept_steps, record

@@ -11,8 +11,8 @@ from typing import Protocol
 import flint
 import numpy as np
 
+from sgverify.advice.gaussian_closure import GaussianClosure
 from sgverify.checks.subject.subject import Subject
-from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.errors import InstabilityError, NotAffineError
 from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.answers.invariant import InvariantLaw

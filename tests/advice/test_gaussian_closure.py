@@ -11,10 +11,10 @@ import pytest
 import torch
 
 import sgverify
+from sgverify.advice.gaussian_closure import GaussianClosure
 from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
-from sgverify.draws.gaussian_closure import GaussianClosure
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import InvariantLaw
 
