@@ -181,8 +181,8 @@ class _Run:
             found = counts(decode_evidence(item) for item in self._found)
             terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {_listed(found)}")
         if self._tallies:
-            held = [tally for tally in self._tallies if tally.get("conforms")]
-            nothing = [tally for tally in self._tallies if not tally.get("conforms")]
+            held = [tally for tally in self._tallies if tally.get("pass")]
+            nothing = [tally for tally in self._tallies if not tally.get("pass")]
             for kind, tallies in (("held", held), ("settled nothing", nothing)):
                 if tallies:
                     terminalreporter.write_line(f"properties that {kind}: {_under(tallies)}")

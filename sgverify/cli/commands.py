@@ -279,13 +279,13 @@ def plot(evidence: Sequence[Evidence], path: str | None) -> None:
         return
     from sgverify.report.rate_plot import has_rate, write_rate
 
-    ranked = sorted(evidence, key=lambda item: (item.verdict != "violates", item.refuted))
+    ranked = sorted(evidence, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
     drawn = next(filter(has_rate, ranked), None)
     if drawn is None:
         click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
         return
     write_rate(drawn, path)
-    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.verdict}: {path}", err=True)
+    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
 
 
 def _ids(text: str | None) -> list[str]:

@@ -19,7 +19,13 @@ import click
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
 
-COLOURS = {"conforms": "green", "violates": "red", "inconclusive": "yellow", "not-applicable": "bright_black"}
+COLOURS = {
+    "pass": "green",
+    "fail": "red",
+    "undecided": "yellow",
+    "refuted": "bright_black",
+    "not-applicable": "bright_black",
+}
 
 INDENT = " " * 4
 NARROWEST = 40
@@ -177,7 +183,7 @@ def progress(title: str) -> Iterator[Any]:
 
 
 def _counts_against(item: Evidence) -> bool:
-    return item.verdict == "violates" and not item.refuted
+    return item.outcome == "fail"
 
 
 def _wrapped(line: str) -> str:
@@ -189,7 +195,7 @@ def _wrapped(line: str) -> str:
 
 
 def _colour(item: Evidence) -> str:
-    return "bright_black" if item.refuted else COLOURS[item.verdict]
+    return COLOURS[item.outcome]
 
 
 def _colour_wanted() -> bool | None:

@@ -29,16 +29,20 @@ from sgverify.evidence.codec import (
 from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
 from sgverify.evidence.model import (
     METHODS,
+    OUTCOMES,
     VERDICTS,
     Evidence,
     Found,
     Method,
+    Outcome,
     Point,
     Predicted,
     Verdict,
     canonical,
     evidence_id,
     exit_code,
+    outcome_of,
+    whole_outcome,
 )
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.regression import (
@@ -76,6 +80,7 @@ __all__ = [
     "DEFAULT_FILE",
     "ERRATA",
     "METHODS",
+    "OUTCOMES",
     "SCHEMA_NAME",
     "VERDICTS",
     "Bar",
@@ -87,6 +92,7 @@ __all__ = [
     "Evidence",
     "Found",
     "Method",
+    "Outcome",
     "Panel",
     "Point",
     "Predicted",
@@ -115,6 +121,7 @@ __all__ = [
     "exit_code",
     "find_evidence",
     "json_text",
+    "outcome_of",
     "read_evidence",
     "read_regressions",
     "read_studies",
@@ -124,6 +131,7 @@ __all__ = [
     "studies_schema",
     "validate",
     "validate_studies",
+    "whole_outcome",
     "write_atomically",
     "write_calibration",
     "write_errata",

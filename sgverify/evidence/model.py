@@ -1,8 +1,8 @@
 """Which data does a check return? Evidence: frozen data with a verdict, never a bool.
 
-Also here: the words of verdicts and methods, the exit code of a list of evidence, the conversion of certificates and
-configurations to plain JSON values, the stable id of a piece of evidence, and the part of a document that a replay must
-reproduce.
+Also here: the words of verdicts, outcomes and methods, the outcome and the exit code of a list of evidence, the conversion
+of certificates and configurations to plain JSON values, the stable id of a piece of evidence, and the part of a document
+that a replay must reproduce.
 """
 
 from __future__ import annotations
@@ -19,28 +19,50 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from sgverify.evidence.published import Name, Number, Says, Size
 
 Verdict = Literal["conforms", "violates", "inconclusive", "not-applicable"]
+Outcome = Literal["pass", "fail", "undecided", "refuted", "not-applicable"]
 Method = Literal["proof", "exact", "quadrature", "monte-carlo"]
 Bound = Literal["upper", "sharp"]
 PointKind = Literal["exact", "sampled"]
 
 VERDICTS: tuple[str, ...] = get_args(Verdict)
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
 METHODS: tuple[str, ...] = get_args(Method)
 BOUNDS: tuple[str, ...] = get_args(Bound)
 POINT_KINDS: tuple[str, ...] = get_args(PointKind)
 
 CONFORMS, VIOLATES, INCONCLUSIVE = 0, 1, 3
 
+_OUTCOME_OF: Mapping[str, Outcome] = {
+    "conforms": "pass",
+    "violates": "fail",
+    "inconclusive": "undecided",
+    "not-applicable": "not-applicable",
+}
+
+
+def outcome_of(verdict: str, refuted: bool = False) -> Outcome:
+    """The outcome of one verdict: a refuted claim as printed speaks against the paper, and not against the scheme.
+
+    >>> outcome_of("violates"), outcome_of("violates", refuted=True)
+    ('fail', 'refuted')
+    """
+    return "refuted" if refuted else _OUTCOME_OF[verdict]
+
+
+def whole_outcome(evidence: Iterable[Evidence]) -> Literal["pass", "fail", "undecided"]:
+    """The outcome of a whole answer: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
+    found = {item.outcome for item in evidence}
+    if "fail" in found:
+        return "fail"
+    return "pass" if "pass" in found and "undecided" not in found else "undecided"
+
 
 def exit_code(evidence: Iterable[Evidence]) -> int:
-    """1 if something violates, else 3 if something is inconclusive, else 0.
-
-    A refuted claim as printed (`refuted`) speaks against the paper and not against the scheme, so it does not
-    count; `not-applicable` is neutral.
-    """
-    counted = {item.verdict for item in evidence if not item.refuted}
-    if "violates" in counted:
+    """1 if something fails, else 3 if something is undecided, else 0; `refuted` and `not-applicable` are neutral."""
+    found = {item.outcome for item in evidence}
+    if "fail" in found:
         return VIOLATES
-    if "inconclusive" in counted:
+    if "undecided" in found:
         return INCONCLUSIVE
     return CONFORMS
 
@@ -248,9 +270,10 @@ class Evidence:
 
     The fields are in the order of the JSON. `refuted` marks a claim as printed in a paper that is refuted for every scheme of
     the order it speaks of, under the setting shown: a result about the paper, which does not count against the scheme. `sharp`
-    says that equality with the prediction was shown too. `configuration` and `certificate` are copied to plain JSON values
-    (`sgverify.evidence.model`); a number in the certificate that is not finite is stored as None and listed under its key
-    "not_finite".
+    says that equality with the prediction was shown too. `outcome` follows from both: pass, fail, undecided, refuted or
+    not-applicable, the one word that terminal, exit code, reports and tests go by. `configuration` and `certificate` are copied to
+    plain JSON values (`sgverify.evidence.model`); a number in the certificate that is not finite is stored as None and listed
+    under its key "not_finite".
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {
@@ -260,7 +283,15 @@ class Evidence:
                     "description": "only a refutation is marked refuted",
                     "if": {"required": ["refuted"], "properties": {"refuted": {"const": True}}},
                     "then": {"properties": {"verdict": {"const": "violates"}}},
-                }
+                },
+                *(
+                    {
+                        "description": "the outcome follows from the verdict",
+                        "if": {"properties": {"verdict": {"const": verdict}, "refuted": {"const": refuted}}},
+                        "then": {"properties": {"outcome": {"const": outcome_of(verdict, refuted)}}},
+                    }
+                    for verdict, refuted in (*((word, False) for word in VERDICTS), ("violates", True))
+                ),
             ]
         }
     }
@@ -278,6 +309,9 @@ class Evidence:
     found: Found
     points: tuple[Point, ...] = ()
     verdict: Verdict
+    outcome: Annotated[Outcome, Says("follows from verdict and refuted", optional=True)] = field(
+        init=False, default="undecided"
+    )
     sharp: bool = False
     reason: Annotated[str, Says("one sentence a reader understands", minLength=1)]
     certificate: Annotated[
@@ -308,6 +342,7 @@ class Evidence:
         object.__setattr__(self, "certificate", _certificate(self.certificate))
         object.__setattr__(self, "points", tuple(self.points))
         object.__setattr__(self, "seconds", float(self.seconds))
+        object.__setattr__(self, "outcome", outcome_of(self.verdict, self.refuted))
         if not self.id:
             object.__setattr__(self, "id", evidence_id(self.scheme, self.claim, self.check, configuration))
 

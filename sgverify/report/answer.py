@@ -1,4 +1,4 @@
-"""What is the answer about each scheme: its verdict, the causes, the correction, and the claims that were not tested?"""
+"""What is the answer about each scheme: its outcome, the causes, the correction, and the claims that were not tested?"""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sgverify.claims import claims
-from sgverify.evidence import Evidence, exit_code
+from sgverify.evidence import Evidence, whole_outcome
 from sgverify.report.wording import claim_order
 
 FEW = 4
 """The most causes that are shown for a scheme; the others are counted here and shown below."""
 
-_WORDS = {0: ("passes", "conforms"), 1: ("fails", "violates"), 3: ("undecided", "inconclusive")}
+_WORDS = {"fail": "fails", "undecided": "undecided", "pass": "passes"}
+"""The words for the outcome of a whole answer, the failing ones first."""
 
 OURS = ("sgverify", "corrected")
 """The prefixes of claims that belong to no paper."""
@@ -20,11 +21,11 @@ OURS = ("sgverify", "corrected")
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer about one scheme: its `word`, the verdict behind it, its causes, and the claims refuted as printed."""
+    """The answer about one scheme: its `word`, its outcome, its causes, and the claims refuted as printed."""
 
     scheme: str
     word: str
-    verdict: str
+    outcome: str
     asked: int
     causes: tuple[Evidence, ...]
     more: int
@@ -44,15 +45,23 @@ def answers_of(evidence: Sequence[Evidence]) -> list[Answer]:
     found = []
     for scheme in dict.fromkeys(item.scheme for item in evidence):
         items = [item for item in evidence if item.scheme == scheme]
-        word, verdict = _WORDS[exit_code(items)]
-        causes = _causes(items, verdict)
+        outcome = whole_outcome(items)
+        causes = _causes(items, outcome)
         refuted = sorted({item.claim for item in items if item.refuted}, key=claim_order)
         asked = sum(item.verdict != "not-applicable" for item in items)
         found.append(
-            Answer(scheme, word, verdict, asked, tuple(causes[:FEW]), len(causes[FEW:]), tuple(refuted))
+            Answer(
+                scheme,
+                _WORDS[outcome],
+                outcome,
+                asked,
+                tuple(causes[:FEW]),
+                len(causes[FEW:]),
+                tuple(refuted),
+            )
         )
-    order = [word for word, _ in (_WORDS[1], _WORDS[3], _WORDS[0])]
-    return sorted(found, key=lambda answer: order.index(answer.word))
+    order = list(_WORDS)
+    return sorted(found, key=lambda answer: order.index(answer.outcome))
 
 
 def untested(evidence: Iterable[Evidence]) -> list[Untested]:
@@ -82,13 +91,13 @@ def assumed(evidence: Iterable[Evidence]) -> dict[str, list[str]]:
     return found
 
 
-def _causes(items: Sequence[Evidence], verdict: str) -> list[Evidence]:
-    """The evidence that decides the verdict, each claim and check once; empty if everything conforms."""
-    if verdict == "conforms":
+def _causes(items: Sequence[Evidence], outcome: str) -> list[Evidence]:
+    """The evidence that decides the outcome, each claim and check once; empty for a pass."""
+    if outcome == "pass":
         return []
     distinct: dict[tuple[str, str], Evidence] = {}
     for item in items:
-        if item.verdict == verdict and not item.refuted:
+        if item.outcome == outcome:
             distinct.setdefault((item.claim, item.check), item)
     return sorted(distinct.values(), key=lambda item: claim_order(item.claim))
 

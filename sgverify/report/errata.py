@@ -13,7 +13,7 @@ from sgverify.evidence.erratum import SEVERITIES
 from sgverify.report.wording import SYMBOLS
 
 WIDTH = 100
-FAILS, STANDS, OPEN = SYMBOLS["refuted"], SYMBOLS["conforms"], SYMBOLS["inconclusive"]
+FAILS, STANDS, OPEN = SYMBOLS["refuted"], SYMBOLS["pass"], SYMBOLS["undecided"]
 WORDS = {
     "consequence": "error",
     "local": "slip or gap in a proof",

@@ -15,12 +15,10 @@ from sgverify.report.studies import cell_text, remarks, sections
 from sgverify.report.text import counts, limits_of_refutations, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
-    REFUTED,
     SYMBOLS,
     claim_order,
     found_text,
     method_text,
-    outcome,
     predicted_text,
     symbol,
 )
@@ -35,10 +33,10 @@ def render_markdown(
     if sampled_together(evidence):
         blocks.append(f"{_text(sampled_together(evidence))}.")
     blocks += _answer(evidence)
-    for title, name in (("Refuted as printed", REFUTED), ("Violations", "violates")):
-        found = [item for item in evidence if outcome(item) == name]
+    for title, name in (("Refuted as printed", "refuted"), ("Violations", "fail")):
+        found = [item for item in evidence if item.outcome == name]
         if found:
-            limits = limits_of_refutations(evidence) if name == REFUTED else []
+            limits = limits_of_refutations(evidence) if name == "refuted" else []
             blocks += [
                 f"## {title}",
                 *("\n".join(f"- {_text(line)}" for line in limits),) * bool(limits),
@@ -47,7 +45,7 @@ def render_markdown(
     for group in groups(evidence):
         if group.judged:
             blocks += [f"## {_text(group.title)}", _matrix(group)]
-    unspoken = [item for item in evidence if item.verdict == "not-applicable"]
+    unspoken = [item for item in evidence if item.outcome == "not-applicable"]
     if unspoken:
         blocks += ["## Claims that do not apply", _listed(unspoken)]
     for title, shown in sections(studies).items():
@@ -90,7 +88,7 @@ def _answer(evidence: Sequence[Evidence]) -> list[str]:
         rows.append(
             [
                 _text(answer.scheme),
-                f"{SYMBOLS[answer.verdict]} {answer.word}, {answer.asked} questions",
+                f"{SYMBOLS[answer.outcome]} {answer.word}, {answer.asked} questions",
                 "<br>".join([*causes, *[f"and {answer.more} more"] * bool(answer.more)]) or "none",
                 _text("; ".join(fallen)) or "none",
             ]
@@ -112,7 +110,7 @@ def _matrix(group: Group) -> str:
 
 
 def _cell(item: Evidence) -> str:
-    return f"{symbol(item)} {outcome(item)}, {_text(found_text(item))} ({method_text(item)})"
+    return f"{symbol(item)} {item.outcome}, {_text(found_text(item))} ({method_text(item)})"
 
 
 def _claim(id: str, items: Sequence[Evidence]) -> list[str]:
@@ -158,7 +156,7 @@ def _errata(formulas: Sequence[Erratum]) -> str:
 
 def _listed(items: Iterable[Evidence]) -> str:
     return "\n".join(
-        f"- {symbol(item)} **{outcome(item)}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
+        f"- {symbol(item)} **{item.outcome}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
         f"{_text(found_text(item))} for {_text(predicted_text(item))}, {method_text(item)}. {_text(item.reason)}"
         + (f" Replay: {_code(item.replay)}" if item.replay else "")
         for item in items

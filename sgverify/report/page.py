@@ -24,7 +24,6 @@ from sgverify.report.text import counts, limits_of_refutations, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     ORDER,
-    REFUTED,
     SYMBOLS,
     claim_order,
     error_name,
@@ -34,7 +33,6 @@ from sgverify.report.wording import (
     logarithm_text,
     method_text,
     number_text,
-    outcome,
     predicted_text,
     rate_text,
     symbol,
@@ -55,7 +53,7 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
     parts = groups(evidence)
     titles = {item.id: part.title for part in parts for item in part.evidence}
     parts = [part for part in parts if part.judged]
-    unspoken = [item for item in evidence if item.verdict == "not-applicable"]
+    unspoken = [item for item in evidence if item.outcome == "not-applicable"]
     anchors = {part.title: f"group-{number}" for number, part in enumerate(parts, start=1)}
     return str(
         _template().render(
@@ -65,9 +63,9 @@ def render_page(document: Document, studies: Sequence[Study] = (), formulas: Seq
             schemes=_schemes(evidence),
             meanings=MEANINGS,
             symbols=SYMBOLS,
-            refuted=_together((item for item in evidence if outcome(item) == REFUTED), titles),
+            refuted=_together((item for item in evidence if item.outcome == "refuted"), titles),
             limits=limits_of_refutations(evidence),
-            violated=_together((item for item in evidence if outcome(item) == "violates"), titles),
+            violated=_together((item for item in evidence if item.outcome == "fail"), titles),
             unspoken=_together(unspoken, titles, by=lambda item: (item.claim, item.reason)),
             answers=answers_of(evidence),
             untested=untested(evidence),
@@ -129,7 +127,6 @@ def _template() -> Any:
         undefined=StrictUndefined,
     )
     environment.filters.update(
-        outcome=outcome,
         error_name=error_name,
         method=method_text,
         erratum_word=word,

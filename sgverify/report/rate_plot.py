@@ -14,7 +14,7 @@ from sgverify.evidence import Evidence, Point, write_atomically
 from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
 from sgverify.report.exponents import fitted_line, fitted_text
 from sgverify.report.figures import Curve, Figure
-from sgverify.report.wording import error_name, found_text, outcome, predicted_text, variable
+from sgverify.report.wording import error_name, found_text, predicted_text, variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def draw_rate(evidence: Evidence) -> Drawing:
         if line:
             axes.set_xlabel("")
             _draw_residuals(drawing.add_axes((0.1, below, 0.87, strip - GAP), sharex=axes), line, evidence)
-        title = f"{outcome(evidence)}: {evidence.claim} ({evidence.check})"
+        title = f"{evidence.outcome}: {evidence.claim} ({evidence.check})"
         drawing.text(0.02, 1 - MARGIN, title, va="top", fontsize=10.5, weight="bold")
         drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, scheme, va="top", fontsize=8.5)
         drawing.text(0.02, MARGIN, said, va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)

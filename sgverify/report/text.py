@@ -8,16 +8,14 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill, indent
 
 from sgverify.claims import claims
-from sgverify.evidence import VERDICTS, Evidence
+from sgverify.evidence import OUTCOMES, Evidence
 from sgverify.rates.sample import chance_of_any
 from sgverify.report.exponents import fitted_text
 from sgverify.report.wording import (
-    REFUTED,
     claim_order,
     found_text,
     gradient_text,
     method_text,
-    outcome,
     predicted_text,
     symbol,
 )
@@ -28,9 +26,9 @@ FEW = 4
 
 
 def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
-    """How often each outcome occurs, all of them named: the four verdicts and "refuted" (printed claims)."""
-    found = Counter(outcome(item) for item in evidence)
-    return {name: found[name] for name in (*VERDICTS[:2], REFUTED, *VERDICTS[2:])}
+    """How often each outcome occurs, all of them named."""
+    found = Counter(item.outcome for item in evidence)
+    return {name: found[name] for name in OUTCOMES}
 
 
 def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
@@ -101,16 +99,14 @@ def summarise(evidence: Evidence) -> str:
     """One line: outcome, scheme, claim, check, the rates found and predicted, the method, and the reason."""
     compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
     return (
-        f"{symbol(evidence)} {outcome(evidence):<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
+        f"{symbol(evidence)} {evidence.outcome:<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
         f"{compared}  [{method_text(evidence)}]  {evidence.reason}"
     )
 
 
 def explain(evidence: Evidence) -> str:
     """The long form: claim and source, prediction, finding, reason, certificate and the command that replays it."""
-    lines = [
-        f"{symbol(evidence)} {outcome(evidence)}: {evidence.scheme}, {evidence.claim} ({evidence.check})"
-    ]
+    lines = [f"{symbol(evidence)} {evidence.outcome}: {evidence.scheme}, {evidence.claim} ({evidence.check})"]
     card = claims().get(evidence.claim)
     if card is not None:
         lines.append(_field("claim", card.statement))

@@ -10,25 +10,19 @@ from sgverify.claims import claims
 from sgverify.evidence import Evidence
 from sgverify.gradients import ESTIMATORS
 
-REFUTED = "refuted"
 ORDER = "order"
-SYMBOLS = {"conforms": "✓", "violates": "✗", REFUTED: "⚑", "inconclusive": "?", "not-applicable": "○"}
+SYMBOLS = {"pass": "✓", "fail": "✗", "refuted": "⚑", "undecided": "?", "not-applicable": "○"}
 MEANINGS = {
-    "conforms": "at least as fast as predicted",
-    "violates": "slower than predicted",
-    REFUTED: "the claim as printed fails for the scheme and setting shown; its corrected card judges the scheme",
-    "inconclusive": "not settled by what was computed",
+    "pass": "at least as fast as predicted",
+    "fail": "slower than predicted",
+    "refuted": "the claim as printed fails for the scheme and setting shown; its corrected card judges the scheme",
+    "undecided": "not settled by what was computed",
     "not-applicable": "a hypothesis of the claim does not hold",
 }
 LARGEST_DENOMINATOR = 99
 
 OF_THE_LAW = ("stationary-bias", "covariance", "wasserstein-2")
 """The quantities of the invariant law, whose rates are powers of h."""
-
-
-def outcome(evidence: Evidence) -> str:
-    """The verdict, or "refuted" for a violation that speaks against the paper and not against the scheme."""
-    return REFUTED if evidence.refuted else evidence.verdict
 
 
 def error_name(evidence: Evidence) -> str:
@@ -54,7 +48,7 @@ def _estimated(evidence: Evidence) -> bool:
 
 def symbol(evidence: Evidence) -> str:
     """One sign per outcome; always shown together with the word."""
-    return SYMBOLS[outcome(evidence)]
+    return SYMBOLS[evidence.outcome]
 
 
 def exponent_text(exponent: float | Fraction | None) -> str:

@@ -24,9 +24,9 @@ from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
 from sgverify.report.page import render_page
 from sgverify.report.text import explain
-from sgverify.report.wording import claim_order, outcome
+from sgverify.report.wording import claim_order
 
-SKIPPED = ("inconclusive", "not-applicable")
+SKIPPED = ("undecided", "not-applicable")
 
 
 def render_junit(document: Document) -> str:
@@ -54,11 +54,11 @@ def _case(suite: ElementTree.Element, item: Evidence, title: str) -> None:
     )
     message = _xml(f"{item.reason} Replay: {item.replay}" if item.replay else item.reason)
     if _fails(item):
-        ElementTree.SubElement(case, "failure", type=item.verdict, message=message).text = _xml(explain(item))
-    elif item.verdict in SKIPPED:
-        ElementTree.SubElement(case, "skipped", message=_xml(f"{item.verdict}: {item.reason}"))
+        ElementTree.SubElement(case, "failure", type=item.outcome, message=message).text = _xml(explain(item))
+    elif item.outcome in SKIPPED:
+        ElementTree.SubElement(case, "skipped", message=_xml(f"{item.outcome}: {item.reason}"))
     elif item.refuted:
-        ElementTree.SubElement(case, "system-out").text = _xml(f"{outcome(item)} as printed: {item.reason}")
+        ElementTree.SubElement(case, "system-out").text = _xml(f"{item.outcome} as printed: {item.reason}")
 
 
 def _totals(items: Sequence[Evidence]) -> dict[str, str]:
@@ -66,13 +66,13 @@ def _totals(items: Sequence[Evidence]) -> dict[str, str]:
         "tests": str(len(items)),
         "failures": str(sum(map(_fails, items))),
         "errors": "0",
-        "skipped": str(sum(item.verdict in SKIPPED for item in items)),
+        "skipped": str(sum(item.outcome in SKIPPED for item in items)),
         "time": _time(sum(item.seconds for item in items)),
     }
 
 
 def _fails(item: Evidence) -> bool:
-    return item.verdict == "violates" and not item.refuted
+    return item.outcome == "fail"
 
 
 def _time(seconds: float) -> str:

@@ -77,12 +77,12 @@ class SchemeCheck:
         found = judge_pair(subject, find_claim(self.claim), self.quantity)
         for evidence in found:
             record(evidence)
-        failed = [item for item in found if item.verdict == "violates" and not item.refuted]
+        failed = [item for item in found if item.outcome == "fail"]
         if failed:
             raise Violation(failed[0])
         for evidence in found:
-            if evidence.verdict in ("inconclusive", "not-applicable"):
-                pytest.skip(f"{evidence.verdict}: {evidence.reason}{_replay(evidence)}")
+            if evidence.outcome in ("undecided", "not-applicable"):
+                pytest.skip(f"{evidence.outcome}: {evidence.reason}{_replay(evidence)}")
 
     def __str__(self) -> str:
         return f"{self.claim}-{self.quantity}"
@@ -104,8 +104,8 @@ class SchemeProperty:
 
         __tracebackhide__ = True
         held = self.judge(scheme, places_for(self.suite.namespace))
-        if not any(evidence.verdict == "conforms" for evidence in held):
-            found = ", ".join(f"{number} {verdict}" for verdict, number in _counted(held))
+        if not any(evidence.outcome == "pass" for evidence in held):
+            found = ", ".join(f"{number} {outcome}" for outcome, number in _counted(held))
             pytest.skip(f"{len(held)} configurations: {found}; the first: {held[0].reason}")
 
     def judge(self, scheme: Given, places: Places) -> list[Evidence]:
@@ -306,11 +306,11 @@ def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[st
 
 
 def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
-    return Counter[str](evidence.verdict for evidence in held).most_common()
+    return Counter[str](evidence.outcome for evidence in held).most_common()
 
 
 def _replay(evidence: Evidence) -> str:
-    return f" (replay: {evidence.replay})" if evidence.verdict == "inconclusive" else ""
+    return f" (replay: {evidence.replay})" if evidence.outcome == "undecided" else ""
 
 
 def _name(scheme: Given) -> str:

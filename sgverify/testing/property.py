@@ -19,7 +19,6 @@ from sgverify.checks import Subject
 from sgverify.claims import Claim
 from sgverify.configuration import Configuration, settings_of
 from sgverify.evidence import Evidence
-from sgverify.report.wording import outcome
 from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
 from sgverify.testing.references import references_of
@@ -60,7 +59,7 @@ class Property:
             judged = f"{generated} generated, {minimal.judgements} to make the first violation simple"
             raise self._violation(minimal.evidence, minimal.configuration, judged)
         held += run.held
-        tally(Counter(outcome(evidence) for evidence in held))
+        tally(Counter(evidence.outcome for evidence in held))
         return held
 
     def _try_rows(self) -> list[Evidence]:
@@ -76,7 +75,7 @@ class Property:
                 judged = f"{len(held) + 1}, the last is the row at {file.place(row)}"
                 raise self._violation(failed, configuration, judged)
             if row.claim == self.claim.id:
-                remark(file.told_fixed(row, outcome(found[-1])))
+                remark(file.told_fixed(row, found[-1].outcome))
             held.append(found[-1])
         return held
 

@@ -67,16 +67,16 @@ class Regressions:
             found = judge_pair(subject, find_claim(row.claim), row.check)
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
-        return next((item for item in found if item.verdict == "violates" and not item.refuted), found[-1])
+        return next((item for item in found if item.outcome == "fail"), found[-1])
 
     def place(self, row: RecordedFailure) -> str:
         """FILE:LINE of a row."""
         return f"{self.path}:{row.line}"
 
-    def told_fixed(self, row: RecordedFailure, verdict: str) -> str:
+    def told_fixed(self, row: RecordedFailure, outcome: str) -> str:
         """The message about a row without a violation any more; only the owner of the file removes the row."""
         return (
-            f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {verdict}"
+            f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {outcome}"
         )
 
     def _configuration(self, row: RecordedFailure) -> Configuration:

@@ -17,7 +17,7 @@ def test_what_violates_is_drawn_before_the_rest(call: Call, tmp_path: Path) -> N
         *WRONG, "--checks", "stationary-bias,sgverify/stated-order", "--plot", "a.svg", "--json", "e.json"
     )
     assert answer.code == 1
-    assert answer.err == "plot of chen2015/theorem-4 (stationary-bias), violates: a.svg\n"
+    assert answer.err == "plot of chen2015/theorem-4 (stationary-bias), fail: a.svg\n"
     assert "found: h^0" in (tmp_path / "a.svg").read_text()
     again = call("replay", "e.json", "--plot", "b.svg")
     assert again.code == 1 and (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
@@ -26,7 +26,7 @@ def test_what_violates_is_drawn_before_the_rest(call: Call, tmp_path: Path) -> N
 def test_a_rate_that_conforms_is_drawn_too(call: Call, tmp_path: Path) -> None:
     answer = call("rate", "mine.py:aboba", "--quantity", "stationary-bias", "--plot", "a.png", "--json", "-")
     assert answer.code == 0 and answer.evidence[0]["verdict"] == "conforms"
-    assert "conforms: a.png" in answer.err and (tmp_path / "a.png").stat().st_size > 10_000
+    assert "pass: a.png" in answer.err and (tmp_path / "a.png").stat().st_size > 10_000
 
 
 def test_where_there_is_no_rate_no_file_is_made(call: Call, tmp_path: Path) -> None:

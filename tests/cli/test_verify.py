@@ -69,8 +69,8 @@ def test_the_result_is_on_stdout_and_nothing_else_is(call: Call) -> None:
     assert answer.err == ""
     lines = answer.out.splitlines()
     assert len(lines) == 3
-    assert all("mine.py:aboba" in line and "conforms" in line for line in lines[:2])
-    assert lines[2] == "2 answers: 2 conforms"
+    assert all("mine.py:aboba" in line and "pass" in line for line in lines[:2])
+    assert lines[2] == "2 answers: 2 pass"
 
 
 def test_a_terminal_gets_lines_of_its_width(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_json_alone_on_stdout_and_in_a_file(call: Call, tmp_path: Path) -> None:
     alone = call("verify", "mine.py:aboba", *QUICK, "--json", "-")
     place = tmp_path / "answer.json"
     both = call("verify", "mine.py:aboba", *QUICK, "--json", str(place))
-    assert "conforms" in both.out
+    assert "✓ pass" in both.out
     written = json.loads(place.read_text())
     assert canonical(written) == canonical(alone.document)
     assert (
@@ -112,7 +112,7 @@ def test_every_document_follows_the_published_schema(call: Call) -> None:
         "found",
         "points",
     }
-    keys |= {"verdict", "sharp", "reason", "certificate", "replay", "seconds"}
+    keys |= {"verdict", "outcome", "sharp", "reason", "certificate", "replay", "seconds"}
     assert all(set(item) == keys for item in document["evidence"])
     item = next(item for item in document["evidence"] if item["check"] == "local-order")
     assert item["points"] == []
@@ -129,13 +129,13 @@ def test_explain_shows_statement_certificate_and_replay(call: Call) -> None:
 
 def test_explain_ends_with_what_violates(call: Call) -> None:
     asked = ("--checks", "local-order,stationary-bias,pure-step")
-    assert "violates" not in call("verify", "mine.py:wrong", *asked).out.splitlines()[-2]
+    assert "✗ fail" not in call("verify", "mine.py:wrong", *asked).out.splitlines()[-2]
     heads = [
         line
         for line in call("verify", "mine.py:wrong", *asked, "--explain").out.splitlines()
         if line[:2] in ("✓ ", "✗ ")
     ]
-    verdicts = ["violates" in line for line in heads]
+    verdicts = ["✗ fail" in line for line in heads]
     assert verdicts == sorted(verdicts) and len(set(verdicts)) == 2
 
 

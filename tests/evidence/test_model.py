@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from sgverify.evidence import Evidence, Found, Point, Predicted
+from sgverify.evidence import VERDICTS, Evidence, Found, Point, Predicted, exit_code, whole_outcome
 
 
 def test_exponents_are_ints_where_whole_and_floats_elsewhere():
@@ -61,6 +61,34 @@ def test_only_a_violation_is_refuted(evidence):
         dataclasses.replace(evidence, refuted=True, verdict="conforms")
 
 
+def test_the_outcome_follows_from_verdict_and_refutation(evidence):
+    words = {
+        "conforms": "pass",
+        "violates": "fail",
+        "inconclusive": "undecided",
+        "not-applicable": "not-applicable",
+    }
+    assert {verdict: dataclasses.replace(evidence, verdict=verdict).outcome for verdict in VERDICTS} == words
+    assert dataclasses.replace(evidence, verdict="violates", refuted=True).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    "verdicts, whole, code",
+    [
+        (["conforms", "not-applicable"], "pass", 0),
+        (["conforms", "inconclusive"], "undecided", 3),
+        (["conforms", "inconclusive", "violates"], "fail", 1),
+        (["not-applicable"], "undecided", 0),
+        ([], "undecided", 0),
+    ],
+)
+def test_a_whole_answer_passes_only_if_something_passes(evidence, verdicts, whole, code):
+    found = [dataclasses.replace(evidence, verdict=verdict) for verdict in verdicts]
+    assert (whole_outcome(found), exit_code(found)) == (whole, code)
+    refuted = dataclasses.replace(evidence, verdict="violates", refuted=True)
+    assert (whole_outcome([*found, refuted]), exit_code([*found, refuted])) == (whole, code)
+
+
 def test_predictions_are_finite_and_upper_or_sharp():
     with pytest.raises(ValueError, match="finite"):
         Predicted(float("inf"))
@@ -108,4 +136,4 @@ def test_evidence_is_frozen(evidence):
 
 
 def _fields(evidence):
-    return {field.name: getattr(evidence, field.name) for field in dataclasses.fields(evidence)}
+    return {field.name: getattr(evidence, field.name) for field in dataclasses.fields(evidence) if field.init}

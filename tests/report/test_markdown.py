@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 
 from sgverify.report import counts, groups, render_markdown
-from sgverify.report.wording import outcome
 
 
 def tables(text):
@@ -28,14 +27,14 @@ def test_each_cell_has_verdict_finding_and_rung(document):
     first = list(tables(render_markdown(document)))[2]
     assert first[0] == ["claim", "first-a", "first-b", "second-a", "second-b", "second-c", "second-d"]
     assert first[2][0] == "chen2015/lemma-8"
-    assert first[2][1] == "✓ conforms, order 1 (proof)"
+    assert first[2][1] == "✓ pass, order 1 (proof)"
     assert len(first) == 3, "what does not apply is no proof"
 
 
 def test_every_piece_of_evidence_is_listed_with_its_reason_and_replay(document):
     text = render_markdown(document)
     for item in document.evidence:
-        assert f"**{outcome(item)}** {item.scheme}, {item.claim}" in text
+        assert f"**{item.outcome}** {item.scheme}, {item.claim}" in text
         assert f"`{item.replay}`" in text
 
 

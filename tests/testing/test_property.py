@@ -126,7 +126,7 @@ def test_the_printed_command_runs_in_a_shell_and_fails_again(
     )
     words = told.stdout.split("\0")[:-1]
     assert words[1] == "my code/it's.py:warm"
-    assert main(words) == 1 and "violates" in capsys.readouterr().out
+    assert main(words) == 1 and "✗ fail" in capsys.readouterr().out
     with pytest.raises(ValueError, match="quotation"):
         shlex.split(" ".join(shlex.split(command)))
 
@@ -150,7 +150,7 @@ def test_a_row_that_no_longer_fails_is_told_and_left(folder: Path) -> None:
     held = check_property("mine.py:warm", configurations=one_dimension(), regressions=ROWS, **OPTIONS)
     assert {evidence.verdict for evidence in held} == {"conforms"} and len(held) == 5
     assert take_remarks() == [
-        f"{ROWS}:1: fixed, may be removed: mine.py:warm chen2015/theorem-3 (mse), now conforms"
+        f"{ROWS}:1: fixed, may be removed: mine.py:warm chen2015/theorem-3 (mse), now pass"
     ]
     assert take_tallies() == [{"conforms": 5}]
     assert Path(ROWS).read_text() == text

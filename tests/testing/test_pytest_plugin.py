@@ -67,18 +67,18 @@ def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(
     result = run("-m", "sgverify", "-k", "wrong and stationary-bias", "-rs")
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
     text = result.stdout.str()
-    assert "violates: test_mine.py:wrong, chen2015/theorem-4 (stationary-bias)" in text
+    assert "fail: test_mine.py:wrong, chen2015/theorem-4 (stationary-bias)" in text
     assert "parametrize.py" not in text and "Traceback" not in text and "certificate" not in text
     assert "predicted" in text and "h = " in text
     replay = next(line.split("replay")[1].strip() for line in text.splitlines() if "  replay " in line)
     assert replay.startswith("sgverify verify test_mine.py:wrong --checks chen2015/theorem-4")
-    assert main(replay.split()[1:]) == 1 and "violates" in capsys.readouterr().out
+    assert main(replay.split()[1:]) == 1 and "✗ fail" in capsys.readouterr().out
 
 
 def test_what_is_not_settled_is_skipped_with_its_reason_and_counted(run: Run) -> None:
     result = run("-k", "right and (lemma-12 or theorem-4-stationary)", "-rs")
     result.stdout.fnmatch_lines(["*SKIPPED*not-applicable: *lemma-12*"])
-    result.stdout.fnmatch_lines(["*= sgverify =*", "2 pieces of evidence: 1 conforms, 1 not-applicable"])
+    result.stdout.fnmatch_lines(["*= sgverify =*", "2 pieces of evidence: 1 pass, 1 not-applicable"])
     assert result.ret == 0
 
 
@@ -164,13 +164,13 @@ def test_a_property_that_settles_nothing_did_not_hold() -> None:
     terminal = SimpleNamespace(section=lines.append, write_line=lines.append)
     config = SimpleNamespace(getoption=lambda name: None)
     run = _Run(config)  # type: ignore[arg-type]
-    unsettled = {"inconclusive": 13, "not-applicable": 26}
-    for tallies in ({"conforms": 2, "inconclusive": 1}, unsettled, unsettled):
+    unsettled = {"undecided": 13, "not-applicable": 26}
+    for tallies in ({"pass": 2, "undecided": 1}, unsettled, unsettled):
         run.pytest_runtest_logreport(SimpleNamespace(**{TALLIES: [tallies]}))  # type: ignore[arg-type]
     run.pytest_terminal_summary(terminal)
     assert lines[1:] == [
-        "properties that held: 1, under 3 configurations: 2 conforms, 1 inconclusive",
-        "properties that settled nothing: 2, under 78 configurations: 26 inconclusive, 52 not-applicable",
+        "properties that held: 1, under 3 configurations: 2 pass, 1 undecided",
+        "properties that settled nothing: 2, under 78 configurations: 26 undecided, 52 not-applicable",
     ]
 
 
