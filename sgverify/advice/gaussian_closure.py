@@ -15,8 +15,9 @@ from functools import cached_property
 
 import flint
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
+from sgverify.advice.linear_chain import LinearChain
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.carrier import AffineStep, read_affine
@@ -33,8 +34,8 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
-_CONVERGED, _ROUNDS = 1e-3, 40
-"""Rounds of averaging end where no standard deviation changes by more than this share."""
+_CONVERGED, _ROUNDS = 1e-5, 60
+"""Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
 
 _MOST_GRADIENTS = 3_000_000
 """Numbers in the gradients of single data that one round of averaging evaluates: data are left out evenly beyond."""
@@ -46,6 +47,20 @@ _DEGREE, _MOST_OF_DEGREE = 5, 12
 """The degree of the cubature, and the dimension up to which it is used; beyond, 2 d points of degree 3."""
 
 _BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLaw:
+    """N(mean, covariance) of theta, with the linear chain whose law it is; None for that of the target. Shapes (d,), (d, d)."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    chain: LinearChain | None
+
+    @property
+    def sd(self) -> np.ndarray:
+        """The standard deviations. Shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
 @dataclass(frozen=True)
@@ -82,11 +97,11 @@ class GaussianClosure:
     @cached_property
     def true(self) -> np.ndarray:
         """The standard deviations of exp(-U/T), from the Gaussian whose averaged Hessian is T times its precision."""
-        return np.sqrt(np.diag(self._target_law))
+        return self.target_law.sd
 
     def at(self, step: float) -> np.ndarray:
         """The standard deviations of theta under the chain's law. Raises `InstabilityError` where it has none."""
-        return np.sqrt(np.diag(self._chain_law(step)))
+        return self.law(step).sd
 
     def distrust(self, step: float) -> str | None:
         """The reason not to trust the approximation at this step size; None where it is trusted.
@@ -97,11 +112,10 @@ class GaussianClosure:
         """
         try:
             peak = self._temperature * np.linalg.inv(self._curvature)
-            at_mode = _log_widths(self._law_at_the_mode(step)) - _log_widths(peak)
-            averaged = _log_widths(self._chain_law(step)) - _log_widths(self._target_law)
-            bent = _log_widths(self._chain_law(step) + self._displacement(step)) - _log_widths(
-                self._chain_law(step)
-            )
+            at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
+            target, chain = self.target_law.covariance, self.law(step).covariance
+            averaged = _log_widths(chain) - _log_widths(target)
+            bent = _log_widths(chain + self._displacement(step)) - _log_widths(chain)
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"the chain's law has no Gaussian approximation ({error})"
         told = float(np.abs(averaged).max())
@@ -109,7 +123,7 @@ class GaussianClosure:
             (
                 "exp(-U/T)",
                 "with U averaged over it as with U at its mode",
-                _log_widths(self._target_law) - _log_widths(peak),
+                _log_widths(target) - _log_widths(peak),
                 0.0,
             ),
             ("the chain's law", "with U averaged over it as with U at its mode", averaged - at_mode, told),
@@ -156,45 +170,54 @@ class GaussianClosure:
         return _positive((rows + rows.T) / 2, "the Hessian at the mode")
 
     @cached_property
-    def _target_law(self) -> np.ndarray:
-        def law(curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
-            return self._temperature * np.linalg.inv(_positive(curvature, "U's averaged Hessian"))
+    def target_law(self) -> GaussianLaw:
+        """The Gaussian nearest to exp(-U/T): E grad U = 0, and the averaged Hessian is T times its precision."""
 
-        return self._closed(law, self._temperature * np.linalg.inv(self._curvature))
+        def law(fitted: _Fit) -> np.ndarray:
+            return self._temperature * np.linalg.inv(_positive(fitted.curvature, "U's averaged Hessian"))
 
-    def _chain_law(self, step: float) -> np.ndarray:
+        mean, covariance = self._closed(law, self._temperature * np.linalg.inv(self._curvature))
+        return GaussianLaw(mean, covariance, None)
+
+    def law(self, step: float) -> GaussianLaw:
+        """The Gaussian law of the chain at this step size. Raises `InstabilityError` where it has none."""
         if step not in self._laws:
+            chains: list[LinearChain] = []
 
-            def law(curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
-                return self._invariant(step, curvature, noise)
+            def law(fitted: _Fit) -> np.ndarray:
+                chains[:] = [self._invariant(step, fitted.curvature, fitted.noise)]
+                return chains[0].of_theta
 
-            self._laws[step] = self._closed(law, self._law_at_the_mode(step))
+            mean, covariance = self._closed(law, self._chain_at_the_mode(step).of_theta)
+            self._laws[step] = GaussianLaw(mean, covariance, chains[0])
         return self._laws[step]
 
     @cached_property
-    def _laws(self) -> dict[float, np.ndarray]:
+    def _laws(self) -> dict[float, GaussianLaw]:
         return {}
 
-    def _law_at_the_mode(self, step: float) -> np.ndarray:
+    def _chain_at_the_mode(self, step: float) -> LinearChain:
         return self._invariant(step, self._curvature, self._gradients(self._mode[None])[1][0])
 
     def _closed(
-        self, law: Callable[[np.ndarray, np.ndarray], np.ndarray], covariance: np.ndarray
-    ) -> np.ndarray:
-        """The covariance that `law` gives back from the gradient's linear fit and the noise averaged over N(mean, covariance)."""
+        self, law: Callable[[_Fit], np.ndarray], covariance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance with E grad U = 0, where `law` gives the covariance back from the fit over that Gaussian law."""
         mean = self._mode
         for _ in range(_ROUNDS):
             fitted = self._fit(mean, covariance)
-            mean = mean - np.linalg.solve(fitted.curvature, fitted.gradient)
-            before = covariance
-            covariance = law(fitted.curvature, fitted.noise)
-            if np.abs(np.log(np.diag(covariance) / np.diag(before))).max() <= 2 * _CONVERGED:
-                return covariance
+            shift = np.linalg.solve(fitted.curvature, fitted.gradient)
+            mean, before = mean - shift, covariance
+            covariance = law(fitted)
+            moved = np.abs(shift) / np.sqrt(np.diag(covariance))
+            widened = np.abs(np.log(np.diag(covariance) / np.diag(before))) / 2
+            if max(moved.max(), widened.max()) <= _CONVERGED:
+                return mean, covariance
         raise _NoLawError("averaging over it does not settle")
 
     def _displacement(self, step: float) -> np.ndarray:
         """The covariance of the gradient's nonlinear part, over the curvature. Shape (d, d)."""
-        fitted = self._fit(self._mode, self._chain_law(step))
+        fitted = self._fit(self._mode, self.law(step).covariance)
         back = np.linalg.inv(fitted.curvature)
         return np.asarray(back @ fitted.bent @ back)
 
@@ -212,8 +235,8 @@ class GaussianClosure:
         bent = (weights * left.T) @ left
         return _Fit(gradient, curvature, np.einsum("k,kij->ij", weights, noises), bent)
 
-    def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """The covariance of theta where the gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d) -> (d, d)."""
+    def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> LinearChain:
+        """The chain whose gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d)."""
         names, dim = list(self.subject.scheme.state), len(curvature)
         with flint.ctx.workprec(_BITS):
             read = self._read(step)
@@ -231,11 +254,7 @@ class GaussianClosure:
             for k in range(read.gradients):
                 b = part(("gradient", k))
                 covariance += b @ noise @ b.T
-        radius = float(np.abs(np.linalg.eigvals(move)).max())
-        if not radius < 1:
-            raise InstabilityError(f"one step of h={step:g} does not contract: spectral radius {radius:.4g}")
-        # A memory may be a copy of a draw: the covariance is then singular, and that of theta is not.
-        return np.asarray(linalg.solve_discrete_lyapunov(move, covariance)[:dim, :dim])
+        return LinearChain.of(move, covariance, dim, step)
 
     def _read(self, step: float) -> AffineStep:
         c = self.subject.configuration
@@ -312,4 +331,4 @@ def _rows(matrix: np.ndarray) -> list[list[object]]:
     return [[exact(float(value)) for value in row] for row in matrix]
 
 
-__all__ = ["GaussianClosure"]
+__all__ = ["GaussianClosure", "GaussianLaw"]

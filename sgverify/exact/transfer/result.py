@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from sgverify.exact.answers.questions import Answers, Question
 
 
@@ -26,13 +28,22 @@ class Escape:
     text: str
 
 
+@dataclass(frozen=True, eq=False)
+class GridLaw:
+    """A (quasi-)stationary law on a grid of the line: points, their weights in the law and in exp(-U/T). Shapes (n,)."""
+
+    points: np.ndarray
+    weights: np.ndarray
+    target: np.ndarray
+
+
 @dataclass(frozen=True)
 class GridBias:
     """pi_h(phi) - pi(phi) at one step size h, from the transition operator on grids.
 
     `value` is None where there is no (quasi-)stationary law, and `note` says why. `error_bound` adds the changes under
     refinement of the grid, of the quadrature of the noise and of the domain, and rounding: an estimate that relies on
-    geometric convergence, and no enclosure. `grid` records sizes, domain and each change.
+    geometric convergence, and no enclosure. `grid` records sizes, domain and each change; `law` is the law itself, on the line.
     """
 
     step: float
@@ -41,6 +52,7 @@ class GridBias:
     note: str = ""
     escape: Escape | None = None
     grid: Mapping[str, Any] = field(default_factory=dict)
+    law: GridLaw | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

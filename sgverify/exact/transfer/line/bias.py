@@ -21,7 +21,7 @@ from sgverify.exact.transfer.line.operator import (
     escape_edges,
     stationary,
 )
-from sgverify.exact.transfer.result import Escape, GridBias
+from sgverify.exact.transfer.result import Escape, GridBias, GridLaw
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -83,11 +83,11 @@ class LineGrids:
         found = self._refined(step, intervals)
         answer = found.answer
         if edges is None:
-            return GridBias(step, answer.value, found.bound, "", None, found.facts)
+            return GridBias(step, answer.value, found.bound, "", None, found.facts, answer.law)
         escape = Escape(edges, answer.leak if answer.leak > _NO_LEAK else 0.0, _carried_off(edges))
         if escape.leak * answer.relaxation / step > _FORGOTTEN:
             return _lost(step, escape, f"{escape.leak:.2g} of its mass per step, before it settles")
-        return GridBias(step, answer.value, found.bound, _note(escape), escape, found.facts)
+        return GridBias(step, answer.value, found.bound, _note(escape), escape, found.facts, answer.law)
 
     def _wide_enough(self, step: float, edges: tuple[float, float] | None) -> list[tuple[float, float]]:
         """The ends of a grid and of a wider one, so far out that no mass leaves except by an escape."""
@@ -169,7 +169,7 @@ class LineGrids:
             law = stationary(operator, step, density, function)
         except (LinAlgError, ValueError):
             raise OutOfReachError(f"the grid's equations at h={step:.6g} are singular") from None
-        return _Answer.of(law, operator.defect, density, function)
+        return _Answer.of(law, operator.defect, x, density, function)
 
     @cached_property
     def scale(self) -> float:
@@ -183,7 +183,7 @@ class LineGrids:
 
 @dataclass(frozen=True)
 class _Answer:
-    """The result on one grid: the bias, its rounding, the standard deviation of the test function, leak and relaxation."""
+    """The result on one grid: the bias, its rounding, the standard deviation of the test function, leak, relaxation and law."""
 
     value: float
     rounding: float
@@ -191,16 +191,20 @@ class _Answer:
     leak: float
     relaxation: float
     points: int
+    law: GridLaw
 
     @staticmethod
-    def of(law: Stationary, defect: float, density: np.ndarray, function: np.ndarray) -> _Answer:
+    def of(
+        law: Stationary, defect: float, points: np.ndarray, density: np.ndarray, function: np.ndarray
+    ) -> _Answer:
         """The bias mu(phi) - pi(phi), both on one grid; constants of a definition are rounded to float64."""
         centred = function - density @ function
         value = float(law.weights @ centred)
         spread = float(np.sqrt(density @ centred**2))
         size = float(np.abs(law.weights) @ np.abs(centred))
         rounding = law.sensitivity * defect + law.residual * float(np.abs(centred).max()) + _ROUNDED * size
-        return _Answer(value, rounding, spread, law.leak, law.relaxation, len(function))
+        on_grid = GridLaw(points, law.weights, density)
+        return _Answer(value, rounding, spread, law.leak, law.relaxation, len(function), on_grid)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,272 @@
+"""How large is the error of a subject's chain? The answer from the best law that reaches it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import flint
+import numpy as np
+
+from sgverify.advice.size.crossings import FACTOR, smallest_crossings
+from sgverify.advice.size.laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
+from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
+from sgverify.checks.rates.engines import exact_answers, transfer_answers
+from sgverify.checks.subject.caching import cached_per_subject
+from sgverify.checks.subject.subject import Subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import (
+    InstabilityError,
+    NotAffineError,
+    NotExpandableError,
+    OutOfReachError,
+)
+from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.answers import QuadraticAnswers
+from sgverify.exact.chain.mse import long_run_variance, stationary_variance
+from sgverify.exact.numbers.ball import PrecisionLostError
+
+ERRORS = (0.01, 0.05, 0.10)
+"""The errors for which the largest step is sought, in standard deviations of the target."""
+
+_SERIES = 4
+"""The most coordinates of a chain whose moments are expanded at h = 0 within milliseconds; else two small steps show the power."""
+
+_LAW_IS_LOST = (InstabilityError, PrecisionLostError, NotAffineError, OutOfReachError)
+
+
+@cached_per_subject
+def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS, *, full: bool = True) -> HowLarge | None:
+    """The errors of the subject's scheme at its own step size, on its own target and with its own gradient estimator.
+
+    Exact on Gaussian targets (the invariant law of an affine chain, minibatches included), from grids on a line with full
+    gradients, else by a Gaussian approximation at the mode, named as such. `errors` are those for which the largest step is
+    sought; `full` adds the same with full gradients where the configured gradient is noisy. None where no method applies: torch
+    code, composites, thermostats, a step size that changes, an unstable step.
+    """
+    if subject.black_box or subject.composite is not None:
+        return None
+    if subject.configuration.schedule.kind != "fixed" or not subject.scheme.dynamics.usual:
+        return None
+    doubtful = None
+    for laws in laws_of(subject):
+        try:
+            found = _Finding(subject, laws, errors, full).found()
+        except _LAW_IS_LOST:
+            continue
+        if found.distrust is None:
+            return found
+        doubtful = found
+    return doubtful
+
+
+@dataclass(frozen=True, eq=False)
+class _Finding:
+    subject: Subject
+    laws: ChainLaws
+    errors: Sequence[float]
+    full: bool
+
+    def found(self) -> HowLarge:
+        subject, step, moments = self.subject, self.subject.step, self.moments
+        mean, sd = self._biases(moments)
+        T = float(subject.configuration.temperature)
+        distrust = self.laws.distrust(step)
+        levels = self.levels if distrust is None else ()
+        return HowLarge(
+            scheme=subject.reference,
+            target=subject.target.name,
+            gradient=gradient_label(subject),
+            step=step,
+            method=self.laws.method,
+            temperature=T,
+            mean_bias=_plain(mean),
+            sd_bias=_plain(sd),
+            configuration_temperature=_plain(T * (1 + sd) ** 2),
+            momentum_temperature=None if moments.momentum is None else _plain(moments.momentum),
+            power=self._power(*worst_of(mean, sd)) if distrust is None else None,
+            levels=levels,
+            monte_carlo=self._monte_carlo() if distrust is None else None,
+            distrust=distrust,
+            with_full_gradients=self._quiet() if self.full else None,
+        )
+
+    @cached_property
+    def moments(self) -> StationaryMoments:
+        return self.laws.at(self.subject.step)
+
+    def _biases(self, moments: StationaryMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Of mean and standard deviation, over the target's standard deviations. Shapes (d,), (d,)."""
+        target = self.laws.target
+        mean, sd = (moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1
+        if not (np.isfinite(mean).all() and np.isfinite(sd).all()):
+            raise InstabilityError(f"h={self.subject.step:g}: a coordinate of the chain has no variance")
+        return mean, sd
+
+    def error(self, step: float) -> float:
+        """The largest error at a step size; infinite where there is no law."""
+        try:
+            mean, sd = self._biases(self.laws.at(step))
+        except _LAW_IS_LOST:
+            return math.inf
+        return float(max(np.abs(mean).max(), np.abs(sd).max()))
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        if not self.laws.quick:
+            return tuple(Level(error, None) for error in self.errors)
+        rapid = isinstance(self.laws, ExactLaws)
+        factor, tolerance = (FACTOR, 1e-4) if rapid else (2.0, 1e-2)
+        return smallest_crossings(
+            self.error, self.errors, self.subject.step, self.laws.largest_step, factor, tolerance
+        )
+
+    def _power(self, quantity: str, place: int) -> PowerOfStep | None:
+        """The leading term of the error of one coordinate's mean or standard deviation."""
+        if isinstance(self.laws, ExactLaws) and self.subject.model.size <= _SERIES:
+            try:
+                return self._expanded(self.laws, quantity, place)
+            except NotExpandableError:
+                return None
+        if isinstance(self.laws, GridLaws):
+            return self._on_grid(self.laws, quantity)
+        smallest = min((level.step for level in self.levels if level.step), default=None)
+        return None if smallest is None else self._by_halving(smallest / 4, quantity, place)
+
+    def _expanded(self, laws: ExactLaws, quantity: str, place: int) -> PowerOfStep | None:
+        """From the moments' coefficients: S_k/(2 S) for a standard deviation whose variance is S + S_k h^k + ..."""
+        errors = laws.errors
+        with flint.ctx.workprec(128):
+            for order, error in enumerate(errors):
+                entry = error.mean[place, 0] if quantity == "mean" else error.covariance[place, place]
+                value = flint.arb(entry)
+                if value.contains(0):
+                    continue
+                sd = float(laws.target.sd[place])
+                constant = float(value.mid()) / (sd if quantity == "mean" else 2 * sd**2)
+                return PowerOfStep(order, constant, True) if order else None
+        return None
+
+    def _on_grid(self, laws: GridLaws, quantity: str) -> PowerOfStep | None:
+        first, second = (laws.expansions[text].leading for text in ("theta", "theta**2"))
+        mean, sd = float(laws.target.mean[0]), float(laws.target.sd[0])
+        terms: dict[float, float] = {}
+        if first is not None:
+            terms[float(first.order)] = (
+                first.value / sd if quantity == "mean" else -mean * first.value / sd**2
+            )
+        if quantity == "sd" and second is not None:
+            terms[float(second.order)] = terms.get(float(second.order), 0.0) + second.value / (2 * sd**2)
+        told = {order: value for order, value in terms.items() if value}
+        return None if not told else PowerOfStep(min(told), told[min(told)], False)
+
+    def _by_halving(self, step: float, quantity: str, place: int) -> PowerOfStep | None:
+        kind = 0 if quantity == "mean" else 1
+        try:
+            one, two = (float(self._biases(self.laws.at(h))[kind][place]) for h in (step, step / 2))
+        except _LAW_IS_LOST:
+            return None
+        if one * two <= 0:
+            return None
+        order = round(math.log2(one / two))
+        # 2 two/(h/2)^k - one/h^k leaves out the next power of h.
+        return PowerOfStep(order, 2 * two / (step / 2) ** order - one / step**order, False)
+
+    def _monte_carlo(self) -> MonteCarlo | None:
+        if isinstance(self.laws, ExactLaws):
+            return _of_exact_average(self.subject) or self._of_linear_chain()
+        return self._of_grid(self.laws) if isinstance(self.laws, GridLaws) else self._of_linear_chain()
+
+    def _of_grid(self, laws: GridLaws) -> MonteCarlo | None:
+        if not laws.quick:
+            return None
+        step, observable = self.subject.step, self.subject.observable
+        found, law = laws.on_grid(step)
+        assert found.value is not None
+        values, weights = np.asarray(observable(law.points[:, None])), law.weights
+        variance = float(weights @ (values - weights @ values) ** 2)
+        # The grid's relaxation time is h times the sum of correlations over k >= 0.
+        time = 2 * float(found.grid["relaxation_time"]) / step - 1
+        leading = transfer_answers(self.subject).expansion.leading
+        power = None if leading is None else PowerOfStep(float(leading.order), leading.value, False)
+        return _monte_carlo(str(observable), found.value, power, time * variance, variance)
+
+    def _of_linear_chain(self) -> MonteCarlo | None:
+        """For a test function of degree 2 at most, from the linear chain as if it were Gaussian."""
+        chain, observable = self.moments.chain, self.subject.observable
+        if chain is None or not 1 <= observable.degree <= 2 or observable.uses_momentum:
+            return None
+        n, dim = len(chain.map), self.subject.target.dim
+        _, b, a = observable.quadratic_form()
+        linear, form = np.zeros(n), np.zeros((n, n))
+        linear[: len(b)], form[: len(b), : len(b)] = np.array(b, dtype=float), np.array(a, dtype=float)
+        target, mean = self.laws.target, self.moments.mean
+        shift = mean - target.mean
+        # Off the diagonal the target's covariance is asked for too: such test functions are left to exact averages.
+        theta = form[:dim, :dim]
+        if np.count_nonzero(theta - np.diag(np.diag(theta))):
+            return None
+        widths = np.diag(theta) @ (self.moments.sd**2 - target.sd**2)
+        bias = float((linear[:dim] + theta @ (mean + target.mean)) @ shift + widths)
+        gradient = linear.copy()
+        gradient[:dim] += 2 * theta @ mean
+        s = chain.covariance
+        variance = float(gradient @ s @ gradient + 2 * np.trace(form @ s @ form @ s))
+        return _monte_carlo(str(observable), bias, None, chain.long_run_variance(gradient, form), variance)
+
+    def _quiet(self) -> HowLarge | None:
+        subject = self.subject
+        if not subject.configuration.gradient.estimator.noisy:
+            return None
+        tables = subject.configuration.model_dump(exclude_unset=True)
+        tables["gradient"] = {"kind": "full"}
+        tables.setdefault("schedule", {})["step"] = subject.step
+        quiet = Subject(subject.scheme, load_configuration(tables), subject.reference)
+        vars(quiet)["target"] = subject.target
+        return how_large(quiet, tuple(self.errors))
+
+
+def _of_exact_average(subject: Subject) -> MonteCarlo | None:
+    """The average of the test function over a chain whose law is exact; None where its variance is not computed."""
+    try:
+        answers = exact_answers(subject)
+    except OutOfReachError:
+        return None
+    if type(answers) is not QuadraticAnswers or not subject.observable.degree:
+        return None
+    problem = subject.model.problem_at(fixed_step(subject.step))
+    bias = float(answers.stationary_bias(fixed_step(subject.step)).value)
+    try:
+        values = answers.expansion.values
+    except NotExpandableError:
+        power = None
+    else:
+        order = next((k for k, value in enumerate(values) if value), None)
+        power = None if not order else PowerOfStep(order, values[order], True)
+    if power is None and abs(bias) <= 1e-12:
+        bias = 0.0
+    variances = float(long_run_variance(problem).value), float(stationary_variance(problem).value)
+    return _monte_carlo(str(subject.observable), bias, power, *variances)
+
+
+def _monte_carlo(
+    text: str, bias: float, power: PowerOfStep | None, long_run: float, variance: float
+) -> MonteCarlo:
+    steps = long_run / bias**2 if bias else None
+    return MonteCarlo(text, bias, power, long_run, long_run / variance, steps)
+
+
+def gradient_label(subject: Subject) -> str:
+    """The gradient estimator in words, with its batch."""
+    table = subject.configuration.gradient
+    return table.estimator.label.format(batch=table.batch)
+
+
+def _plain(values: Any) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
+
+
+__all__ = ["ERRORS", "gradient_label", "how_large"]

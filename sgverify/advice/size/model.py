@@ -1,0 +1,148 @@
+"""How large is the error of a chain: what is found, and the one line that says it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LINE = 100
+"""The most columns of the sentence."""
+
+NONE = 1e-6
+"""Errors below this share of a standard deviation are called none in the sentence."""
+
+
+@dataclass(frozen=True)
+class PowerOfStep:
+    """The leading term of a bias: constant h^order as h -> 0. `exact`: from the expansion at h = 0, else from two small steps."""
+
+    order: float
+    constant: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Level:
+    """The largest step size below which no mean and no standard deviation is off by more than `error` standard deviations.
+
+    It is the smallest h at which an error crosses the level. `step` is None where it is not computed; `stability` says that the
+    step is the stability limit itself, which comes before any crossing.
+    """
+
+    error: float
+    step: float | None
+    stability: bool = False
+
+
+@dataclass(frozen=True)
+class MonteCarlo:
+    """The error of the average of the test function phi over L steps of one chain at this step size: bias^2 + variance/L.
+
+    `bias` is phi_h - phi_bar, in the units of phi; `variance` is the asymptotic variance, the sum of all autocovariances of phi,
+    and `autocorrelation_time` is that over the variance of phi, in steps. `steps` is the L at which the standard error is as large
+    as the bias; None where the bias is 0.
+    """
+
+    test_function: str
+    bias: float
+    power: PowerOfStep | None
+    variance: float
+    autocorrelation_time: float
+    steps: float | None
+
+
+@dataclass(frozen=True)
+class HowLarge:
+    """The errors of a scheme's invariant law on a target at one step size, relative to the standard deviations of the target.
+
+    For each coordinate i of theta: `mean_bias` (E_h theta_i - E theta_i)/sd_i and `sd_bias` sd_h(theta_i)/sd_i - 1, so that 0.05 is
+    5 per cent. `configuration_temperature` is T sd_h^2/sd^2, the temperature at which a Gaussian target is as wide as the chain;
+    `momentum_temperature` is E_h p_i^2, None without a momentum. `power` is the leading term of the largest of these errors,
+    `levels` the largest steps for given errors, `monte_carlo` the error of averages of the test function. `method`: "exact", "grid"
+    or "gaussian approximation"; `distrust` the reason why an approximation is not to be trusted here. `with_full_gradients` is the
+    same without minibatches, where the configured gradient is noisy.
+    """
+
+    scheme: str
+    target: str
+    gradient: str
+    step: float
+    method: str
+    temperature: float
+    mean_bias: tuple[float, ...]
+    sd_bias: tuple[float, ...]
+    configuration_temperature: tuple[float, ...]
+    momentum_temperature: tuple[float, ...] | None
+    power: PowerOfStep | None
+    levels: tuple[Level, ...]
+    monte_carlo: MonteCarlo | None
+    distrust: str | None = None
+    with_full_gradients: HowLarge | None = None
+
+    @property
+    def worst(self) -> tuple[str, int]:
+        """The quantity, "mean" or "sd", and the coordinate with the largest error."""
+        return worst_of(self.mean_bias, self.sd_bias)
+
+    @property
+    def error(self) -> float:
+        """The largest error, with its sign: in standard deviations, or relative to one."""
+        quantity, place = self.worst
+        return (self.mean_bias if quantity == "mean" else self.sd_bias)[place]
+
+    @property
+    def sentence(self) -> str:
+        """The largest error, the effective temperature and the largest step for the first level, in at most 100 columns."""
+        start = f"at h = {self.step:.3g}"
+        if self.distrust is not None:
+            return f"{start}: how large the bias is cannot be told: a Gaussian approximation is not to be trusted"
+        about = "" if self.method != "gaussian approximation" else "about "
+        quantity, place = self.worst
+        name = "theta" if len(self.sd_bias) == 1 else f"theta[{place}]"
+        size = abs(self.error)
+        if size < NONE:
+            said = "no bias of mean and sd of theta"
+        elif quantity == "sd":
+            how = f"{percent(size)} too {'wide' if self.error > 0 else 'narrow'}"
+            if self.error >= 1:
+                how = f"{1 + self.error:.2g} times the target's"
+            said = f"sd of {name} {about}{how}{self._effective(place)}"
+        else:
+            said = f"mean of {name} off by {about}{percent(size)} of its sd"
+        level = next((self._level(item) for item in self.levels if item.step is not None), "")
+        line = f"{start}: {said}; {level}" if level else f"{start}: {said}"
+        return line if len(line) <= LINE else f"{start}: {said}"
+
+    def _effective(self, place: int) -> str:
+        told, given = f"{self.configuration_temperature[place]:.3g}", f"{self.temperature:.3g}"
+        return "" if told == given else f" (effective T {told})"
+
+    def _level(self, level: Level) -> str:
+        assert level.step is not None
+        if level.stability:
+            return f"below {percent(level.error)} up to the stability limit {level.step:.3g}"
+        return f"{percent(level.error)} at h <= {below(level.step):.2g}"
+
+    def document(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def worst_of(mean_bias: Any, sd_bias: Any) -> tuple[str, int]:
+    """The quantity and the coordinate with the largest absolute error; that of the standard deviation where both are alike."""
+    sizes = [(abs(value), 1, i) for i, value in enumerate(sd_bias)]
+    sizes += [(abs(value), 0, i) for i, value in enumerate(mean_bias)]
+    _, kind, place = max(sizes, key=lambda item: (item[0], item[1], -item[2]))
+    return ("sd" if kind else "mean"), place
+
+
+def percent(share: float) -> str:
+    """A share in per cent, to two figures: 0.0253 is "2.5 %"."""
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def below(value: float) -> float:
+    """The next smaller number with two significant figures."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.2g}")

@@ -1,0 +1,136 @@
+"""How large the error is, against laws that are known by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sgverify.advice.linear_chain import LinearChain
+from sgverify.advice.size import HowLarge, how_large
+from sgverify.advice.size.crossings import smallest_crossings
+from sgverify.advice.size.laws import ClosureLaws, ExactLaws
+from sgverify.checks import make_subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import InstabilityError
+
+IID = {"gradient.kind": "iid"}
+
+
+def found(scheme: str, **given: object) -> HowLarge:
+    answer = how_large(make_subject(scheme, load_configuration(**given)))
+    assert answer is not None
+    return answer
+
+
+def test_euler_on_a_gaussian_is_as_wide_as_its_formula_says() -> None:
+    # theta' = (1 - hP) theta + sqrt(2Th) xi has the variance T/(P (1 - hP/2)).
+    P, h, T = 4.0, 0.01, 2.0
+    answer = found(
+        "sgld-euler",
+        **{"target.name": "gaussian", "target.precision": P, "schedule.step": h, "temperature": T},
+    )
+    share = (1 - h * P / 2) ** -0.5
+    assert answer.method == "exact" and answer.mean_bias == (0.0,)
+    assert answer.sd_bias[0] == pytest.approx(share - 1, rel=1e-9)
+    assert answer.configuration_temperature[0] == pytest.approx(T * share**2, rel=1e-9)
+    assert answer.power is not None and (answer.power.order, answer.power.exact) == (1, True)
+    assert answer.power.constant == pytest.approx(P / 4, rel=1e-12)
+    for level in answer.levels:
+        assert level.step == pytest.approx(2 / P * (1 - (1 + level.error) ** -2), rel=2e-4)
+    average = answer.monte_carlo
+    assert average is not None and average.power is not None
+    a = (1 - h * P) ** 2
+    assert average.autocorrelation_time == pytest.approx((1 + a) / (1 - a), rel=1e-9)
+    variance = T / P * share**2
+    assert average.bias == pytest.approx(variance - T / P, rel=1e-9)
+    assert average.steps == pytest.approx(2 * variance**2 * (1 + a) / (1 - a) / average.bias**2, rel=1e-9)
+
+
+def test_minibatches_and_full_gradients_are_both_told() -> None:
+    answer = found("sgld-euler", **IID)
+    quiet = answer.with_full_gradients
+    assert quiet is not None and quiet.sd_bias == found("sgld-euler").sd_bias
+    assert answer.sd_bias[0] > 20 * quiet.sd_bias[0]
+    assert answer.sentence.startswith(
+        "at h = 0.000999: sd of theta 9.9 times the target's (effective T 97.5); 1 % at h <= 4.1e-07"
+    )
+
+
+def test_a_scheme_without_bias_keeps_within_the_level_at_every_stable_step() -> None:
+    answer = found("sghmc-baoab")
+    assert all(level.stability for level in answer.levels)
+    assert answer.levels[0].step == pytest.approx(2 / math.sqrt(1001), rel=1e-4)
+    assert "no bias" in answer.sentence and answer.momentum_temperature is not None
+    # BAOAB's momentum is too cold: T (1 - h^2 P/4).
+    assert answer.momentum_temperature[0] == pytest.approx(1 - answer.step**2 * 1001 / 4, rel=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["sgld-euler", "sghmc-aboba", "sghmc-euler"])
+@pytest.mark.parametrize("kind", ["full", "iid", "reshuffle"])
+def test_the_sentence_fits_a_screen(scheme: str, kind: str) -> None:
+    assert len(found(scheme, **{"gradient.kind": kind}).sentence) <= 100
+
+
+def test_the_smallest_crossing_is_found_where_the_error_is_not_monotone() -> None:
+    # 0.05 is crossed upwards at 0.05, downwards at 0.1, and upwards again at 1.05.
+    def error(h: float) -> float:
+        return h if h <= 0.08 else max(0.16 - h, 0.01) if h < 1 else h - 1 if h < 3 else math.inf
+
+    level, never = smallest_crossings(error, (0.05, 2.5), step=2.0, limit=3.0)
+    assert level.step == pytest.approx(0.05, rel=1e-3) and not level.stability
+    assert never.step == 3.0 and never.stability
+
+
+def test_a_linear_chain_sums_its_autocovariances() -> None:
+    random = np.random.default_rng(0)
+    move = random.standard_normal((3, 3)) * 0.4
+    noise = random.standard_normal((3, 3))
+    chain = LinearChain.of(move, noise @ noise.T, 2, 0.1)
+    s = chain.covariance
+    later = [s @ np.linalg.matrix_power(move.T, k) for k in range(200)]
+    linear = [2 * sum(c[i, i] for c in later) - s[i, i] for i in range(2)]
+    squares = [4 * sum(c[i, i] ** 2 for c in later) - 2 * s[i, i] ** 2 for i in range(2)]
+    np.testing.assert_allclose(chain.mean_variance, linear, rtol=1e-9)
+    np.testing.assert_allclose(chain.square_variance, squares, rtol=1e-9)
+    with pytest.raises(InstabilityError, match="does not contract"):
+        LinearChain.of(np.eye(2), np.eye(2), 1, 0.1)
+
+
+@pytest.mark.parametrize("scheme", ["sgld-euler", "sghmc-euler"])
+def test_the_gaussian_approximation_is_the_exact_law_where_the_target_is_gaussian(scheme: str) -> None:
+    given = {
+        "target.name": "linear-regression",
+        "target.size": 20,
+        "target.dim": 2,
+        "schedule.step": 0.01,
+        **IID,
+    }
+    subject = make_subject(scheme, load_configuration(**given))
+    exact, closed = ExactLaws(subject), ClosureLaws(subject)
+    for law in (exact, closed):
+        np.testing.assert_allclose(law.target.sd, subject.target.spread_float64(1.0), rtol=1e-5)
+    one, other = exact.at(0.01), closed.at(0.01)
+    np.testing.assert_allclose(one.sd, other.sd, rtol=1e-4)
+    np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
+    if one.momentum is not None and other.momentum is not None:
+        np.testing.assert_allclose(one.momentum, other.momentum, rtol=1e-4)
+
+
+def test_a_line_beyond_gaussians_is_told_by_grids() -> None:
+    answer = found("sgld-euler", **{"target.name": "double-well", "schedule.step": 0.01})
+    assert answer.method == "grid" and answer.monte_carlo is not None and answer.power is not None
+    # The leading term and the value at a small step agree to the next power of h.
+    assert answer.power.order == 1
+    assert answer.sd_bias[0] == pytest.approx(answer.power.constant * 0.01, rel=0.15)
+    assert answer.levels[0].step is not None
+
+
+def test_what_no_method_reaches_is_not_told() -> None:
+    for scheme, given in (
+        ("sgnht-euler", {}),
+        ("sgld-euler", {"schedule.kind": "power"}),
+        ("resgld", {}),
+    ):
+        assert how_large(make_subject(scheme, load_configuration(**given))) is None
