@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sgverify.cli import output
 from sgverify.cli.commands import JSON
 from sgverify.errors import DefinitionError
+from sgverify.evidence.splitting import BCH
 
-_LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
+if TYPE_CHECKING:
+    from sgverify.exact.splittings.bch import BCHResult
+    from sgverify.exact.splittings.printed_decimals import WithinRounding
 
 
 @click.command()
@@ -26,7 +28,9 @@ _LONG_DECIMAL = re.compile(r"(?<![~0-9])[0-9]*[.][0-9]{8}")
     "--decimals",
     type=click.Choice(["exact", "rounded"]),
     default="exact",
-    help="Are decimals exact, or printed and known to half a unit in the last place? Printed ones can only refute.",
+    show_default=True,
+    help="exact: a decimal is the fraction that it writes, and beside the exact order stands the one within the rounding of "
+    "printed decimals. rounded: each is any number that rounds to it, as if marked ~; that can refute an order, not prove it.",
 )
 @click.option("--degree", type=int, metavar="N", help="The highest degree searched for the leading error.")
 @click.option(
@@ -59,25 +63,34 @@ def bch(
     other_coefficients: str | None,
     json_path: str | None,
 ) -> int:
-    """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...)."""
+    """Order and leading commutators of a splitting WORD, log(exp(c1 X1) exp(c2 X2) ...).
+
+    Coefficients of the literature are decimals, rounded when they were printed. Read exactly they have some low order; within
+    their rounding, half a unit in the last place, they may be consistent with a higher one. Both are said: the exact order is
+    proved, the other is not. Decimals that are too short to tell one order from the next are named so.
+
+    Exit codes: 0 with an answer, whatever the order is; 2 the call is wrong.
+    """
     from sgverify.exact.splittings.bch import bch as compute
+    from sgverify.exact.splittings.printed_decimals import within_rounding
 
     output.check_writable(json_path)
     result = compute(word, coefficients, degree, decimals=decimals)
+    within = result.rounding if result.rounded else within_rounding(word, coefficients, degree)
     document: dict[str, Any] = {
-        "schema": "sgverify/bch/1",
+        "schema": BCH.name,
         "word": result.word,
         "coefficients": [str(c) for c in result.coefficients],
         "order": result.order,
+        "order_within_rounding": None if within is None else within.order,
         "leading": [{"commutator": t.commutator, "coefficient": str(t.coefficient)} for t in result.leading],
         "symmetric": result.symmetric,
         "degree": result.degree,
         "proved": result.proved,
         "reason": result.reason,
+        "within_rounding": _within_rounding(within),
     }
-    order = "exact" if result.order is None else str(result.order)
-    lines = [f"{result.word}: order {order}{'' if result.proved else ' (not proved)'}; {result.reason}"]
-    lines += [f"  {term}" for term in result.leading]
+    lines = _answer(result, within)
     if not result.rounded:
         document["first_even_degree"], line = _time_symmetry(result)
         lines.append(line)
@@ -86,8 +99,6 @@ def bch(
     if other is not None or other_coefficients is not None:
         document["conjugate_to"], line = _conjugate(result, other, other_coefficients)
         lines.append(line)
-    if decimals == "exact" and _LONG_DECIMAL.search(coefficients or ""):
-        lines.append("  decimals were read exactly; for printed ones: --decimals rounded, or ~ before each")
     if modified:
         document["modified"] = _modified(word, coefficients, degree, decimals)
         lines.append("modified generator Z:")
@@ -107,7 +118,47 @@ def bch(
     return 0
 
 
-def _time_symmetry(result: Any) -> tuple[int | None, str]:
+def _answer(result: BCHResult, within: WithinRounding | None) -> list[str]:
+    """The lines that say the order and the leading error: within the rounding of printed decimals first, then exactly read."""
+    from sgverify.exact.splittings.bch import LeadingTerm
+
+    order = "exact" if result.order is None else f"order {result.order}"
+    exactly = [f"  {term}" for term in result.leading]
+    if within is None:
+        return [f"{result.word}: {order}; {result.reason}", *exactly]
+    more = "" if within.refuted or within.order is None else " or more"
+    rounded = f"order {within.order}{more} within the rounding of the printed decimals"
+    if result.rounded:
+        known = "no order can be told" if within.order is None else f"{rounded}, not proved"
+        return [f"{result.word}: {known}; {result.reason}", *exactly]
+    if within.order is None:
+        told = f"  within the rounding of the printed decimals: {within.reason}"
+        return [f"{result.word}: {order}; {result.reason}", *exactly, told]
+    if within.order == result.order:
+        told = f"  {rounded} too: {within.reason}"
+        return [f"{result.word}: {order}; {result.reason}", *exactly, told]
+    return [
+        f"{result.word}: {rounded}; exactly read, {order}",
+        f"  within the rounding, not proved: {within.reason}",
+        *(f"    {LeadingTerm(*term)}" for term in within.leading.items()),
+        f"  exactly read: {result.reason}",
+        *(f"  {line}" for line in exactly),
+    ]
+
+
+def _within_rounding(within: WithinRounding | None) -> dict[str, Any] | None:
+    if within is None:
+        return None
+    leading = [{"commutator": text, "coefficient": str(c)} for text, c in within.leading.items()]
+    return {
+        "refuted": within.refuted,
+        "relative_radius": within.relative_radius,
+        "leading": leading,
+        "reason": within.reason,
+    }
+
+
+def _time_symmetry(result: BCHResult) -> tuple[int | None, str]:
     from sgverify.exact.splittings.bch import first_even_degree
 
     if result.symmetric:
@@ -118,7 +169,7 @@ def _time_symmetry(result: Any) -> tuple[int | None, str]:
     return first, f"  not time-symmetric: Z has a part of degree {first}"
 
 
-def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
+def _up_to_conjugacy(result: BCHResult, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
     """The order up to conjugacy, if it is higher than the order, and the lines that print it."""
     from sgverify.exact.splittings.conjugacy import effective_order
 
@@ -134,7 +185,7 @@ def _up_to_conjugacy(result: Any, degree: int | None) -> tuple[dict[str, Any] | 
     return document, [*lines, *(f"    {cut}" for cut in cuts)]
 
 
-def _conjugate(result: Any, other: str | None, coefficients: str | None) -> tuple[dict[str, Any], str]:
+def _conjugate(result: BCHResult, other: str | None, coefficients: str | None) -> tuple[dict[str, Any], str]:
     from sgverify.exact.splittings.conjugacy import conjugacy, product_text
     from sgverify.exact.splittings.splitting import Splitting, read_splitting
 

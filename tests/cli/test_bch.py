@@ -97,18 +97,51 @@ def test_suzukis_word_is_proved_fourth_order(call: Call) -> None:
     assert "order 4" in call("bch", "ABABABABABA", "--coefficients", "suzuki4").out
 
 
-def test_printed_decimals_say_that_they_prove_nothing(call: Call) -> None:
-    w, v = "1.351207191959658", "-1.702414383919315"
-    text = f"{w}/2,{w},({w}+{v})/2,{v},({w}+{v})/2,{w},{w}/2"
-    exactly = call("bch", "ABABABA", "--coefficients", text, "--json", "-").document
-    assert (exactly["order"], exactly["proved"]) == (0, True)
-    hint = "decimals were read exactly"
-    assert hint in call("bch", "ABABABA", "--coefficients", text).out
-    assert hint not in call("bch", "ABA", "--coefficients", "0.5,1,0.5").out
-    rounded = call("bch", "ABABABA", "--coefficients", text, "--decimals", "rounded", "--degree", "4")
+W, V = "1.351207191959658", "-1.702414383919315"
+YOSHIDA = f"{W}/2,{W},({W}+{V})/2,{V},({W}+{V})/2,{W},{W}/2"
+
+
+def test_printed_decimals_are_answered_in_both_readings(call: Call) -> None:
+    document = call("bch", "ABABABA", "--coefficients", YOSHIDA, "--json", "-").document
+    assert (document["order"], document["order_within_rounding"], document["proved"]) == (0, 4, True)
+    assert document["within_rounding"]["refuted"] == 5
+    text = call("bch", "ABABABA", "--coefficients", YOSHIDA).out
+    assert text.startswith(
+        "ABABABA: order 4 within the rounding of the printed decimals; exactly read, order 0\n"
+    )
+    assert "within the rounding, not proved: the decimals are consistent with" in text
+    assert "within the rounding" not in call("bch", "ABA", "--coefficients", "0.5,1,0.5").out
+
+
+def test_marked_decimals_have_no_exact_reading(call: Call) -> None:
+    rounded = call("bch", "ABABABA", "--coefficients", YOSHIDA, "--decimals", "rounded", "--degree", "4")
     assert rounded.code == 0
-    assert "order 4 (not proved)" in rounded.out and "not refuted through degree 4" in rounded.out
-    assert "can refute an order, not prove it" in rounded.out
+    assert "order 4 or more within the rounding of the printed decimals, not proved" in rounded.out
+    document = call(
+        "bch", "ABABABA", "--coefficients", YOSHIDA, "--decimals", "rounded", "--json", "-"
+    ).document
+    assert (document["order"], document["order_within_rounding"], document["proved"]) == (4, 4, False)
+
+
+def test_decimals_that_are_too_short_say_so(call: Call) -> None:
+    shares = "0.08,0.21,0.35,-0.14,-0.04,0.43,0.22,0.43,-0.04,-0.14,0.35,0.21,0.08"
+    answer = call("bch", "ABABABABABABA", "--coefficients", shares)
+    assert (answer.code, "exactly read" in answer.out) == (0, False)
+    assert (
+        "within the rounding of the printed decimals: the decimals are too short to tell any order"
+        in answer.out
+    )
+    marked = call("bch", "ABABABABABABA", "--coefficients", shares, "--decimals", "rounded")
+    assert "no order can be told; the decimals are too short" in marked.out
+    document = call("bch", "ABABABABABABA", "--coefficients", shares, "--json", "-").document
+    assert (document["order"], document["order_within_rounding"]) == (2, None)
+    assert "too short" in document["within_rounding"]["reason"]
+
+
+def test_one_order_in_both_readings_is_said_once(call: Call) -> None:
+    answer = call("bch", "ABA", "--coefficients", "0.2113248654,1,0.7886751346")
+    assert answer.out.startswith("ABA: order 1; ")
+    assert "order 1 within the rounding of the printed decimals too" in answer.out
 
 
 def test_the_modified_generator(call: Call) -> None:

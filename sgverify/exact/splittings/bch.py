@@ -13,7 +13,7 @@ odd degrees only: reversing its factors and their signs inverts it, so Z changes
 `bch_series` takes the whole logarithm and must agree.
 
 Coefficients are rational, or exact roots such as 1/(2 - 2^(1/3)), and then the verdict is a proof; or printed decimals
-(~0.2146), known to half a unit in their last place: these can refute an order, never prove one.
+(~0.2146), known to half a unit in their last place: these can refute an order, never prove one (`printed_decimals`).
 
 Sources: Hairer, Lubich, Wanner 2006, Geometric Numerical Integration, sections III.4 and III.5; McLachlan 1995, SIAM
 Journal on Scientific Computing 16, 151-168; Blanes and Moan 2002, Journal of Computational and Applied Mathematics
@@ -24,22 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import factorial
 from typing import Any
-
-import flint
-import numpy as np
-from flint import arb, fmpq
-from numpy.typing import NDArray
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.splittings.free_algebra import logarithm, product_of_exponentials
-from sgverify.exact.splittings.lyndon import expand, from_lyndon_words, lyndon_coefficients, lyndon_table
-from sgverify.exact.splittings.order_conditions import defect_of, spread, vanishes
+from sgverify.exact.splittings.lyndon import expand, from_lyndon_words, lyndon_coefficients
+from sgverify.exact.splittings.order_conditions import defect_of, vanishes
+from sgverify.exact.splittings.printed_decimals import WithinRounding, enclosures
 from sgverify.exact.splittings.splitting import MOST_LETTERS, Splitting, read_degree, read_splitting
-from sgverify.schemes.numbers.algebraic import Algebraic
-from sgverify.schemes.numbers.rounded import BITS, Rounded
 from sgverify.schemes.numbers.text import Number
 
 MODIFIED_DEGREE = 5
@@ -84,6 +76,7 @@ class BCHResult:
     degree: the last degree that was examined; degree p + 1 where there is a leading error.
     reason: one sentence.
     proved: whether `order` is proved; printed decimals prove no order above 0.
+    rounding: of printed decimals, the order that they are consistent with, or that they are too short to tell it.
     """
 
     word: str
@@ -93,6 +86,7 @@ class BCHResult:
     degree: int
     reason: str
     proved: bool = True
+    rounding: WithinRounding | None = None
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -219,35 +213,6 @@ def as_operator_words(result: BCHResult) -> dict[str, Any]:
     return expand({term.commutator: term.coefficient for term in result.leading})
 
 
-def rounded_defect(word: str, coefficients: Sequence[Number], degree: int, letters: str) -> dict[str, arb]:
-    """Return enclosures of exp(c1 X1) exp(c2 X2) ... - exp(S) at all Lyndon words of one degree.
-
-    letters: the sorted alphabet, which S sums. The balls are made with 256 bits, so that their radii are those of
-    the coefficients. See `order_conditions` for what the Lyndon words say.
-    """
-    table = lyndon_table(letters, degree)
-    with flint.ctx.workprec(BITS):
-        balls = [_ball(c) for c in coefficients]
-        powers = [np.array([ball**n for n in range(degree + 1)], dtype=object) for ball in balls]
-        start = np.zeros(table.size, dtype=object)
-        start[0] = 1
-
-        def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
-            return np.asarray(values * powers[i][n], dtype=object)
-
-        scaled = spread(table, word, start, times)[table.places]
-        return {
-            text: (arb(value) - 1) / factorial(degree)
-            for text, value in zip(table.words, scaled.tolist(), strict=True)
-        }
-
-
-def interval(ball: arb) -> Rounded:
-    """The ends of a ball as exact numbers."""
-    with flint.ctx.workprec(2 * BITS):
-        return Rounded(_rational(ball.lower()), _rational(ball.upper()))
-
-
 def _prove(splitting: Splitting, last: int) -> BCHResult:
     word, coefficients = splitting.word, splitting.coefficients
     wrong = _wrong_shares(splitting)
@@ -274,36 +239,17 @@ def _prove(splitting: Splitting, last: int) -> BCHResult:
 
 def _refute(splitting: Splitting, last: int) -> BCHResult:
     word, coefficients = splitting.word, splitting.coefficients
-    letters, joined = "".join(splitting.letters), splitting.joined
-    widest = Fraction(0)
-    for examined in range(1, last + 1):
-        balls = rounded_defect(joined.word, joined.coefficients, examined, letters)
-        if all(ball.contains(0) for ball in balls.values()):
-            widest = max(widest, *(interval(ball).radius for ball in balls.values()))
-            continue
-        wrong = _wrong_shares(splitting)
-        below = (
-            f"; through degree {examined - 1} it is not refuted: the defect's enclosure contains 0, with radius "
-            f"{float(widest):.1e} at most, which proves nothing"
-        )
-        reason = (
-            f"inconsistent, the coefficients of each letter must sum to 1: {wrong}"
-            if wrong
-            else f"order {examined} is refuted: no numbers that round to these decimals have it"
-        ) + (below if examined > 1 else "")
-        leading = _leading(balls, examined)
-        return BCHResult(word, coefficients, examined - 1, leading, examined, reason, proved=examined == 1)
+    found = enclosures(splitting, last)
+    within = WithinRounding.of(found)
+    wrong = _wrong_shares(splitting)
     reason = (
-        f"not refuted through degree {last}: the defect's enclosure contains 0 with radius {float(widest):.1e} at most; "
-        "decimals can refute an order, not prove it"
+        f"inconsistent, the coefficients of each letter must sum to 1: {wrong}" if wrong else within.reason
     )
-    return BCHResult(word, coefficients, last, (), last, reason, proved=False)
-
-
-def _leading(balls: dict[str, Any], degree: int) -> tuple[LeadingTerm, ...]:
-    terms = from_lyndon_words(balls, degree)
-    apart = {text: ball for text, ball in terms.items() if not ball.contains(0)} or terms
-    return tuple(LeadingTerm(text, interval(ball)) for text, ball in apart.items())
+    leading = tuple(LeadingTerm(*term) for term in found.commutators.items())
+    examined = last if found.refuted is None else found.refuted
+    return BCHResult(
+        word, coefficients, found.held, leading, examined, reason, found.refuted == 1, rounding=within
+    )
 
 
 def _wrong_shares(splitting: Splitting) -> str:
@@ -320,19 +266,3 @@ def _exact_splitting(
             "leave out the ~, or --decimals rounded, to read the decimals as exact"
         )
     return splitting
-
-
-def _ball(value: Number) -> arb:
-    low, high = (
-        (value.low, value.high)
-        if isinstance(value, Rounded)
-        else value.enclosure(BITS)
-        if isinstance(value, Algebraic)
-        else (value, value)
-    )
-    return arb(fmpq(low.numerator, low.denominator)).union(arb(fmpq(high.numerator, high.denominator)))
-
-
-def _rational(ball: arb) -> Fraction:
-    mantissa, exponent = ball.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
