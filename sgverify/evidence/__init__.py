@@ -1,7 +1,7 @@
 """Which data does a check return, and how are they stored? A verdict, its points, its certificate, and a replay command.
 
 `model` has the evidence, `command` the command line that replays it, `provenance` versions and platform, `codec` and `storage` its
-JSON and files, and `published` the schemas. Other documents are `erratum`, `study`, `kill_matrix`, `calibration` and
+JSON and files, and `published` the schemas. Other documents are `splitting`, `erratum`, `study`, `kill_matrix`, `calibration` and
 `regression`; `crash` records an unforeseen exception.
 """
 
