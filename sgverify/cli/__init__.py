@@ -1,7 +1,8 @@
-"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample`.
+"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample |
+schema`.
 
 `main` is the entry point and its exit codes, `commands` the commands, with `listing`, `sampling`, `splitting` (bch),
-`stored` (replay), `reporting`, `planted` (mutants) and `calibrating` for the longer ones. `output` is what goes to which
+`stored` (replay), `reporting`, `planted` (mutants), `calibrating` and `schemas` for the longer ones. `output` is what goes to which
 stream, `workers` runs independent jobs on several processes.
 """
 

@@ -17,6 +17,7 @@ from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
+from sgverify.evidence.catalogue import LISTING
 
 if TYPE_CHECKING:
     from sgverify.checks import Subject
@@ -139,7 +140,7 @@ def list_(kind: str, json_path: str | None) -> int:
     """
     items = items_of(kind)
     if json_path:
-        output.show_json({"schema": "sgverify/list/1", "kind": kind, "items": items}, json_path)
+        output.show_json({"schema": LISTING.name, "kind": kind, "items": items}, json_path)
     if json_path != "-":
         width = max(len(item["name"]) for item in items)
         for item in items:

@@ -16,6 +16,7 @@ from sgverify.cli.calibrating import calibrate
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
 from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
+from sgverify.cli.schemas import schema
 from sgverify.cli.splitting import bch
 from sgverify.errors import UserError
 from sgverify.user_code import unending
@@ -45,7 +46,7 @@ def cli() -> None:
     """
 
 
-for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate, sample):
+for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate, sample, schema):
     cli.add_command(_command)
 
 

@@ -11,6 +11,7 @@ import click
 
 from sgverify.cli import output
 from sgverify.cli.commands import CONFIG, JSON, SET
+from sgverify.evidence.draws_summary import DRAWS
 from sgverify.evidence.model import VIOLATES
 from sgverify.user_code import own_code
 
@@ -118,7 +119,7 @@ def _document(draws: object, place: str | None) -> dict[str, object]:
     attributes = dict(draws.attrs)  # type: ignore[attr-defined]
     sizes = draws.posterior.sizes  # type: ignore[attr-defined]
     return {
-        "schema": "sgverify/draws/1",
+        "schema": DRAWS.name,
         "scheme": attributes["scheme"],
         "target": attributes["target"],
         "configuration": json.loads(attributes["configuration"]),

@@ -86,7 +86,7 @@ class _Standing:
 
 @dataclass(frozen=True)
 class _Errata:
-    """Statements that were checked: those that fail as printed, each with how much that weighs, and those that stand."""
+    """Statements of papers that were checked: those that fail as printed, with their weight, and those that stand."""
 
     provenance: Provenance
     errata: tuple[Erratum, ...]

@@ -139,7 +139,7 @@ class _WrittenScheme(JudgedScheme):
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """The matrix as it is written, with what follows from the trials."""
+    """Every planted bug with the trials of every check on it, and what follows from them."""
 
     provenance: Provenance
     configuration: dict[str, Any]

@@ -28,7 +28,7 @@ DEFAULT_FILE = "sgverify-regressions.jsonl"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFailure:
-    """One row: the scheme, the claim and check that it violated, and the keys that differ from the defaults.
+    """One row of a regression file: the scheme, claim and check that it violated, and the keys that differ from the defaults.
 
     A scheme in a file is named by its path from the folder of the regression file, so that the row means the same
     wherever the tests are started. `line` is its place in the file, 0 for a row that was not read from one.

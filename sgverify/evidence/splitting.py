@@ -9,7 +9,7 @@ from sgverify.evidence.published import Count, Name, Published, Says, Size
 
 
 @dataclass(frozen=True)
-class Term:
+class CommutatorTerm:
     """A commutator of the Lyndon basis; the coefficient as text: a fraction, a root, or a middle +/- a radius."""
 
     commutator: Name
@@ -17,7 +17,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class WithinRounding:
+class RoundedReading:
     """What the printed decimals say of the order, beyond `order_within_rounding`."""
 
     refuted: Annotated[
@@ -26,20 +26,20 @@ class WithinRounding:
     relative_radius: Annotated[
         Size, Says("the widest enclosure of a condition that holds, in units of 1/d!", minimum=0)
     ]
-    leading: Annotated[tuple[Term, ...], Says("the enclosed error of the refuted order")]
+    leading: Annotated[tuple[CommutatorTerm, ...], Says("the enclosed error of the refuted order")]
     reason: Name
 
 
 @dataclass(frozen=True)
-class Part:
+class GeneratorPart:
     """The part of one degree of the modified generator."""
 
     degree: Count
-    terms: tuple[Term, ...]
+    terms: tuple[CommutatorTerm, ...]
 
 
 @dataclass(frozen=True)
-class Condition:
+class StatedCondition:
     """An order condition: what the coefficients must satisfy at one Lyndon word."""
 
     degree: Count
@@ -57,7 +57,7 @@ class UpToConjugacy:
 
 
 @dataclass(frozen=True)
-class ConjugateTo:
+class ConjugateWord:
     """Whether word = u v and the other word = v u; u and v where they are."""
 
     word: Name
@@ -69,7 +69,10 @@ class ConjugateTo:
 
 @dataclass(frozen=True)
 class SplittingAnswer:
-    """The order of exp(c1 X1) exp(c2 X2) ... and its leading error; the last five keys where they were asked for or apply."""
+    """The order of a splitting exp(c1 X1) exp(c2 X2) ... and its leading error.
+
+    The last five keys are there where they were asked for, or apply.
+    """
 
     word: Name
     coefficients: tuple[Name, ...]
@@ -86,17 +89,17 @@ class SplittingAnswer:
             "or where they are too short to tell"
         ),
     ]
-    leading: tuple[Term, ...]
+    leading: tuple[CommutatorTerm, ...]
     symmetric: bool
     degree: Annotated[Count, Says("the last degree that was examined")]
     proved: bool
     reason: Name
-    within_rounding: WithinRounding | None
+    within_rounding: RoundedReading | None
     first_even_degree: Annotated[int | None, Says(optional=True)] = None
     up_to_conjugacy: Annotated[UpToConjugacy | None, Says(optional=True)] = None
-    conjugate_to: Annotated[ConjugateTo | None, Says(optional=True)] = None
-    modified: Annotated[tuple[Part, ...], Says(optional=True)] = ()
-    order_conditions: Annotated[tuple[Condition, ...], Says(optional=True)] = ()
+    conjugate_to: Annotated[ConjugateWord | None, Says(optional=True)] = None
+    modified: Annotated[tuple[GeneratorPart, ...], Says(optional=True)] = ()
+    order_conditions: Annotated[tuple[StatedCondition, ...], Says(optional=True)] = ()
 
 
 BCH = Published(
