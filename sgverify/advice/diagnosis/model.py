@@ -25,6 +25,8 @@ CauseName = Literal[
     "prior-scaled",
     "letter-not-exact",
     "word-not-symmetric",
+    "metric-wrong",
+    "old-value",
     "claimed-order",
     "not-named",
 ]

@@ -246,11 +246,11 @@ def steps_of(scheme: Scheme) -> int:
 
 
 def expand_step(
-    scheme: Scheme, dim: int, degree: int, *, each_evaluation: bool = False
+    scheme: Scheme, dim: int, degree: int, *, each_evaluation: bool = False, signs: Signs | None = None
 ) -> tuple[Ring, Transition]:
-    """P_h through s^degree, of `steps_of(scheme)` steps; see `transition_of`."""
+    """P_h through s^degree, of `steps_of(scheme)` steps, on the branch of these signs; see `transition_of`."""
     steps = steps_of(scheme)
-    ring, transition, _ = _expand(scheme, dim, degree, steps, each_evaluation=each_evaluation)
+    ring, transition, _ = _expand(scheme, dim, degree, steps, each_evaluation=each_evaluation, signs=signs)
     return ring, transition
 
 

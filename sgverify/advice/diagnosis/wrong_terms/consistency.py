@@ -1,0 +1,342 @@
+"""The cause where a step has another generator than its dynamics: drift or diffusion at h^1 is wrong, or appears at another power.
+
+Every hypothesis is a statement about the coefficients, and is tested exactly: a term that stands at h^0 forgot the step
+size; a diffusion whose ratio to the due one is 1/T lacks the temperature; a ratio of 2 says that the noise is too large by
+sqrt(2). A ratio that belongs to several terms alike is one mistake: that of a substep, of the whole step, or of the friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sgverify.advice.diagnosis.model import Cause, CauseName
+from sgverify.advice.diagnosis.wrong_terms.groups import Group, drift_groups, kinds_of, quotient
+from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, moments_of, unit
+from sgverify.advice.diagnosis.wrong_terms.noise import (
+    Diffusion,
+    between_variables,
+    diffusions,
+    has_metric,
+    of_diffusion,
+    on_branch,
+    temperature_cause,
+)
+from sgverify.advice.diagnosis.wrong_terms.ratio import Ratio, printed
+from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.series.local_order import expand_step
+
+OF_KIND: dict[str, CauseName] = {
+    "force": "drift-scaled",
+    "correction": "metric-wrong",
+    "friction": "friction-wrong",
+    "motion": "substep-wrong",
+    "feedback": "thermostat-wrong",
+    "constant": "drift-scaled",
+}
+"""The cause by the kind of the term that is wrong, where nothing more is known of it."""
+
+WORDS = {
+    "force": "the force on {v}",
+    "correction": "the metric's divergence in the drift of {v}",
+    "friction": "the friction of {v}",
+    "motion": "the motion of {v}",
+    "feedback": "the drift of {v}",
+    "constant": "the constant drift of {v}",
+}
+
+
+def wrong_generator(moments: StepMoments) -> Cause | None:
+    """The cause of a generator that is not that of the dynamics on this branch; None where it is right, or nothing matches."""
+    early = _too_early(moments)
+    if early is not None:
+        return early
+    groups = [group for group in drift_groups(moments) if group.wrong]
+    noises = [noise for noise in diffusions(moments) if noise.wrong]
+    cross = between_variables(moments)
+    together = _in_common(moments, groups, noises)
+    if together is not None:
+        return together
+    for group in groups:
+        found = _of_drift(group, moments)
+        if found is not None:
+            return found
+    for noise in noises:
+        found = of_diffusion(noise)
+        if found is not None:
+            return found
+    return cross
+
+
+def _too_early(moments: StepMoments) -> Cause | None:
+    """A mean or a covariance below h^1: a term without its step size."""
+    ring = moments.ring
+    for j in (0, 1):
+        power = Fraction(j, 2)
+        for k in moments.coordinates():
+            variable, _ = ring.coordinates[k]
+            value = moments.mean(k, j)
+            if value:
+                kind = next(iter(kinds_of(value, k, ring)))
+                text = printed(value, ring)
+                return Cause(
+                    OF_KIND[kind],
+                    f"{WORDS[kind].format(v=variable)} is applied without the step size: {variable} moves by {text} in every "
+                    f"step, however small h is (h^{power} where h^1 is due){on_branch(moments)}",
+                )
+        for k in moments.coordinates():
+            variable, _ = ring.coordinates[k]
+            value = moments.covariance(k, k, j)
+            if value:
+                due = moments.expected_covariance(k, k, 2)
+                wanted = f"{printed(due, ring)} h is due" if due else "none is due"
+                return Cause(
+                    "diffusion-power-of-h",
+                    f"the noise of {variable} has the variance {printed(value, ring)}"
+                    f"{' h^' + str(power) if j else ', whatever h is'}, where {wanted}{on_branch(moments)}",
+                )
+    return None
+
+
+def _in_common(moments: StepMoments, groups: Sequence[Group], noises: Sequence[Diffusion]) -> Cause | None:
+    """One mistake that scales several terms alike."""
+    ring = moments.ring
+    wrong: list[Group | Diffusion] = [*groups, *noises]
+    ratios = {id(item): item.ratio for item in wrong}
+    numbers = [ratio.number if ratio else None for ratio in ratios.values()]
+    terms: list[Group | Diffusion] = [*drift_groups(moments), *diffusions(moments)]
+    everything = [item for item in terms if any(value for value in item.expected.values())]
+    first = numbers[0] if numbers else None
+    if (
+        len(everything) > 1
+        and first is not None
+        and len(numbers) == len(everything)
+        and set(numbers) == {first}
+    ):
+        return Cause(
+            "substep-wrong",
+            f"a step moves everything for {first} h, where h is due: drift and diffusion are both scaled by {first}"
+            f"{on_branch(moments)}",
+        )
+    for noise in noises:
+        mine = [group for group in groups if group.variable == noise.variable]
+        if len(mine) != 1:
+            continue
+        group, spread = mine[0], ratios[id(noise)]
+        drift = ratios[id(group)]
+        if drift is None or spread is None:
+            continue
+        a, b = drift.number, spread.number
+        if group.kind == "friction" and drift == spread:
+            return Cause(
+                "friction-wrong",
+                f"friction and noise of {group.variable} are those of {_times(drift, 'D')}, where "
+                f"{moments.scheme.dynamics.name} has D{on_branch(moments)}",
+            )
+        if group.kind == "force" and a is not None and b is not None and 0 < a != 1 and b < 1:
+            due, own = printed(noise.expected[noise.place], ring), printed(noise.found[noise.place], ring)
+            return Cause(
+                "substep-wrong",
+                f"{a} of the force on {group.variable} enters, and its noise has the variance {own} h where {due} h is due: "
+                f"a part of the kick of {group.variable}, with its noise, is missing{on_branch(moments)}",
+            )
+    return None
+
+
+def _of_drift(group: Group, moments: StepMoments) -> Cause | None:
+    if group.kind == "force":
+        parts = _of_parts(group, moments)
+        if parts is not None:
+            return parts
+    ratio, k = group.ratio, group.place
+    own, due = printed(group.found[k], group.ring), printed(group.expected[k], group.ring)
+    what, dynamics = WORDS[group.kind].format(v=group.variable), moments.scheme.dynamics.name
+    on = on_branch(moments)
+    stands = f"{what} is {own} where {dynamics} has {due}"
+    if not group.expected[k]:
+        if group.variable == "theta" and group.kind == "friction":
+            return Cause(
+                "prior-scaled",
+                f"theta is drawn by the extra drift {own}, which is no part of {dynamics}: as a weight decay counts the prior "
+                f"once more{on}",
+            )
+        return Cause(OF_KIND[group.kind], f"{what} is {own}, and {dynamics} has none{on}")
+    if ratio is not None:
+        return _of_ratio(group, ratio, stands, moments)
+    without = _with_parameter_one(group.found[k], group.expected[k], "T", moments)
+    if without:
+        return Cause("temperature-missing", f"{stands}: T is missing, which is nothing at T = 1{on}")
+    if _metric_free(group.expected[k], moments) == group.found[k]:
+        return Cause("metric-wrong", f"{stands}: the metric is missing{on}")
+    if has_metric(group.expected[k], group.ring):
+        return Cause("metric-wrong", f"{stands}{on}")
+    if group.kind == "feedback":
+        return _of_feedback(group, stands, moments)
+    if group.kind == "force":
+        flipped = _sign_only(group)
+        return Cause(flipped, f"{stands}{on}")
+    return Cause(OF_KIND[group.kind], f"{stands}{on}")
+
+
+def _of_ratio(group: Group, ratio: Ratio, stands: str, moments: StepMoments) -> Cause:
+    number, on = ratio.number, on_branch(moments)
+    name = OF_KIND[group.kind]
+    if ratio.depends_on("T"):
+        return Cause(
+            temperature_cause(ratio),
+            f"{stands}: the factor {ratio.text} is 1 at T = 1 alone{on}"
+            if ratio.at_one("T").is_one
+            else f"{stands}: a factor of {ratio.text}{on}",
+        )
+    if number == 0:
+        return Cause(
+            name,
+            f"{WORDS[group.kind].format(v=group.variable)} is missing: {moments.scheme.dynamics.name} has "
+            f"{printed(group.expected[group.place], group.ring)}{on}",
+        )
+    if number is not None and number < 0 and group.kind in ("force", "constant"):
+        return Cause("drift-sign", f"{stands}: the sign is wrong{_also(-number)}{on}")
+    if number is not None and number < 0:
+        return Cause(name, f"{stands}: the sign is wrong{_also(-number)}{on}")
+    if group.kind == "feedback" and number is not None:
+        return Cause(
+            "substep-wrong", f"{stands}: {group.variable} moves for {number} h in all, where h is due{on}"
+        )
+    shares = kick_shares(moments, group.variable) if group.kind == "force" and number is not None else []
+    if len(set(shares)) > 1 and sum(shares) == number:
+        texts = " + ".join(map(str, shares))
+        return Cause(
+            "substep-wrong",
+            f"the kicks of {group.variable} act for ({texts}) h = {number} h in all, where h is due{on}",
+        )
+    if group.kind == "motion" and number is not None:
+        return Cause(
+            "substep-wrong", f"{stands}: {group.variable} moves for {number} h in all, where h is due{on}"
+        )
+    return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
+
+
+def kick_shares(moments: StepMoments, variable: str) -> list[Fraction]:
+    """The factor of h with which each evaluation of the gradient enters a variable; empty where that is no number."""
+    scheme, ring = moments.scheme, moments.ring
+    if scheme.memory or scheme.census.parts or scheme.census.hessians or moments.where:
+        return []
+    ring, transition = expand_step(scheme, ring.dim, 2, each_evaluation=True)
+    k = next(k for k, (name, _) in enumerate(ring.coordinates) if name == variable)
+    mean = transition.at(2).get(unit(len(ring.coordinates), k), ring.zero)
+    i = ring.coordinates[k][1]
+    shares = []
+    for evaluation in range(ring.minibatches):
+        at = ring.position("U", evaluation, unit(ring.dim, i))
+        factor = mean.derivative(at)
+        if not factor.is_constant():
+            return []
+        shares.append(-to_fraction(factor.leading_coefficient()) if factor else Fraction(0))
+    return shares
+
+
+def _also(number: Fraction) -> str:
+    return "" if number == 1 else f", and the factor {number} too much"
+
+
+def _of_parts(group: Group, moments: StepMoments) -> Cause | None:
+    """Prior and likelihood entering with different factors: U is their sum."""
+    ring, k = group.ring, group.place
+    jets = [j for j, key in ring.jets.items() if key[0] == "prior" and group.found[k].degrees()[j]]
+    if len(jets) != 1:
+        return None
+    index = ring.jets[jets[0]][2]
+    whole = ring.position("U", 0, index)
+    parts = parts_in(group.found[k], [jets[0], whole])
+    due = parts_in(group.expected[k], [whole]).get((1,), ring.zero)
+    data = Ratio.of(parts.get((0, 1), ring.zero), due, ring).number if due else None
+    extra = Ratio.of(parts.get((1, 0), ring.zero), due, ring).number if due else None
+    if data is None or extra is None:
+        return None
+    prior, on = data + extra, on_branch(moments)
+    if data == 1:
+        return Cause(
+            "prior-scaled",
+            f"the gradient of the prior enters {prior} times, where once is due, that of the likelihood once{on}",
+        )
+    if prior == 1:
+        return Cause(
+            "data-scaling",
+            f"the gradient of the likelihood enters {data} times, where once is due, that of the prior once{on}",
+        )
+    return Cause(
+        "drift-scaled",
+        f"the gradient of the prior enters {prior} times and that of the likelihood {data} times{on}",
+    )
+
+
+def _of_feedback(group: Group, stands: str, moments: StepMoments) -> Cause:
+    """The drift of a scalar, term by term: the energy, and the number that it is held against."""
+    ring, k, on = group.ring, group.place, on_branch(moments)
+    apart = group.found[k] - group.expected[k]
+    energy = [m for m in apart.monoms() if any(m[j] for j in range(len(ring.coordinates)))]
+    if not energy:
+        return Cause("thermostat-wrong", f"{stands}{on}")
+    own, due = (_with_state(side, ring) for side in (group.found[k], group.expected[k]))
+    ratio = quotient(own, due, ring)
+    if ratio is None or ring.dim == 1 or not _right_in_one_dimension(group, moments):
+        return Cause("thermostat-wrong", f"{stands}{on}")
+    return Cause(
+        "thermostat-dimension",
+        f"{stands}: in dimension {ring.dim} the energy enters {ratio.text} times, and once in dimension 1: the division by "
+        f"dim{' is missing' if ratio.number == ring.dim else ' is not right'}{on}",
+    )
+
+
+def _right_in_one_dimension(group: Group, moments: StepMoments) -> bool:
+    """Whether the same group is right in dimension 1."""
+    return not any(
+        other.wrong and (other.variable, other.kind) == (group.variable, group.kind)
+        for alone in moments_of(moments.scheme, 1, 2)
+        for other in drift_groups(alone)
+    )
+
+
+def _with_state(value: Polynomial, ring: Ring) -> Polynomial:
+    size = len(ring.coordinates)
+    terms = {m: c for m, c in value.to_dict().items() if any(m[:size])}
+    found: Polynomial = value.context().from_dict(terms)
+    return found
+
+
+def _sign_only(group: Group) -> CauseName:
+    """Whether found and due agree in size on each coordinate, up to signs."""
+    same = all(group.found[k] in (group.expected[k], -group.expected[k]) for k in group.expected)
+    return "drift-sign" if same else "drift-scaled"
+
+
+def _with_parameter_one(
+    found: Polynomial, expected: Polynomial, parameter: str, moments: StepMoments
+) -> bool:
+    ring = moments.ring
+    if parameter not in ring.parameters:
+        return False
+    values: dict[str | int, int] = {ring.context.name(ring.position("root", parameter)): 1}
+    return bool(found == expected.subs(values))
+
+
+def _metric_free(expected: Polynomial, moments: StepMoments) -> Polynomial | None:
+    """`expected` in the metric 1."""
+    ring = moments.ring
+    members = {j: key for j, key in ring.jets.items() if key[0] == "B"}
+    if not members:
+        return None
+    values: dict[str | int, int] = {}
+    for j, (_, member, index) in members.items():
+        i, n = divmod(member, ring.dim)
+        values[ring.context.name(j)] = int(i == n and not any(index))
+    return expected.subs(values)
+
+
+def _times(ratio: Ratio, name: str) -> str:
+    text = ratio.text
+    return f"{text} {name}" if ratio.number is not None else f"{name} times {text}"
+
+
+__all__ = ["kick_shares", "wrong_generator"]

@@ -1,0 +1,295 @@
+"""The cause where a step has the right generator, and its expansion is wrong at h^2.
+
+The generator is a sum of parts X_a: force, friction, motion, feedback and noise of each variable. In exp(hL) the coefficient
+of h^2 is sum_ab X_a X_b / 2, and X_a X_b holds C_ab = X_a applied to the coefficients of X_b: part b acts on a state which
+part a has moved, half of the way on average. A step has sum_ab gamma_ab C_ab in its place, so that gamma_ab says which share of
+a's motion b sees. The defect is solved, exactly, for gamma_ab - 1/2; each mistake has its own pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sgverify.advice.diagnosis.model import Cause
+from sgverify.advice.diagnosis.wrong_terms.groups import drift_groups
+from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, unit
+from sgverify.advice.diagnosis.wrong_terms.ratio import printed
+from sgverify.exact.rings.polynomials import Polynomial, to_fraction
+from sgverify.exact.series.operators import (
+    Operator,
+    compose_symbols,
+    difference,
+    symbol_of,
+)
+
+HALF = Fraction(1, 2)
+NOISE = "noise"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the generator: a kind of drift of a variable, or its noise."""
+
+    variable: str
+    kind: str
+    operator: Operator
+
+    @property
+    def text(self) -> str:
+        """Such as "the friction of p"."""
+        return f"the {self.kind} {'on' if self.kind == 'force' else 'of'} {self.variable}"
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """`second` sees the share `share` of the motion by `first`, where 1/2 is due."""
+
+    first: Part
+    second: Part
+    share: Fraction
+
+
+def wrong_second_order(moments: StepMoments, gradients: int) -> Cause | None:
+    """The cause of a defect at h^2; None where no pattern matches. `gradients` is the number of evaluations in a step."""
+    defect = difference(moments.operators[4], moments.exact[2], moments.ring)
+    parts = parts_of(moments)
+    found = interactions(defect, parts, moments)
+    if found is None:
+        return _outside(defect, moments)
+    return _named(found, moments, gradients)
+
+
+def made_of_whole_steps(moments: StepMoments) -> bool:
+    """Whether each part sees all or nothing of the others' motion, as in a composition of Euler steps: nothing is halved."""
+    defect = difference(moments.operators[4], moments.exact[2], moments.ring)
+    found = interactions(defect, parts_of(moments), moments)
+    return found is not None and all(item.share in (0, 1) for item in found)
+
+
+def parts_of(moments: StepMoments) -> list[Part]:
+    """The parts of the dynamics' generator."""
+    ring, size = moments.ring, len(moments.ring.coordinates)
+    parts = []
+    for group in drift_groups(moments):
+        operator = {unit(size, k): value for k, value in group.expected.items() if value}
+        if operator:
+            parts.append(Part(group.variable, group.kind, operator))
+    noise: dict[str, Operator] = {}
+    for index, value in moments.exact[1].items():
+        if sum(index) == 2:
+            variable = ring.coordinates[next(k for k, n in enumerate(index) if n)][0]
+            noise.setdefault(variable, {})[index] = value
+    return parts + [Part(variable, NOISE, operator) for variable, operator in noise.items()]
+
+
+def interactions(defect: Operator, parts: Sequence[Part], moments: StepMoments) -> list[Interaction] | None:
+    """The wrong interactions that make up the defect; None where it is no combination of them."""
+    ring = moments.ring
+    columns: list[tuple[Part, Part, Mapping[tuple[int, ...], Fraction]]] = []
+    for first in parts:
+        for second in parts:
+            left, right = symbol_of(first.operator, ring), symbol_of(second.operator, ring)
+            acted = ring.reduce(compose_symbols(left, right, ring) - left * right)
+            if acted:
+                columns.append((first, second, _numbers(acted)))
+    solved = _solved([column for _, _, column in columns], _numbers(symbol_of(defect, ring)))
+    if solved is None:
+        return None
+    return [
+        Interaction(first, second, HALF + share)
+        for (first, second, _), share in zip(columns, solved, strict=True)
+        if share
+    ]
+
+
+def _numbers(value: Polynomial) -> dict[tuple[int, ...], Fraction]:
+    return {tuple(map(int, m)): to_fraction(c) for m, c in value.to_dict().items()}
+
+
+def _solved(
+    columns: Sequence[Mapping[tuple[int, ...], Fraction]], wanted: Mapping[tuple[int, ...], Fraction]
+) -> list[Fraction] | None:
+    """x with sum_j x_j column_j = wanted, by elimination in fractions, free unknowns 0; None where there is none."""
+    keys = sorted({key for column in (*columns, wanted) for key in column})
+    rows = [
+        [column.get(key, Fraction(0)) for column in columns] + [wanted.get(key, Fraction(0))] for key in keys
+    ]
+    pivots: list[int] = []
+    for j in range(len(columns)):
+        at = next((i for i in range(len(pivots), len(rows)) if rows[i][j]), None)
+        if at is None:
+            continue
+        top = len(pivots)
+        rows[top], rows[at] = rows[at], rows[top]
+        lead = rows[top][j]
+        rows[top] = [value / lead for value in rows[top]]
+        for i, row in enumerate(rows):
+            if i != top and row[j]:
+                factor = row[j]
+                rows[i] = [a - factor * b for a, b in zip(row, rows[top], strict=True)]
+        pivots.append(j)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    found = [Fraction(0)] * len(columns)
+    for i, j in enumerate(pivots):
+        found[j] = rows[i][-1]
+    return found
+
+
+def _named(found: Sequence[Interaction], moments: StepMoments, gradients: int) -> Cause | None:
+    if not found:
+        return None
+    one, kinds = found[0], {(item.second.variable, item.second.kind) for item in found}
+    if len(kinds) == 1 and one.second.kind == "force":
+        return _of_gradient(found, gradients)
+    if all(_within(item) for item in found):
+        return Cause("letter-not-exact", _inexact(found, moments))
+    if len(found) == 1 and one.first.kind == NOISE and one.second.kind == "motion":
+        own, due = _covariances(one, moments)
+        return Cause(
+            "noise-correlated",
+            f"the noises of {one.second.variable} and {one.first.variable} have the covariance {own} h^2 where "
+            f"{moments.scheme.dynamics.name} has {due} h^2",
+        )
+    shifted = _moved_part(found)
+    if shifted is not None:
+        return shifted
+    if len(kinds) == 1:
+        return Cause(
+            "old-value",
+            f"{one.second.text} sees {_shares(found)} where 1/2 is due: it takes a value from before that motion"
+            if one.share < HALF
+            else f"{one.second.text} sees {_shares(found)} where 1/2 is due: it takes a value from after that motion",
+        )
+    return None
+
+
+def _of_gradient(found: Sequence[Interaction], gradients: int) -> Cause | None:
+    one = found[0]
+    movers = [item.first for item in found]
+    if all(part.kind == NOISE for part in movers):
+        return Cause(
+            "gradient-of-wrong-argument",
+            f"the gradient is evaluated at a point that sees {_shares(found)} where 1/2 is due",
+        )
+    if len(found) == 1 and one.first == one.second:
+        due = "the term h^2/2 Hess U grad U of the drift"
+        if one.share == -HALF:
+            return Cause("drift-sign", f"{due} has the wrong sign")
+        return Cause("drift-scaled", f"{due} enters {2 * one.share} times, where once is due")
+    if gradients == 1 and one.first.variable == one.second.variable:
+        return None
+    if all(item.share < HALF for item in found):
+        return Cause(
+            "gradient-at-old-point",
+            f"the gradient is evaluated at an old point: {one.second.text} sees {_shares(found)} where 1/2 is due",
+        )
+    return Cause(
+        "gradient-of-wrong-argument",
+        f"the gradient is evaluated too far on: {one.second.text} sees {_shares(found)} where 1/2 is due",
+    )
+
+
+def _shares(found: Sequence[Interaction]) -> str:
+    """Such as "0 of the motion of theta and 0 of the noise of p"."""
+    return " and ".join(f"{item.share} of {item.first.text}" for item in found)
+
+
+def _within(item: Interaction) -> bool:
+    """Whether both parts are friction and noise of one variable, which one letter solves exactly."""
+    alike = item.first.variable == item.second.variable
+    return alike and item.second.kind == "friction" and item.first.kind in ("friction", NOISE)
+
+
+def _inexact(found: Sequence[Interaction], moments: StepMoments) -> str:
+    """Mean and variance of friction and noise at h^2, found and due."""
+    ring = moments.ring
+    variable = found[0].second.variable
+    k = next(k for k, (name, _) in enumerate(ring.coordinates) if name == variable)
+    texts = []
+    for what, own, due in (
+        ("mean", moments.mean(k, 4), moments.expected_mean(k, 4)),
+        ("variance", moments.covariance(k, k, 4), moments.expected_covariance(k, k, 4)),
+    ):
+        if own != due:
+            texts.append(
+                f"the {what} of its increment is {printed(_free(own, moments), ring)} at h^2 where "
+                f"{printed(_free(due, moments), ring)} is due"
+            )
+    return f"friction and noise of {variable} are not their exact flow: {' and '.join(texts)}"
+
+
+def _free(value: Polynomial, moments: StepMoments) -> Polynomial:
+    """The terms without derivatives of U."""
+    ring = moments.ring
+    terms = {m: c for m, c in value.to_dict().items() if not any(m[j] for j in ring.jets)}
+    return ring.context.from_dict(terms)
+
+
+def _covariances(item: Interaction, moments: StepMoments) -> tuple[str, str]:
+    ring = moments.ring
+    k, m = (
+        next(k for k, (name, _) in enumerate(ring.coordinates) if name == part.variable)
+        for part in (item.second, item.first)
+    )
+    # Given the start, the covariance at h^2 comes from noise alone.
+    return printed(moments.covariance(k, m, 4), ring), printed(moments.expected_covariance(k, m, 4), ring)
+
+
+def _moved_part(found: Sequence[Interaction]) -> Cause | None:
+    """One part that comes too early or too late beside all others: what it sees of them and what they see of it are opposite."""
+    for part in {id(part): part for item in found for part in (item.first, item.second)}.values():
+        if not all((item.first is part) != (item.second is part) for item in found):
+            continue
+        late = {item.share - HALF if item.second is part else HALF - item.share for item in found}
+        both = {item.first is part for item in found}
+        if len(late) == 1 and len(both) == 2:
+            by = late.pop()
+            return Cause(
+                "word-not-symmetric",
+                f"{part.text} is not placed symmetrically: it acts {abs(by)} h too {'late' if by > 0 else 'early'} beside the "
+                "other parts of the step",
+            )
+    return None
+
+
+def _outside(defect: Operator, moments: StepMoments) -> Cause | None:
+    """A defect with terms that no interaction of the dynamics' parts has."""
+    ring = moments.ring
+    by_order = {sum(index) for index in defect}
+    (index, value), *_ = defect.items()
+    places = [k for k, n in enumerate(index) if n]
+    variable = ring.coordinates[places[0]][0]
+    theta = [k for k, (name, _) in enumerate(ring.coordinates) if name == "theta"]
+    jets = [j for j in ring.jets if value.degrees()[j]]
+    if by_order == {1} and jets and any(term.degrees()[k] for term in defect.values() for k in theta):
+        return Cause(
+            "gradient-of-wrong-argument",
+            f"theta itself multiplies a derivative of U in the drift of {variable} at h^2: "
+            f"{printed(moments.mean(places[0], 4), ring)} where {printed(moments.expected_mean(places[0], 4), ring)} is due",
+        )
+    if by_order == {1} and not jets and _used(value, moments) == {variable}:
+        return Cause(
+            "friction-wrong",
+            f"{variable} is damped by the extra term {printed(value, ring)} h^2",
+        )
+    if by_order == {2} and len(places) == 1:
+        k = places[0]
+        own, due = moments.covariance(k, k, 4), moments.expected_covariance(k, k, 4)
+        return Cause(
+            "diffusion-power-of-h",
+            f"the variance of the noise of {variable} is {printed(own, ring)} at h^2 where "
+            f"{printed(due, ring) if due else 'nothing'} is due{'' if due else ': a higher power of h'}",
+        )
+    return None
+
+
+def _used(value: Polynomial, moments: StepMoments) -> set[str]:
+    ring = moments.ring
+    degrees = value.degrees()
+    return {name for k, (name, _) in enumerate(ring.coordinates) if degrees[k]}
+
+
+__all__ = ["Interaction", "Part", "interactions", "made_of_whole_steps", "parts_of", "wrong_second_order"]
