@@ -123,7 +123,7 @@ class Alphabet:
         claimed = ClaimedOrders.of(order)
         shares = self._shares(text, coefficients)
         word = Word(text, shares, self, _floats_of_order_two(text, shares, coefficients))
-        step = _compose(word)
+        step = compose(word)
         name = name or f"{self.name}-{text.lower()}"
         step.__name__ = step.__qualname__ = name
         made = make_scheme(step, self.dynamics, order=claimed.finite_time, name=name, word=word)
@@ -279,7 +279,7 @@ def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) 
     return Letter(symbol, function, declaration, census)
 
 
-def _compose(word: Word) -> Callable[..., Any]:
+def compose(word: Word) -> Callable[..., Any]:
     """The step function of a word, with the signature that its letters declare together."""
     dynamics = word.alphabet.dynamics
     asked = {"h", *(name for letter, _ in word.flows(1) for name in letter.declaration.ingredients)}

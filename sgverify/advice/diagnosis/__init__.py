@@ -1,4 +1,9 @@
 """Why does a scheme fail, and which edit of its own source mends it?
 
-`model`: a diagnosis, with its cause and its edit. `causes` names the cause of a failure, by the `wrong_terms` of a step.
+`model`: a diagnosis, with its cause and its edit. `diagnosing`: the diagnosis of a failing scheme. `causes` names the cause of a
+failure, by the `wrong_terms` of a step.
+
+The search for the edit. `source`: the text of a scheme, and the scheme of an edited text. `expressions`: the terms and factors
+of a text. `candidates`: the edits that are tried, by `rules` for `products`, `sums` and `names`. `screening`: which of them may
+be right, in floats. `trial`: which of them are right, by proof and exact checks. `search`: the simplest one.
 """

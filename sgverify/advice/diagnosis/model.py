@@ -69,11 +69,18 @@ class Edit:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Cause and mend of a failure; `edit` is None where no edit was found under which everything passes."""
+    """Cause and mend of a failure; `edit` is None where no edit was found under which everything passes.
+
+    `seconds` is processor time. `alternatives` counts the other edits, as simple as `edit`, under which the proof passes;
+    `tried` all edits that were tried; `stopped` says that the time ended before every edit was.
+    """
 
     cause: Cause
     edit: Edit | None = None
     seconds: float = 0.0
+    alternatives: int = 0
+    tried: int = 0
+    stopped: bool = False
 
 
 __all__ = ["CAUSES", "Cause", "CauseName", "Diagnosis", "Edit"]

@@ -1,0 +1,46 @@
+"""The diagnosis of a failing scheme: its cause, and the edit of its own source that mends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from sgverify.advice.diagnosis.model import Cause, Diagnosis
+from sgverify.advice.diagnosis.search import Found, search, shown
+from sgverify.advice.diagnosis.trial import SURE, failures
+from sgverify.checks.subject.subject import Subject
+from sgverify.evidence import Evidence
+from sgverify.user_code import own_code
+
+BUDGET = 2.0
+"""The processor time of a search, in seconds."""
+
+
+@own_code()
+def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float = BUDGET) -> Diagnosis | None:
+    """Why does the scheme fail, and which edit of its own source mends it? None where nothing in its definition fails.
+
+    `evidence` is what `judge` found of the subject. Only what failed without samples is diagnosed: an exact law or a proved
+    order that is wrong. The search for an edit ends after `seconds` of processor time, and the diagnosis says so.
+    """
+    started = time.process_time()
+    part = next((part for part in subject.parts if part.composite is None), None)
+    if part is None:
+        return None
+    failed = [
+        item
+        for item in failures(evidence)
+        if item.method in SURE and item.scheme in (part.reference, subject.reference)
+    ]
+    if not failed:
+        return None
+    found = Found(None, 0, 0, False) if part.black_box else search(part, failed, seconds)
+    edit = shown(found.mend) if found.mend is not None else None
+    return Diagnosis(
+        Cause("not-named", "no cause is named"),
+        edit,
+        time.process_time() - started,
+        found.alternatives,
+        found.tried,
+        found.stopped,
+    )

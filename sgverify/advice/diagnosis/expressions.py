@@ -1,0 +1,240 @@
+"""The sums, terms and factors of a definition's text, with the characters at which each stands."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One factor of a product, brackets around it included in `start` to `end`; it divides where `over`."""
+
+    node: ast.expr
+    start: int
+    end: int
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Term:
+    """A product that is no part of a larger one, from `start` to `end`; a sign before its first factor is no part of these."""
+
+    node: ast.expr
+    start: int
+    end: int
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A term of a sum with the character of its sign; None where it is the first and has none."""
+
+    node: ast.expr
+    start: int
+    end: int
+    sign: int | None
+    negative: bool
+
+
+class Expressions:
+    """The parsed text of one function."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        (definition,) = ast.parse(text).body
+        assert isinstance(definition, ast.FunctionDef)
+        self.definition = definition
+        self._lines = [0]
+        for line in text.splitlines(keepends=True):
+            self._lines.append(self._lines[-1] + len(line))
+        self._texts = text.splitlines(keepends=True)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        for node in self.definition.body:
+            for parent in ast.walk(node):
+                for child in ast.iter_child_nodes(parent):
+                    self.parents[child] = parent
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """The characters of a node, without brackets around it."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self._place(node.lineno, node.col_offset), self._place(node.end_lineno, node.end_col_offset)
+
+    def _place(self, line: int, column: int) -> int:
+        # Columns of the parser count bytes of UTF-8.
+        row = self._texts[line - 1]
+        return self._lines[line - 1] + (
+            column if row.isascii() else len(row.encode()[:column].decode(errors="ignore"))
+        )
+
+    def of(self, node: ast.expr) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    @cached_property
+    def nodes(self) -> list[ast.expr]:
+        """Every expression that is computed, in the order of the text; names of functions that are called are none."""
+        found: list[ast.expr] = []
+        waiting: list[ast.AST] = list(reversed(self.definition.body))
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", ast.Load()), ast.Store):
+                found.append(node)
+            children = list(ast.iter_child_nodes(node))
+            if isinstance(node, ast.Call):
+                children = [*node.args]
+                # grad.fresh()(theta): the inner call is computed too, and nothing in it is an operand.
+            waiting.extend(reversed(children))
+        return found
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """Every product that is no part of a larger one, a single factor too; no sums and no tuples."""
+        return [
+            self._term(node)
+            for node in self.nodes
+            if self._is_value(node) and not is_sum(node) and not self._inside_product(node)
+        ]
+
+    @cached_property
+    def sums(self) -> list[tuple[ast.expr, tuple[Summand, ...]]]:
+        """Every value that may be a sum, with its summands: a single term has one."""
+        return [
+            (node, tuple(self._summands(node)))
+            for node in self.nodes
+            if self._is_value(node)
+            and not self._inside_sum(node)
+            and not self._inside_product(node, nested=False)
+        ]
+
+    def _is_value(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Tuple | ast.Attribute):
+            return False
+        parent = self.parents.get(node)
+        if isinstance(parent, ast.Expr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            return False
+        return not (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow))
+
+    def _inside_product(self, node: ast.expr, nested: bool = True) -> bool:
+        parent = self.parents.get(node)
+        if isinstance(parent, ast.UnaryOp):
+            return True
+        if not is_product(parent):
+            return False
+        # A sum in brackets is a value of its own; a product in brackets is one of the factors' own.
+        return nested or not is_sum(node)
+
+    def _inside_sum(self, node: ast.expr) -> bool:
+        return is_sum(self.parents.get(node))
+
+    def _term(self, node: ast.expr) -> Term:
+        start, end = self.span(node)
+        factors = tuple(self._factors(node, start, end, False))
+        return Term(node, factors[0].start, end, factors)
+
+    def _factors(self, node: ast.expr, start: int, end: int, over: bool) -> Iterator[Factor]:
+        """The factors of a product that stands, with its brackets, from `start` to `end`."""
+        own_start, own_end = self.span(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner, _ = self.span(node.operand)
+            bracket = self.text.rfind("-", own_start, inner) + 1
+            yield from self._factors(node.operand, bracket, own_end, over)
+        elif is_product(node) and isinstance(node, ast.BinOp) and (start, end) == (own_start, own_end):
+            sign = self._operator(node)
+            yield from self._factors(node.left, start, sign, over)
+            right = isinstance(node.op, ast.Div)
+            first = sign + 1
+            while self.text[first].isspace():
+                first += 1
+            yield from self._factors(node.right, first, own_end, over != right)
+        else:
+            while self.text[end - 1].isspace():
+                end -= 1
+            yield Factor(node, start, end, over)
+            if is_product(node) and not over:
+                yield from self._factors(node, own_start, own_end, False)
+
+    def _operator(self, node: ast.BinOp) -> int:
+        """The place of the operator between the operands, outside of their brackets."""
+        place = self.span(node.left)[1]
+        while self.text[place].isspace() or self.text[place] == ")":
+            place += 1
+        return place
+
+    def _summands(self, node: ast.expr) -> Iterator[Summand]:
+        if is_sum(node) and isinstance(node, ast.BinOp):
+            yield from self._summands(node.left)
+            sign = self._operator(node)
+            start = sign + 1
+            while self.text[start].isspace():
+                start += 1
+            yield Summand(node.right, start, self.span(node)[1], sign, isinstance(node.op, ast.Sub))
+        else:
+            start, end = self.span(node)
+            negative = self.text[start] == "-"
+            yield Summand(node, start, end, start if negative else None, negative)
+
+    @cached_property
+    def bindings(self) -> list[tuple[str, ast.expr, int]]:
+        """The names that the function assigns, each with its value and the end of the statement."""
+        found = []
+        for node in self.definition.body:
+            if isinstance(node, ast.Assign) and len(node.targets) == 1:
+                target, value = node.targets[0], node.value
+                pairs = [(target, value)]
+                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                    pairs = list(zip(target.elts, value.elts, strict=False))
+                for one, other in pairs:
+                    if isinstance(one, ast.Name):
+                        found.append((one.id, other, self.span(node)[1]))
+        return found
+
+    def in_scope(self, place: int) -> list[str]:
+        """The names that are assigned before a place, in order."""
+        return list(dict.fromkeys(name for name, _, end in self.bindings if end <= place))
+
+    def shown(self, start: int, end: int) -> ast.expr | None:
+        """The expression that shows a change of these characters: a whole term, with the function that it is an argument of."""
+        covering = [node for node in self.nodes if _covers(self.span(node), start, end)]
+        if not covering:
+            return None
+        node: ast.AST = min(covering, key=lambda node: self.span(node)[1] - self.span(node)[0])
+        while True:
+            parent = self.parents.get(node)
+            if (
+                is_product(parent)
+                or isinstance(parent, ast.UnaryOp)
+                or (is_sum(parent) and not is_sum(node) and False)
+            ):
+                node = parent  # type: ignore[assignment]
+            elif isinstance(parent, ast.Call) and node in parent.args:
+                node = parent
+                break
+            else:
+                break
+        return node if isinstance(node, ast.expr) else None
+
+
+def is_product(node: ast.AST | None) -> bool:
+    """Whether this is a product or a quotient."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)
+
+
+def is_sum(node: ast.AST | None) -> bool:
+    """Whether this is a sum or a difference."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def called(node: ast.AST | None) -> str:
+    """The last name of the function that a node calls, such as "sqrt"; "" for no call of a name."""
+    if not isinstance(node, ast.Call):
+        return ""
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _covers(span: tuple[int, int], start: int, end: int) -> bool:
+    return span[0] <= start and end <= span[1]

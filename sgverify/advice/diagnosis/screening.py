@@ -1,0 +1,291 @@
+"""How far is a step from exp(hL), in floats, at one generic state of one generic potential?
+
+The definition is run once at two small step sizes and at all nodes of a quadrature for its draws. With D the increment of the
+state and xi a vector of numbers, E exp(xi . D) - sum_(k <= K) h^k m_k(xi) is O(h^(K+1)) for a step of local order K, where m_k
+are the coefficients of the diffusion. An edit whose difference falls more slowly is dropped without a proof; what passes is
+proved afterwards, so that nothing rests on this comparison.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sgverify.exact.affine.field import FLOATS, Scalar
+from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinates_of, state_of
+from sgverify.exact.numbers.quadrature import normal_quadrature
+from sgverify.exact.series.probe import (
+    PolynomialPotential,
+    generic_potential,
+    generic_state,
+    increment_moments,
+)
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.noise import NoiseLaw
+
+PARAMETERS = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
+"""T and D differ from 1 and from one another: at T = 1 whole classes of bugs are invisible."""
+
+LARGEST = 2.0**-8
+"""The larger step size; the potential's time scale is 1. The smaller one is a quarter of it."""
+
+SLOWER = 2.0**0.5
+"""A difference of h^(K+1) falls by 4^(K+1), one of h^(K+1/2) by half of that; the limit lies between them."""
+
+ROUNDED = 1e-13
+"""A difference below this is rounding: E exp(xi . D) is a sum of numbers of size 1."""
+
+MOST_AXES = 4
+"""The most axes of a quadrature: with more draws a definition that asks for no dimension is run in dimension 1."""
+
+FUNCTIONS = 8
+"""The number of vectors xi, more than there are ways in which a difference could vanish by chance."""
+
+HIGHEST = 2
+"""The highest order that floats resolve at these step sizes; proofs examine higher ones."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """E exp(xi . D) less its series, at h and h/4, for each xi; `level` is the power of h at which it should vanish.
+
+    `values` has the shape (2, FUNCTIONS).
+    """
+
+    values: np.ndarray
+    level: int
+
+    @property
+    def size(self) -> float:
+        """The largest difference at the larger step size."""
+        return float(np.abs(self.values[0]).max())
+
+    @property
+    def passes(self) -> bool:
+        """Whether the difference falls at least as h^level."""
+        coarse, fine = np.abs(self.values).max(axis=1)
+        return bool(fine <= max(ROUNDED, coarse * SLOWER * 0.25**self.level))
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """The same for two definitions of one law, up to rounding."""
+        return tuple(np.round(self.values[0] / (1e3 * ROUNDED)).tolist())
+
+
+class Screen:
+    """The comparison of edited steps of one scheme with exp(hL), through the local order `order`."""
+
+    def __init__(self, scheme: Scheme, order: int) -> None:
+        self._scheme = scheme
+        self._order = min(order, HIGHEST)
+        draws = scheme.draws * self._steps + scheme.starts.draws
+        counted = scheme.asks_for_dimension or "scalar" in scheme.shapes.values()
+        self.dim = 2 if counted or 2 * draws <= MOST_AXES else 1
+        self._grids: dict[tuple[NoiseLaw, ...], _Grid] = {}
+        self._laws: tuple[NoiseLaw, ...] = (*scheme.starts.laws, *scheme.laws * self._steps)
+        self._potential = generic_potential(self.dim)
+        self._point = generic_state(scheme.dynamics.shapes, self.dim)
+        self._h = LARGEST * np.array([[1.0], [0.25]])
+        generator = np.random.default_rng(1)
+        self._xi = generator.uniform(-1.0, 1.0, (FUNCTIONS, len(self._point)))
+        self._gradient = _Gradient(self._potential)
+
+    @property
+    def _steps(self) -> int:
+        """A value that is kept in memory reaches the state with the next step."""
+        return 1 + len(self._scheme.memory)
+
+    @property
+    def level(self) -> int:
+        """The power of h at which the difference has to vanish; the start of a memory may cost one."""
+        return self._order + (0 if self._scheme.memory else 1)
+
+    @cached_property
+    def _series(self) -> np.ndarray:
+        """sum_k (n h)^k m_k(xi) through h^K, shape (2, FUNCTIONS)."""
+        coordinates = [self._point["theta", i] for i in range(self.dim)]
+        moments = increment_moments(
+            self._scheme.dynamics,
+            self.dim,
+            self._order,
+            state=self._point,
+            parameters=PARAMETERS,
+            derivative_of_potential=lambda index: self._potential.derivative(index, coordinates),
+        )
+        total = np.zeros((2, FUNCTIONS))
+        for index, row in moments.items():
+            weight = np.prod(self._xi ** np.array(index), axis=1) / math.prod(map(math.factorial, index))
+            for k, value in enumerate(row):
+                total += float(value) * (self._steps * self._h) ** k * weight
+        return total
+
+    def difference(self, scheme: Scheme) -> Difference | None:
+        """The difference of an edited scheme; None where it cannot be run in floats, or is not finite.
+
+        `scheme` may be a sketch whose definition has not been checked.
+        """
+        laws = self._laws
+        for _ in range(2):
+            grid = self._grid(laws)
+            run = _Run(grid)
+            try:
+                with np.errstate(all="ignore"):
+                    moved = self._moved(scheme, run)
+                    if moved is not None and tuple(run.asked) == laws:
+                        values = self._transform(moved, grid) - self._series
+                        return Difference(values, self.level) if np.isfinite(values).all() else None
+            except Exception:
+                # An edit may be any error of Python; it is no candidate then.
+                return None
+            laws = tuple(run.asked)
+            if len(laws) * self.dim > 2 * MOST_AXES:
+                return None
+        return None
+
+    def _moved(self, scheme: Scheme, run: _Run) -> list[Any] | None:
+        shapes = scheme.dynamics.shapes
+        state = state_of(shapes, self.dim, lambda name, i: _scalar(float(self._point[name, i])))
+        carrier = Carrier(number=lambda value: _scalar(np.asarray(value, dtype=float)))
+        bound = bind(scheme, carrier, PARAMETERS, dim=self.dim)
+        given: dict[str, Any] = {"h": self._h, "grad": self._gradient, "draw": run.draw}
+        before = bound.start(state, **given) if scheme.memory else state
+        after = before
+        for _ in range(self._steps):
+            after = bound.step(after, **given)
+            if len(after) != len(scheme.state):
+                return None
+        for value, shape in zip(after, scheme.shapes.values(), strict=True):
+            if isinstance(value, EntrywiseVector) != (shape == VECTOR):
+                return None
+        ends = coordinates_of(after[: len(shapes)], shapes, self.dim)
+        starts = coordinates_of(state, shapes, self.dim)
+        return [(end - start).value for end, start in zip(ends, starts, strict=True)]
+
+    def _transform(self, moved: list[Any], grid: _Grid) -> np.ndarray:
+        shape = (2, len(grid.weights))
+        increments = np.array([np.broadcast_to(value, shape) for value in moved])
+        exponents = np.tensordot(self._xi, increments, 1)
+        averages: np.ndarray = np.exp(exponents) @ grid.weights
+        return averages.T
+
+    def _grid(self, laws: tuple[NoiseLaw, ...]) -> _Grid:
+        if laws not in self._grids:
+            self._grids[laws] = _Grid(laws, self.dim, self._order + 1)
+        return self._grids[laws]
+
+
+class _Grid:
+    """Nodes and weights of the product rule for the draws of a step, exact through degree 2 count - 1 in each."""
+
+    def __init__(self, laws: tuple[NoiseLaw, ...], dim: int, count: int) -> None:
+        self.laws = laws
+        axes = [_rule(law, count) for law in laws for _ in range(dim)]
+        self.weights = np.ones(1)
+        columns: list[np.ndarray] = []
+        for nodes, weights in axes:
+            columns = [np.repeat(column, len(nodes)) for column in columns]
+            columns.append(np.tile(nodes, len(self.weights)))
+            self.weights = np.outer(self.weights, weights).ravel()
+        self.draws = [columns[k * dim : (k + 1) * dim] for k in range(len(laws))]
+
+
+def _rule(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
+    if law.normal:
+        nodes, weights = normal_quadrature(count)
+        return nodes.astype(float), weights.astype(float)
+    if law.atoms:
+        return np.array([float(x) for x, _ in law.atoms]), np.array([float(w) for _, w in law.atoms])
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return nodes * law.largest, weights / 2
+
+
+class _Run:
+    """The draws of one run: node arrays in the order in which they are asked for, and the laws that were asked for."""
+
+    def __init__(self, grid: _Grid) -> None:
+        self._grid = grid
+        self.asked: list[NoiseLaw] = []
+
+    def draw(self, law: NoiseLaw) -> EntrywiseVector:
+        k = len(self.asked)
+        self.asked.append(law)
+        columns = self._grid.draws[k] if k < len(self._grid.draws) else self._grid.draws[-1]
+        return EntrywiseVector([_scalar(column) for column in columns])
+
+
+class _Gradient(FullGradientIngredient):
+    """The gradient of a polynomial potential on arrays of places; a cubic part of each coordinate is the prior's."""
+
+    def __init__(self, potential: PolynomialPotential) -> None:
+        self._dim = potential.dim
+        units = [tuple(int(j == i) for j in range(self._dim)) for i in range(self._dim)]
+        self._first = {unit: _coefficients(potential, unit) for unit in units}
+        self._second = {
+            (i, j): _coefficients(potential, tuple(map(sum, zip(units[i], units[j], strict=True))))
+            for i in range(self._dim)
+            for j in range(self._dim)
+        }
+
+    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
+        points = _arrays(place)
+        return EntrywiseVector([_scalar(_value(c, points)) for c in self._first.values()])
+
+    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
+        return EntrywiseVector(
+            [x * (Fraction(k + 1, 4)) + x**3 * Fraction(1, 8) for k, x in enumerate(place.entries)]
+        )
+
+    def likelihood(self, place: EntrywiseVector) -> EntrywiseVector:
+        return self(place) - self.prior(place)
+
+    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        points = _arrays(place)
+        rows = []
+        for i in range(self._dim):
+            total: Any = 0
+            for j in range(self._dim):
+                total = total + vector.entries[j] * _scalar(_value(self._second[i, j], points))
+            rows.append(total)
+        return EntrywiseVector(rows)
+
+
+def _scalar(value: Any) -> Scalar:
+    return Scalar(FLOATS, value)
+
+
+def _arrays(place: EntrywiseVector) -> list[np.ndarray]:
+    return [np.asarray(entry.value if isinstance(entry, Scalar) else float(entry)) for entry in place.entries]
+
+
+def _coefficients(potential: PolynomialPotential, index: tuple[int, ...]) -> Mapping[tuple[int, ...], float]:
+    """The coefficients of d^index U, by powers."""
+    found: dict[tuple[int, ...], float] = {}
+    for powers, c in potential.terms.items():
+        if all(n >= k for n, k in zip(powers, index, strict=True)):
+            factor = math.prod(math.perm(n, k) for n, k in zip(powers, index, strict=True))
+            lower = tuple(n - k for n, k in zip(powers, index, strict=True))
+            found[lower] = found.get(lower, 0.0) + float(c * factor)
+    return found
+
+
+def _value(coefficients: Mapping[tuple[int, ...], float], points: list[np.ndarray]) -> Any:
+    """sum_a c_a x^a by Horner's rule in the last coordinate, and by the same rule for its coefficients."""
+    if not points:
+        return coefficients.get((), 0.0)
+    *others, x = points
+    parts: dict[int, dict[tuple[int, ...], float]] = {}
+    for powers, c in coefficients.items():
+        parts.setdefault(powers[-1], {})[powers[:-1]] = c
+    total: Any = 0.0
+    for power in range(max(parts, default=0), -1, -1):
+        total = total * x + (_value(parts[power], others) if power in parts else 0.0)
+    return total

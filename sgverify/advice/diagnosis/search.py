@@ -1,0 +1,197 @@
+"""Which edit of a scheme's own text makes the proof of its order go through? The simplest one, of one place or of two."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from sgverify.advice.diagnosis.candidates import Candidate, candidates
+from sgverify.advice.diagnosis.expressions import Expressions
+from sgverify.advice.diagnosis.model import Edit
+from sgverify.advice.diagnosis.screening import Difference, Screen
+from sgverify.advice.diagnosis.source import Text, texts_of
+from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved, wanted_order
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import DefinitionError, SgverifyError
+from sgverify.evidence import Evidence
+from sgverify.exact.series.dimensions import Proved
+from sgverify.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Mend:
+    """An edit under which proof and exact checks pass, with the scheme that it makes."""
+
+    text: Text
+    candidate: Candidate
+    scheme: Scheme = field(repr=False)
+    passed: Passed
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome of a search: the first mend, how many other edits as simple pass the proof, how many were tried.
+
+    `stopped`: the time ended before every edit was tried.
+    """
+
+    mend: Mend | None
+    alternatives: int
+    tried: int
+    stopped: bool
+
+
+class OutOfTimeError(Exception):
+    """The time of a search has ended."""
+
+
+def search(subject: Subject, failed: Sequence[Evidence], seconds: float) -> Found:
+    """The simplest edit under which the proof of the scheme's order and the checks that failed pass.
+
+    The search ends after `seconds` of processor time.
+    """
+    return _Search(subject, failed, seconds).found()
+
+
+@dataclass(frozen=True)
+class _Proved:
+    text: Text
+    candidate: Candidate
+    scheme: Scheme
+    proof: Proved
+    difference: Difference | None
+
+
+class _Search:
+    def __init__(self, subject: Subject, failed: Sequence[Evidence], seconds: float) -> None:
+        self._subject = subject
+        self._failed = failed
+        self._order = wanted_order(subject.scheme)
+        self._end = time.process_time() + seconds
+        self._screen = Screen(subject.scheme, self._order)
+        before = self._screen.difference(subject.scheme)
+        # A metric, or a dynamics of positive states: no edit is dropped by floats then.
+        self._by_floats = before is not None
+        self._known = {before.key} if before is not None and not before.passes else set()
+        self._tried = 0
+
+    def found(self) -> Found:
+        """The outcome."""
+        alternatives, stopped = 0, False
+        mend = None
+        try:
+            for level in self._levels():
+                passing = sorted(self._proved(level), key=_nearness)
+                for place, item in enumerate(passing):
+                    passed = passes(self._subject, item.scheme, item.proof, self._failed)
+                    if passed is not None:
+                        mend = Mend(item.text, item.candidate, item.scheme, passed)
+                        alternatives = len(passing) - place - 1
+                        break
+                if mend is not None:
+                    break
+        except OutOfTimeError:
+            stopped = True
+        return Found(mend, alternatives, self._tried, stopped)
+
+    def _levels(self) -> Iterator[list[tuple[Text, Candidate]]]:
+        """The edits in groups of one cost: those of one place, then the same mistake in two places."""
+        single = [
+            (text, candidate) for text in texts_of(self._subject.scheme) for candidate in candidates(text)
+        ]
+        single.sort(key=lambda item: (item[1].cost, item[1].length))
+        for _, level in groupby(single, key=lambda item: item[1].cost):
+            yield list(level)
+        yield list(_twice(single))
+
+    def _proved(self, level: Iterable[tuple[Text, Candidate]]) -> Iterator[_Proved]:
+        for text, candidate in level:
+            if time.process_time() > self._end:
+                raise OutOfTimeError
+            edited = candidate.applied(text.text)
+            try:
+                sketch = text.sketch(edited)
+            except (SgverifyError, SyntaxError):
+                continue
+            self._tried += 1
+            difference = self._screen.difference(sketch) if self._by_floats else None
+            if self._by_floats:
+                if difference is None or difference.key in self._known:
+                    continue
+                self._known.add(difference.key)
+                if not difference.passes:
+                    continue
+            try:
+                made = text.made(edited)
+            except DefinitionError:
+                continue
+            if not may_have_order(self._subject, made, self._order):
+                continue
+            proof = proved(self._subject, made, self._order)
+            if proof is not None:
+                yield _Proved(text, candidate, made, proof, difference)
+
+
+def _nearness(item: _Proved) -> float:
+    """The distance of the step from exp(hL): of equally simple edits the one with the smallest error is taken."""
+    return item.difference.size if item.difference is not None else 0.0
+
+
+def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Candidate]]:
+    """The same edit in two places of a text that do not overlap."""
+    groups: dict[tuple[int, tuple[str, ...]], list[tuple[Text, Candidate]]] = {}
+    for text, candidate in single:
+        groups.setdefault((id(text), candidate.rule), []).append((text, candidate))
+    for members in groups.values():
+        for k, (text, one) in enumerate(members):
+            for _, other in members[k + 1 :]:
+                (a,), (b,) = one.changes, other.changes
+                if a.end <= b.start or b.end <= a.start:
+                    changes = (*one.changes, *other.changes)
+                    yield text, Candidate(changes, one.cost + other.cost, one.rule)
+
+
+def shown(mend: Mend) -> Edit:
+    """The edit as it is shown: the changed expression, the lines around it, and their place in the file."""
+    text, changes = mend.text, mend.candidate.changes
+    achieves = str(mend.passed)
+    edited = mend.candidate.applied(text.text)
+    if text.word:
+        return Edit(text.text, edited, text.text, edited, achieves, text.file, text.line)
+    read = Expressions(text.text)
+    pieces = []
+    for change in sorted(changes, key=lambda change: change.start):
+        node = read.shown(change.start, change.end)
+        start, end = read.span(node) if node is not None else _line(text.text, change.start, change.end)
+        inside = [c for c in changes if start <= c.start and c.end <= end]
+        now = text.text[start:end]
+        for c in sorted(inside, key=lambda c: -c.start):
+            now = now[: c.start - start] + c.new + now[c.end - start :]
+        if (start, end, now) not in pieces:
+            pieces.append((start, end, now))
+    first = text.text.count("\n", 0, min(c.start for c in changes))
+    last = text.text.count("\n", 0, max(c.end for c in changes))
+    before = text.text.split("\n")[first : last + 1]
+    grown = edited.count("\n") - text.text.count("\n")
+    after = edited.split("\n")[first : last + 1 + grown]
+    return Edit(
+        was=" and ".join(text.text[start:end] for start, end, _ in pieces),
+        now=" and ".join(now for _, _, now in pieces),
+        before="\n".join(f"{text.margin}{line}" for line in before),
+        after="\n".join(f"{text.margin}{line}" for line in after),
+        achieves=achieves,
+        file=text.file,
+        line=None if text.line is None else text.line + first,
+    )
+
+
+def _line(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole lines around a change, for one that is no part of one expression."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    return first, len(text) if last < 0 else last
+
+
+__all__ = ["Found", "Mend", "search", "shown"]

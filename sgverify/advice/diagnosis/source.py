@@ -1,0 +1,241 @@
+"""Where does the text of a scheme stand, and which scheme does an edited text define?
+
+A step function of a user's file is its own Python source, a word over such functions their sources and its letters. A scheme that
+was made from a printed formula has that formula as its text, without file and line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import CodeType, FunctionType, MappingProxyType
+from typing import Any
+
+import sgverify
+from sgverify.errors import DefinitionError
+from sgverify.exact.readings.formula import define, formula
+from sgverify.schemes import Alphabet, Scheme
+from sgverify.schemes.scheme import make_scheme
+from sgverify.schemes.splittings import Letter, Word, compose
+
+PACKAGE = Path(sgverify.__file__).resolve().parent
+
+FUTURE_ANNOTATIONS = 0x1000000
+"""CO_FUTURE_ANNOTATIONS, the one future statement that changes how today's Python compiles a function."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The characters `start` to `end` of a text become `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+def replaced(text: str, changes: Sequence[Replacement]) -> str:
+    """The text with every change made; the changes do not overlap."""
+    for change in sorted(changes, key=lambda change: -change.start):
+        text = text[: change.start] + change.new + text[change.end :]
+    return text
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that an edit may change: the source of one function, or the letters of a word.
+
+    `line` is that of the first line of `text` in `file`, and `margin` the blanks that its lines have there before them. `clock`
+    is the name of the time, h of a step and t of a letter. `sketch(text)` is the scheme of an edited text without the checks of
+    its definition, for one cheap run; `made(text)` is the scheme proved well-formed, and raises `DefinitionError` where it is not.
+    """
+
+    text: str
+    clock: str
+    names: tuple[str, ...]
+    sketch: Callable[[str], Scheme] = field(repr=False)
+    made: Callable[[str], Scheme] = field(repr=False)
+    known: Callable[[str], str | None] = field(repr=False, default=lambda name: name)
+    file: str | None = None
+    line: int | None = None
+    margin: str = ""
+    word: bool = False
+
+
+def texts_of(scheme: Scheme) -> Iterator[Text]:
+    """The texts of a scheme in which an edit is sought: those of its own file, or its printed formula."""
+    word = scheme.word
+    if word is not None:
+        yield _letters_of_word(scheme, word)
+        for symbol, letter in word.alphabet.letters.items():
+            if _own_lines(letter.function) is not None:
+                yield _of_letter(scheme, word, symbol)
+        return
+    yield _of_function(scheme) if _own_lines(scheme.function) is not None else _of_formula(scheme)
+
+
+def _of_function(scheme: Scheme) -> Text:
+    function = scheme.function
+
+    def sketch(text: str) -> Scheme:
+        return replace(scheme, function=compiled(function, text))
+
+    return _text_of(
+        function,
+        "h",
+        (*scheme.state, *scheme.declaration.ingredients),
+        sketch,
+        lambda text: _made(scheme, compiled(function, text)),
+    )
+
+
+def _made(scheme: Scheme, function: Callable[..., Any]) -> Scheme:
+    """The step function `function` as a scheme of the same dynamics, memory and claims."""
+    made = make_scheme(function, scheme.dynamics, order=scheme.order, memory=scheme.memory, name=scheme.name)
+    return replace(made, invariant_order=scheme.invariant_order)
+
+
+def _of_formula(scheme: Scheme) -> Text:
+    printed = formula(scheme)
+    name = printed.split("(", 1)[0].removeprefix("def ")
+    return Text(
+        printed,
+        "h",
+        (*scheme.state, *scheme.declaration.ingredients),
+        lambda text: replace(scheme, function=define(text, name)),
+        lambda text: _made(scheme, define(text, name)),
+    )
+
+
+def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
+    letter = word.alphabet.letters[symbol]
+
+    def sketch(text: str) -> Scheme:
+        edited = replace(letter, function=compiled(letter.function, text))
+        return _over(scheme, _with_letter(word, symbol, edited))
+
+    def made(text: str) -> Scheme:
+        functions = {name: item.function for name, item in word.alphabet.letters.items()}
+        functions[symbol] = compiled(letter.function, text)
+        alphabet = Alphabet(word.alphabet.name, scheme.dynamics, **functions)
+        return _spelled(scheme, alphabet, word.text, list(word.shares))
+
+    names = (*letter.declaration.state, *letter.declaration.ingredients)
+    return _text_of(letter.function, "t", names, sketch, made)
+
+
+def _letters_of_word(scheme: Scheme, word: Word) -> Text:
+    def made(text: str) -> Scheme:
+        return _spelled(scheme, word.alphabet, text, None)
+
+    return Text(word.text, "h", tuple(word.alphabet.letters), made, made, word=True)
+
+
+def _spelled(scheme: Scheme, alphabet: Alphabet, text: str, shares: list[Any] | None) -> Scheme:
+    made = alphabet.word(text, order=scheme.order, coefficients=shares, name=scheme.name)
+    return replace(made, invariant_order=scheme.invariant_order)
+
+
+def _with_letter(word: Word, symbol: str, letter: Letter) -> Word:
+    alphabet = copy(word.alphabet)
+    alphabet.letters = MappingProxyType({**word.alphabet.letters, symbol: letter})
+    return replace(word, alphabet=alphabet)
+
+
+def _over(scheme: Scheme, word: Word) -> Scheme:
+    return replace(scheme, word=word, function=compose(word))
+
+
+def _text_of(
+    function: Any,
+    clock: str,
+    names: tuple[str, ...],
+    sketch: Callable[[str], Scheme],
+    made: Callable[[str], Scheme],
+) -> Text:
+    found = _own_lines(function)
+    assert found is not None
+    lines, first = found
+    whole = "".join(lines)
+    margin = whole[: len(whole) - len(whole.lstrip())]
+    file = function.__code__.co_filename
+    return Text(
+        textwrap.dedent(whole),
+        clock,
+        names,
+        sketch,
+        made,
+        _spelling(function),
+        file if Path(file).is_file() else None,
+        first,
+        margin,
+    )
+
+
+def _own_lines(function: Any) -> tuple[list[str], int] | None:
+    """The source lines of a function of a user's file, and the number of the first; None where there is no such file."""
+    if not isinstance(function, FunctionType):
+        return None
+    file = Path(function.__code__.co_filename)
+    if file.is_file() and file.resolve().is_relative_to(PACKAGE):
+        return None
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
+        return None
+    return lines, first
+
+
+def _spelling(function: FunctionType) -> Callable[[str], str | None]:
+    """How the function's file spells sqrt, exp, expm1 and dot; None for one that it did not import."""
+    from sgverify.schemes.definition import mathematics
+
+    def known(name: str) -> str | None:
+        meant = getattr(mathematics, name)
+        for own, value in function.__globals__.items():
+            if value is meant:
+                return own
+        modules = (own for own, value in function.__globals__.items() if value is sgverify)
+        return next((f"{own}.{name}" for own in modules), None)
+
+    return known
+
+
+def compiled(function: FunctionType, text: str) -> FunctionType:
+    """The function of an edited text, among the names that `function` sees; raises `DefinitionError` for no Python."""
+    free = function.__code__.co_freevars
+    try:
+        module = ast.parse(text)
+        (node,) = module.body
+        assert isinstance(node, ast.FunctionDef)
+        node.decorator_list = []
+        outer = ast.parse(f"def enclosing({', '.join(free)}):\n    pass").body[0]
+        assert isinstance(outer, ast.FunctionDef)
+        outer.body = [node]
+        module.body = [outer]
+        flags = function.__code__.co_flags & FUTURE_ANNOTATIONS
+        code = compile(ast.fix_missing_locations(module), "<edited>", "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise DefinitionError(f"the edited text is no Python: {error}; in\n{text}") from None
+    inner = _named(_named(code, "enclosing"), node.name)
+    if inner.co_freevars != free:
+        raise DefinitionError(f"the edit encloses {inner.co_freevars}, the function {free}")
+    made = FunctionType(
+        inner, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _named(code: CodeType, name: str) -> CodeType:
+    return next(item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
+
+
+__all__ = ["Replacement", "Text", "replaced", "texts_of"]

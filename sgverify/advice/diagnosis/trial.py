@@ -1,0 +1,100 @@
+"""Does an edit mend a scheme? Its local order is proved, and the exact checks that failed are asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sgverify.checks.applicable_claims import judge_pair
+from sgverify.checks.question import STATED
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import find_claim
+from sgverify.errors import NotExpandableError, UserError
+from sgverify.evidence import Evidence
+from sgverify.exact.series.dimensions import Proved, prove_order
+from sgverify.exact.series.local_order import compare_through
+from sgverify.schemes import Scheme
+
+SURE = ("proof", "exact", "quadrature")
+"""The methods without samples."""
+
+ALWAYS = (
+    (STATED, "local-order"),
+    ("chen2015/theorem-4", "stationary-bias"),
+    ("chen2015/theorem-4", "covariance"),
+)
+"""What is asked of every edited scheme, whatever failed before."""
+
+FEW_LENGTHS = [10, 100, 1000]
+"""The lengths at which the questions of rates in L are illustrated."""
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What holds of an edited scheme: the proved local order, and how many of the failed checks conform."""
+
+    order: Fraction
+    at_least: bool
+    conforming: int
+
+    def __str__(self) -> str:
+        order = f"order {'at least ' * self.at_least}{self.order}"
+        if not self.conforming:
+            return order
+        return f"{order} and everything conform"
+
+
+def failures(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """What failed; a printed claim that is refuted speaks against the paper, and not against the scheme."""
+    return [item for item in evidence if item.outcome == "fail"]
+
+
+def wanted_order(scheme: Scheme) -> int:
+    """The local order that an edit has to reach: what the scheme claims, or else the least of an integrator."""
+    return scheme.order or 1
+
+
+def may_have_order(subject: Subject, scheme: Scheme, order: int) -> bool:
+    """Whether the dimension of proofs has no difference through this order: the first part of `proved`, in milliseconds."""
+    try:
+        found = compare_through(scheme, subject.proof_dimension, order, at=subject.model_parameters)
+    except (NotExpandableError, ArithmeticError, ValueError):
+        return False
+    given, start = found.given_minibatch, found.start
+    return (given is None or given.power > order) and (start is None or start.power >= order)
+
+
+def proved(subject: Subject, scheme: Scheme, order: int) -> Proved | None:
+    """The proof that the scheme has at least this order, in every dimension that the subject asks for; None where it has not."""
+    try:
+        found = prove_order(scheme, subject.proof_dimension, subject.target.dim, at=subject.model_parameters)
+    except (NotExpandableError, ArithmeticError, ValueError):
+        return None
+    everywhere = all(other.order >= order for other in found.order.elsewhere)
+    reached = found.order.order >= order and everywhere and found.reaches(subject.target.dim)
+    return found if reached and (found.every or found.why_not is None) else None
+
+
+def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence]) -> Passed | None:
+    """What holds of the edited scheme where every check that failed without samples passes now; else None."""
+    configuration = subject.configuration
+    if configuration.sweep.lengths is None:
+        # Verdicts of the exact engines come from expansions; the points that illustrate them cost most of the time.
+        sweep = configuration.sweep.model_copy(update={"lengths": FEW_LENGTHS})
+        configuration = configuration.model_copy(update={"sweep": sweep})
+    edited = Subject(scheme, configuration, subject.reference, method="exact")
+    conforming = 0
+    seconds = {(item.claim, item.check): item.seconds for item in failed if item.method in SURE}
+    asked = {**dict.fromkeys(ALWAYS, 0.0), **seconds}
+    try:
+        for claim, check in sorted(asked, key=asked.__getitem__):
+            found = judge_pair(edited, find_claim(claim), check)
+            outcomes = {item.outcome for item in found}
+            if "fail" in outcomes:
+                return None
+            conforming += "pass" in outcomes
+    except UserError:
+        # No step is stable, or the configured one is not: the edited scheme cannot be run as the user runs it.
+        return None
+    return Passed(proof.order.order, proof.order.given_minibatch is None, conforming)

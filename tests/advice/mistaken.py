@@ -1,0 +1,34 @@
+"""Wrong schemes as users write them, each beside the line that has to be edited."""
+
+from sgverify import Alphabet, exp, scheme, sqrt
+from sgverify.schemes import kinetic, langevin
+
+# fmt: off
+
+
+@scheme(langevin, order=1)
+def halved(theta, *, h, grad, noise, T):
+    kick = sqrt(T*h)*noise()
+    guess = theta - h*grad(theta) + kick
+    return theta - h/2*(grad(theta) + grad(guess)) + kick
+
+
+def drift(theta, p, *, t):                          return theta + t*p, p
+def friction(theta, p, *, t, D):                    return theta, exp(-D*t)*p
+def kick(theta, p, *, t, grad, noise, D, T):        return theta, p - t*grad(theta) + sqrt(2*D*T*t)*noise()
+def weak_kick(theta, p, *, t, grad, noise, D, T):   return theta, p - t*grad(theta) + sqrt(D*T*t)*noise()
+
+
+right = Alphabet("mine", kinetic, A=drift, B=friction, O=kick).word("ABOBA", order=2)
+wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA", order=2)
+
+
+def enclosed(factor):
+    @scheme(langevin, order=1)
+    def climbing(theta, *, h, grad, noise, T):
+        return theta + factor*h*grad(theta) + sqrt(2*T*h)*noise()
+
+    return climbing
+
+
+climbing = enclosed(1)

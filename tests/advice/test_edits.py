@@ -1,0 +1,68 @@
+"""The search for the edit that mends a definition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sgverify.advice.diagnosis.diagnosing import diagnose
+from sgverify.advice.diagnosis.model import Diagnosis
+from sgverify.checks.applicable_claims import judge_pair
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.claims import find_claim
+from sgverify.configuration import load_configuration
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence
+
+FILE = Path(__file__).with_name("mistaken.py")
+ASKED = (("sgverify/stated-order", "local-order"), ("chen2015/theorem-4", "stationary-bias"))
+
+
+def evidence_of(subject: Subject) -> list[Evidence]:
+    found = []
+    for claim, quantity in ASKED:
+        try:
+            found += judge_pair(subject, find_claim(claim), quantity)
+        except UserError:  # no step is stable
+            continue
+    return found
+
+
+def diagnosed(attribute: str) -> Diagnosis | None:
+    subject = make_subject(f"{FILE}:{attribute}", load_configuration())
+    return diagnose(subject, evidence_of(subject), seconds=30)
+
+
+def line_of(text: str) -> int:
+    return next(k for k, line in enumerate(FILE.read_text().splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "line", "was", "now"),
+    [
+        ("halved", "kick = sqrt(T*h)", "sqrt(T*h)", "sqrt(2*T*h)"),
+        ("wrong", "def weak_kick", "sqrt(D*T*t)", "sqrt(2*D*T*t)"),
+        ("climbing", "return theta + factor", "theta + factor*h*grad(theta)", "theta - factor*h*grad(theta)"),
+    ],
+)
+def test_the_edit_is_that_of_the_users_own_line(attribute: str, line: str, was: str, now: str) -> None:
+    found = diagnosed(attribute)
+    assert found is not None and found.edit is not None
+    edit = found.edit
+    assert (edit.file, edit.line) == (str(FILE), line_of(line))
+    assert was in edit.was
+    assert edit.before.replace(was, now) == edit.after
+    assert edit.before == FILE.read_text().splitlines()[edit.line - 1]
+    assert edit.sentence.startswith(f"line {edit.line}: {edit.was} -> {edit.now} makes it order ")
+
+
+def test_a_right_scheme_gets_no_diagnosis() -> None:
+    assert diagnosed("right") is None
+
+
+def test_the_search_says_that_it_stopped() -> None:
+    subject = make_subject(f"{FILE}:wrong", load_configuration())
+    found = diagnose(subject, evidence_of(subject), seconds=0)
+    assert found is not None and found.stopped and found.edit is None
