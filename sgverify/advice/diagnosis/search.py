@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from sgverify.advice.diagnosis.candidates import Candidate, candidates
+from sgverify.advice.diagnosis.candidates import candidates
 from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.model import Edit
+from sgverify.advice.diagnosis.rules import Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
 from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved, wanted_order

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -16,14 +17,14 @@ from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
-import sgverify
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.formula import define, formula
 from sgverify.schemes import Alphabet, Scheme
+from sgverify.schemes.definition import mathematics
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.splittings import Letter, Word, compose
 
-PACKAGE = Path(sgverify.__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[2]
 
 FUTURE_ANNOTATIONS = 0x1000000
 """CO_FUTURE_ANNOTATIONS, the one future statement that changes how today's Python compiles a function."""
@@ -195,21 +196,21 @@ def _own_lines(function: Any) -> tuple[list[str], int] | None:
 
 def _spelling(function: FunctionType) -> Callable[[str], str | None]:
     """How the function's file spells sqrt, exp, expm1 and dot; None for one that it did not import."""
-    from sgverify.schemes.definition import mathematics
 
     def known(name: str) -> str | None:
         meant = getattr(mathematics, name)
         for own, value in function.__globals__.items():
             if value is meant:
                 return own
-        modules = (own for own, value in function.__globals__.items() if value is sgverify)
+        modules = (own for own, value in function.__globals__.items() if value is sys.modules["sgverify"])
         return next((f"{own}.{name}" for own in modules), None)
 
     return known
 
 
-def compiled(function: FunctionType, text: str) -> FunctionType:
+def compiled(function: Callable[..., Any], text: str) -> FunctionType:
     """The function of an edited text, among the names that `function` sees; raises `DefinitionError` for no Python."""
+    assert isinstance(function, FunctionType)
     free = function.__code__.co_freevars
     try:
         module = ast.parse(text)

@@ -1,0 +1,91 @@
+"""An edit of a definition, and what all rules that make edits share."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from sgverify.advice.diagnosis.expressions import Expressions, Factor, is_product, is_sum
+from sgverify.advice.diagnosis.source import Replacement, Text, replaced
+
+NUMBERS = ("T", "D", "h", "t", "dim")
+"""The ingredients that are numbers."""
+
+SIMPLE, USUAL, RARE, FAR = 1, 2, 3, 4
+"""How simple an edit is: a factor, sign or name; a root or function; something taken from elsewhere; a part put anew."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One edit. `rule` names its kind and the words exchanged: edits of one rule are one mistake made in several places."""
+
+    changes: tuple[Replacement, ...]
+    cost: int
+    rule: tuple[str, ...]
+
+    def applied(self, text: str) -> str:
+        """The edited text."""
+        return replaced(text, self.changes)
+
+    @property
+    def length(self) -> int:
+        """The characters that it writes, and by how many it changes the length: of two edits of one meaning the shorter one."""
+        return sum(
+            len(change.new) + abs(len(change.new) - (change.end - change.start)) for change in self.changes
+        )
+
+
+class Rules:
+    """Rules that make edits of one text. A rule is a method that yields candidates."""
+
+    def __init__(self, text: Text, read: Expressions) -> None:
+        self.text, self.read = text, read
+        self.numbers = [name for name in text.names if name in NUMBERS]
+        self.clock = text.clock
+
+    def spelled(self, name: str) -> str | None:
+        """How the text spells a function; None where it does not know it."""
+        return self.text.known(name)
+
+    def is_clock(self, factor: Factor) -> bool:
+        """Whether a factor is the step size, or the time of a letter."""
+        return isinstance(factor.node, ast.Name) and factor.node.id == self.clock
+
+    def behind(self, factor: Factor) -> int:
+        """The first character behind a factor that is no blank."""
+        place = factor.end
+        while place < len(self.read.text) and self.read.text[place].isspace():
+            place += 1
+        return place
+
+    def word(self, factor: Factor) -> str:
+        """The text of a factor with its brackets."""
+        return self.read.text[factor.start : factor.end]
+
+    def inner(self, factor: Factor) -> str:
+        """The text of a factor without brackets around it."""
+        return self.read.of(factor.node)
+
+    def put(self, factor: Factor, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
+        """The edit that puts `new` in the place of a factor."""
+        if factor.over and ("*" in new or "/" in new) and not new.startswith("("):
+            new = f"({new})"
+        return self.change(factor.start, factor.end, new, cost, rule)
+
+    def insert(self, place: int, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
+        """The edit that inserts `new`."""
+        return self.change(place, place, new, cost, rule)
+
+    def change(self, start: int, end: int, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
+        """The edit that puts `new` in the place of some characters."""
+        return Candidate((Replacement(start, end, new),), cost, rule)
+
+
+def within(inner: Factor, outer: Factor) -> bool:
+    """Whether a factor stands inside another one."""
+    return outer.start <= inner.start and inner.end <= outer.end and inner is not outer
+
+
+def bracketed(node: ast.expr, text: str) -> str:
+    """A text in brackets where its expression needs them as a factor."""
+    return f"({text})" if is_sum(node) or is_product(node) or isinstance(node, ast.UnaryOp) else text
