@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sgverify.advice.diagnosis.model import Cause, Diagnosis
+from sgverify.advice.diagnosis.causes import named_cause
+from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.advice.diagnosis.search import Found, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures
 from sgverify.checks.subject.subject import Subject
@@ -37,7 +38,7 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
     found = Found(None, 0, 0, False) if part.black_box else search(part, failed, seconds)
     edit = shown(found.mend) if found.mend is not None else None
     return Diagnosis(
-        Cause("not-named", "no cause is named"),
+        named_cause(part, failed, edit),
         edit,
         time.process_time() - started,
         found.alternatives,

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from sgverify.advice.diagnosis.candidates import candidates
+from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.rules import Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
-from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved, wanted_order
+from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.evidence import Evidence
@@ -69,7 +70,7 @@ class _Search:
     def __init__(self, subject: Subject, failed: Sequence[Evidence], seconds: float) -> None:
         self._subject = subject
         self._failed = failed
-        self._order = wanted_order(subject.scheme)
+        self._order = required_order(subject)
         self._end = time.process_time() + seconds
         self._screen = Screen(subject.scheme, self._order)
         before = self._screen.difference(subject.scheme)

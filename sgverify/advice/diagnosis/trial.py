@@ -50,11 +50,6 @@ def failures(evidence: Sequence[Evidence]) -> list[Evidence]:
     return [item for item in evidence if item.outcome == "fail"]
 
 
-def wanted_order(scheme: Scheme) -> int:
-    """The local order that an edit has to reach: what the scheme claims, or else the least of an integrator."""
-    return scheme.order or 1
-
-
 def may_have_order(subject: Subject, scheme: Scheme, order: int) -> bool:
     """Whether the dimension of proofs has no difference through this order: the first part of `proved`, in milliseconds."""
     try:
