@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from sgverify.checks.facts import OF_THE_SCHEME
 from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
 from sgverify.checks.question import STATED, Question
@@ -33,16 +34,12 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     and `UserError` end the work; both carry the evidence found until then as their `evidence`.
     """
     asked = _selection(selected)
-    parts = subject.parts
-    unmet = [answer for part in parts if (answer := not_validated(part)) is not None]
+    unmet = [answer for part in subject.parts if (answer := not_validated(part)) is not None]
     if unmet:
         return unmet
     found: list[Evidence] = []
     try:
-        questions = [question for part in parts for question in _questions(part, asked)]
-        if len(parts) > 1:
-            # A composite's own checks go to the composite, and checks of a scheme to its scheme.
-            questions = [item for item in questions if item.check.composite == bool(item.subject.composite)]
+        questions = questions_of(subject, selected)
         _meet_mistakes(questions)
         for number, question in enumerate(questions):
             id = question.claim.id
@@ -58,6 +55,25 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
         keep_evidence(error, found)
         raise
     return found
+
+
+@own_code()
+def questions_of(
+    subject: Subject, selected: Sequence[str] = (), *, any_configuration: bool = False
+) -> list[Question]:
+    """The questions that `judge` asks, without an answer to any of them.
+
+    A check of a composite's rule is asked of the composite, every other check of its scheme. With `any_configuration`, all
+    questions that may apply to the scheme under some configuration: those of which no hypothesis on the scheme alone fails.
+    Raises `UserError` where a hypothesis cannot be decided, for instance for an unstable step size.
+    """
+    asked = _selection(selected)
+    applies = _may_apply_somewhere if any_configuration else _may_apply
+    parts = subject.parts
+    questions = [question for part in parts for question in _questions(part, asked, applies)]
+    return [
+        item for item in questions if len(parts) == 1 or item.check.composite == bool(item.subject.composite)
+    ]
 
 
 def not_validated(subject: Subject) -> Evidence | None:
@@ -87,7 +103,7 @@ def _tell(progress: Progress, text: str, number: int, total: int, share: float) 
 
 def pairs_of(subject: Subject) -> list[tuple[Claim, str]]:
     """The pairs (claim, quantity) that apply to the subject when the user selects no check."""
-    return [(question.claim, question.quantity) for question in _questions(subject, frozenset())]
+    return [(question.claim, question.quantity) for question in _questions(subject, frozenset(), _may_apply)]
 
 
 def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool = True) -> list[Evidence]:
@@ -230,21 +246,22 @@ def universal_defect(subject: Subject) -> bool:
     return shared is not None and order.averaged.power == shared.power and order.averaged.text == shared.text
 
 
-def _questions(subject: Subject, asked: frozenset[str]) -> list[Question]:
+def _questions(
+    subject: Subject, asked: frozenset[str], applies: Callable[[Question], bool]
+) -> list[Question]:
     """The applicable questions, the scheme's stated order first; selected questions appear even if they do not apply."""
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
     every = [Question(subject, claim, quantity) for claim in ordered for quantity in claim.quantities]
-    stated = any(
-        item.quantity == "local-order" and item.quantity in item.claim.rate_of and _asks_what_is_stated(item)
-        for item in every
-    )
 
     def held_to(question: Question) -> bool:
-        if question.claim.id == STATED and stated:
+        # Under another configuration, another claim may take the place of the stated order, or none.
+        if question.claim.id == STATED and applies is _may_apply and _another_asks_what_is_stated(every):
             return False
-        return question.claim.corrects is None and _may_apply(question)
+        return question.claim.corrects is None and applies(question)
 
-    spoken = [question for question in every if held_to(question)]
+    # A hypothesis may take a proof of the order to decide: only what may be asked is decided.
+    wanted = [question for question in every if not asked or question.quantity in asked]
+    spoken = [question for question in wanted if held_to(question)]
     if not asked:
         return [question for question in spoken if not question.claim.on_request]
     # A selected check without any applicable claim is reported: each of its claims answers "not applicable".
@@ -268,6 +285,28 @@ def _may_apply(question: Question) -> bool:
         if raised_on():
             raise
         return True
+
+
+def _may_apply_somewhere(question: Question) -> bool:
+    """Does no hypothesis on the scheme alone fail? Other hypotheses may hold under some configuration."""
+    try:
+        return question.why_never_asked is None and question.claim.may_speak_of(
+            question.quantity, question.facts, OF_THE_SCHEME
+        )
+    except UserError:
+        raise
+    except Exception:
+        if raised_on():
+            raise
+        return True
+
+
+def _another_asks_what_is_stated(questions: Sequence[Question]) -> bool:
+    """Does a claim of a paper ask for at least the local order that the scheme states?"""
+    return any(
+        item.quantity == "local-order" and item.quantity in item.claim.rate_of and _asks_what_is_stated(item)
+        for item in questions
+    )
 
 
 def _asks_what_is_stated(question: Question) -> bool:

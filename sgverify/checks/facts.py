@@ -73,6 +73,12 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
 }
 """Facts that hold on every schedule; a question adds those of its own."""
 
+OF_THE_SCHEME = frozenset(
+    name for name in DERIVATIONS if name.partition(".")[0] in ("scheme", "composite")
+) - {"scheme.order", "scheme.ergodic", "scheme.escapes"}
+"""Facts that a configuration does not change. Orders are proved in a configured dimension, and what a chain does in the long run
+depends on the target."""
+
 
 def _fixed_control(composite: Composite | None) -> bool:
     """Do the energies of the replicas use a control variate with the fixed coefficient -1?"""

@@ -193,12 +193,18 @@ class Question:
         }
         return replace(evidence, certificate=certificate)
 
-    def _why_not_asked(self) -> str | None:
-        """The reason why the quantity is not defined for this subject, whatever the claim; None if it is defined."""
-        c, dynamics = self.configuration, self.subject.scheme.dynamics
+    @property
+    def why_never_asked(self) -> str | None:
+        """The reason why the quantity is not defined for this scheme under any configuration; None if there is none."""
+        dynamics = self.subject.scheme.dynamics
         if dynamics.positive and not self.check.positive:
             return f"`{dynamics.name}` lives on theta > 0; the states and targets that {self.quantity} takes are not"
-        why = self.subject.why_not_asked(self.check)
+        return self.subject.why_not_asked(self.check)
+
+    def _why_not_asked(self) -> str | None:
+        """The reason why the quantity is not defined for this subject, whatever the claim; None if it is defined."""
+        c = self.configuration
+        why = self.why_never_asked
         if why is not None or not self.check.along_schedule:
             return why
         if c.burn_in or c.thinning > 1:

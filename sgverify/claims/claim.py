@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -163,6 +163,16 @@ class Claim:
     def speaks_of(self, quantity: str, facts: Mapping[str, Any]) -> bool:
         """Whether a prediction for the quantity fits these facts."""
         return any(rule.quantity == quantity and _fits(rule, facts) for rule in self.predictions)
+
+    def may_speak_of(self, quantity: str, facts: Mapping[str, Any], known: Collection[str]) -> bool:
+        """Whether the facts named in `known` leave the claim and a prediction for the quantity possible."""
+
+        def possible(predicates: tuple[Predicate, ...]) -> bool:
+            return all(predicate.holds(facts) for predicate in predicates if predicate.fact in known)
+
+        return possible(self.hypotheses) and any(
+            rule.quantity == quantity and possible(rule.when) for rule in self.predictions
+        )
 
     def _rule(self, quantity: str, facts: Mapping[str, Any]) -> PredictionRule:
         if quantity not in self.quantities:

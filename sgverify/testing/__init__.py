@@ -1,6 +1,7 @@
 """How do third parties test schemes and interpreters with this package? Nothing here needs pytest.
 
-`parametrize` makes every applicable check a test, `property` tests a claim under generated configurations, and `screening`
+`parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, `expected` which ones
+are to fail), `property` tests a claim under generated configurations, and `screening`
 confirms noisy failures. A failure has a command that replays it (`references`), files (`places`) and a row in a regression file
 (`regressions`). `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms: `conformance` compares
 an interpreter with the others, `shrinking` finds the simplest configuration of a violation.

@@ -5,123 +5,32 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
 from sgverify import strategies as library
-from sgverify.checks import Subject, make_subject
-from sgverify.checks.applicable_claims import judge_pair
+from sgverify.checks.applicable_claims import questions_of
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import Source
-from sgverify.claims import claims, find_claim
-from sgverify.configuration import Configuration, load_configuration
+from sgverify.claims import claims
+from sgverify.configuration import Configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.loading import load_step
+from sgverify.testing.collecting import Collected
+from sgverify.testing.expected import Reasons
+from sgverify.testing.expected import expected_failures as expected_failures_of
 from sgverify.testing.places import Places, places_for
-from sgverify.testing.property import MOST_EXAMPLES, Property
-from sgverify.testing.recording import record
+from sgverify.testing.property import MOST_EXAMPLES
 from sgverify.testing.references import reference_of
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER, Violation
+from sgverify.testing.scheme_tests import Given, SchemeProperty, Suite
+from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER
 
 MARK = "sgverify"
 """The marker of these tests: `pytest -m sgverify` runs them alone, `-m "not sgverify"` the others."""
-
-Given = Scheme | TorchStep | str
-"""The subject of a test: a definition, one's own torch code, or a reference to one of the two."""
-
-
-@dataclass(frozen=True, eq=False)
-class Suite:
-    """The subjects of one parametrised test, cached so that derivations from a scheme are made once a process."""
-
-    configuration: Source = None
-    namespace: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    subjects: dict[int | str, Subject] = field(default_factory=dict, repr=False)
-
-    def subject(self, scheme: Given) -> Subject:
-        """The scheme under the suite's configuration, named as a command line can load it."""
-        key = scheme if isinstance(scheme, str) else id(scheme)
-        if key not in self.subjects:
-            subject = make_subject(scheme, load_configuration(self.configuration))
-            refuse_unused(subject, "verify")
-            # The subject keeps the scheme alive, so that its id means no other.
-            self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
-        return self.subjects[key]
-
-
-@dataclass(frozen=True)
-class SchemeCheck:
-    """One quantity of one claim as a test function of a scheme, which fails, skips or returns."""
-
-    claim: str
-    quantity: str
-    suite: Suite = field(default_factory=Suite)
-
-    def __call__(self, scheme: Given) -> None:
-        """Judge `scheme`; `Violation` where it violates, a skip where nothing was settled.
-
-        A printed claim that falls for every scheme of its order is no failure: the corrected one judges.
-        """
-        import pytest
-
-        __tracebackhide__ = True
-        subject = self.suite.subject(scheme)
-        subject.validate()
-        found = judge_pair(subject, find_claim(self.claim), self.quantity)
-        for evidence in found:
-            record(evidence)
-        failed = [item for item in found if item.outcome == "fail"]
-        if failed:
-            raise Violation(failed[0])
-        for evidence in found:
-            if evidence.outcome in ("undecided", "not-applicable"):
-                pytest.skip(f"{evidence.outcome}: {evidence.reason}{_replay(evidence)}")
-
-    def __str__(self) -> str:
-        return f"{self.claim}-{self.quantity}"
-
-
-@dataclass(frozen=True)
-class SchemeProperty:
-    """One quantity of one claim under generated configurations as a test function, which fails, skips or returns."""
-
-    claim: str
-    quantity: str
-    suite: Suite
-    strategy: SearchStrategy[Configuration] = field(repr=False)
-    max_examples: int
-
-    def __call__(self, scheme: Given) -> None:
-        """Judge `scheme` under all of them; `Violation` with a minimal counterexample, a skip where nothing was settled."""
-        import pytest
-
-        __tracebackhide__ = True
-        held = self.judge(scheme, places_for(self.suite.namespace))
-        if not any(evidence.outcome == "pass" for evidence in held):
-            found = ", ".join(f"{number} {outcome}" for outcome, number in _counted(held))
-            pytest.skip(f"{len(held)} configurations: {found}; the first: {held[0].reason}")
-
-    def judge(self, scheme: Given, places: Places) -> list[Evidence]:
-        """The evidence of every configuration, with counterexamples kept in `places`."""
-        return Property(
-            self.suite.subject(scheme),
-            find_claim(self.claim),
-            self.quantity,
-            self.strategy,
-            self.max_examples,
-            places.regressions,
-            places.counterexamples,
-        ).check()
-
-    def __str__(self) -> str:
-        return f"{self.claim}-{self.quantity}"
 
 
 def parametrize_with_checks(
@@ -131,6 +40,7 @@ def parametrize_with_checks(
     checks: Sequence[str] | None = None,
     configurations: SearchStrategy[Configuration] | None = None,
     max_examples: int = MOST_EXAMPLES,
+    expected_failures: Reasons | None = None,
 ) -> Callable[[Any], Any]:
     """Decorate a test of two arguments, `scheme` and `check`, whose body is `check(scheme)`.
 
@@ -138,14 +48,23 @@ def parametrize_with_checks(
         def test_conforms(scheme, check):
             check(scheme)
 
-    One test for each scheme and each pair of printed claim and quantity; those that do not apply and those that
-    settle nothing are skipped with the reason. `config` is a file, a mapping or a `Configuration`; `checks` holds
-    ids of claims or checks, all of them by default. With `configurations`, a strategy such as
+    One test for each scheme and each pair of claim and quantity that applies to it, as `sgverify verify` asks them; with nothing
+    settled a test is skipped with the reason. `config` is a file, a mapping or a `Configuration`. `checks` holds ids of claims
+    or checks: a claim that is named there is collected even where it does not apply, and so is a check that no claim asks for;
+    their tests are skipped with the reason. With `configurations`, a strategy such as
     `sgverify.strategies.configurations(dims=[1, 2])`, each test judges under the rows of the regression file and then
-    `max_examples` generated configurations, and fails with a minimal one.
+    `max_examples` generated configurations, and fails with a minimal one; every claim that may apply to the scheme under some
+    configuration has a test.
+
+    `expected_failures` is `{key: reason}`, or `{scheme: {key: reason}}` for one scheme by its name in the ids of the tests. A key
+    is a claim, a check, or both as `claim-check`; the narrowest one counts. A test that is named is an xfail where it
+    violates, and fails where it passes or settles nothing: remove the entry then. A baseline of known violations is for single
+    configurations (`pytest --sgverify-baseline FILE`).
+
     The order and the names of the tests depend on the arguments alone, so that any number of workers collects the same.
-    Raises `UserError` for an empty list, an entry that is no scheme, a reference that cannot be loaded and a regression
-    file that cannot be read; `UnknownNameError` for an id.
+    A file or module that cannot be loaded, a broken definition in it, or a configuration that a scheme refuses is the error of
+    one test; the other schemes are tested. Raises `UserError` for an empty list, an entry that is no scheme and a
+    regression file that cannot be read; `UnknownNameError` for a name that is in no catalogue.
     """
     import pytest
 
@@ -156,25 +75,21 @@ def parametrize_with_checks(
         raise UserError(
             f"config={config!r}: one configuration beside a strategy for whole ones; expected one of the two; leave one out"
         )
-    pairs_asked = pairs_of(asked)
-    resolve(schemes, namespace)
+    for scheme in schemes:
+        if isinstance(scheme, str) and ":" not in scheme:
+            load_step(scheme)
     if configurations is not None and (regressions := places_for(namespace).regressions):
         # A row that cannot be read fails the module once, not each of its tests.
         regressions.rows()
-    suite = Suite(config, namespace)
-    made: list[Any] = [
-        SchemeCheck(claim, quantity, suite)
-        if configurations is None
-        else SchemeProperty(claim, quantity, suite, configurations, max_examples)
-        for claim, quantity in pairs_asked
-    ]
     labels = labels_of(schemes, namespace)
-    pairs = [(scheme, check) for scheme in schemes for check in made]
-    names = [f"{label}-{check}" for label in labels for check in made]
+    pairs = Collected(
+        schemes, labels, Suite(config, namespace), asked, configurations, max_examples,
+        expected_failures_of(expected_failures, labels),
+    )  # fmt: skip
     mark = getattr(pytest.mark, MARK)
 
     def decorate(test: Any) -> Any:
-        return mark(pytest.mark.parametrize(("scheme", "check"), pairs, ids=names)(test))
+        return mark(pytest.mark.parametrize(("scheme", "check"), pairs)(test))
 
     return decorate
 
@@ -195,32 +110,20 @@ def check_property(
     Raises `Violation`, whose text holds the minimal configuration, the command that replays it and the files left in
     `folder`; `UserError` where scheme, names, rows or configurations are wrong.
     """
-    pairs = pairs_of(listed_checks(checks))
+    asked = listed_checks(checks)
     check_strategy(configurations)
     suite = Suite(None, sys._getframe(1).f_globals)
+    subject = suite.subject(scheme)
     strategy = configurations
     if strategy is None:
-        strategy = library.configurations(scheme=suite.subject(scheme).scheme)
+        strategy = library.configurations(scheme=subject.scheme)
     places = Places(None if regressions is None else Regressions(Path(regressions)), Path(folder))
     return [
         evidence
-        for claim, quantity in pairs
-        for evidence in SchemeProperty(claim, quantity, suite, strategy, max_examples).judge(scheme, places)
-    ]
-
-
-def pairs_of(asked: Sequence[str]) -> list[tuple[str, str]]:
-    """Printed claims and their quantities, all or those that `asked` names as claims or checks."""
-    known = claims()
-    for name in asked:
-        if name not in known and name not in CHECKS:
-            raise UnknownNameError("check or claim", name, [*known, *CHECKS])
-    return [
-        (claim.id, quantity)
-        for claim in known.values()
-        if claim.corrects is None or claim.id in asked
-        for quantity in claim.quantities
-        if quantity in CHECKS and (not asked or claim.id in asked or quantity in asked)
+        for question in questions_of(subject, asked, any_configuration=True)
+        for evidence in SchemeProperty(
+            question.claim.id, question.quantity, suite, strategy, max_examples
+        ).evidence(scheme, places)
     ]
 
 
@@ -246,7 +149,7 @@ def listed_schemes(schemes: Iterable[Given]) -> list[Given]:
 
 
 def listed_checks(checks: Sequence[str] | None) -> list[str]:
-    """The ids as a list, empty for all; raises `UserError` for a string and for an empty list."""
+    """The ids as a list, empty for all; raises `UserError` for a string, an empty list and an unknown id."""
     if checks is None:
         return []
     if isinstance(checks, str):
@@ -256,6 +159,9 @@ def listed_checks(checks: Sequence[str] | None) -> list[str]:
         raise UserError(
             f"checks={checks!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
         )
+    for name in found:
+        if name not in claims() and name not in CHECKS:
+            raise UnknownNameError("check or claim", name, [*claims(), *CHECKS])
     return found
 
 
@@ -266,21 +172,6 @@ def check_strategy(configurations: SearchStrategy[Any] | None) -> None:
             f"configurations={configurations!r}: expected a strategy such as sgverify.strategies.configurations(dims=[1, 2]); "
             "leave it out to judge under `config`"
         )
-
-
-def resolve(schemes: Iterable[Given], namespace: Mapping[str, Any]) -> None:
-    """Load every reference; raises `UserError` once for a reference that names nothing.
-
-    A reference to the test module itself is resolved later, since the module is still being imported.
-    """
-    module, file = namespace.get("__name__"), namespace.get("__file__")
-    for scheme in schemes:
-        if not isinstance(scheme, str):
-            continue
-        place = scheme.rpartition(":")[0]
-        if place and (place == module or (file and Path(place).resolve() == Path(file).resolve())):
-            continue
-        load_step(scheme)
 
 
 def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[str]:
@@ -305,16 +196,8 @@ def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[st
     return labels
 
 
-def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
-    return Counter[str](evidence.outcome for evidence in held).most_common()
-
-
-def _replay(evidence: Evidence) -> str:
-    return f" (replay: {evidence.replay})" if evidence.outcome == "undecided" else ""
-
-
 def _name(scheme: Given) -> str:
     return repr(scheme) if isinstance(scheme, str) else scheme.name
 
 
-__all__ = ["SchemeCheck", "SchemeProperty", "Suite", "check_property", "parametrize_with_checks"]
+__all__ = ["check_property", "parametrize_with_checks"]

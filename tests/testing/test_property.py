@@ -152,7 +152,7 @@ def test_a_row_that_no_longer_fails_is_told_and_left(folder: Path) -> None:
     assert take_remarks() == [
         f"{ROWS}:1: fixed, may be removed: mine.py:warm chen2015/theorem-3 (mse), now pass"
     ]
-    assert take_tallies() == [{"conforms": 5}]
+    assert take_tallies() == [{"pass": 5}]
     assert Path(ROWS).read_text() == text
     assert main(["replay", ROWS]) == 0
 

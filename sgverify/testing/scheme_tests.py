@@ -1,0 +1,204 @@
+"""What is one test of a scheme? One quantity of one claim, under one configuration or under generated ones.
+
+A test function of this kind judges, and then passes, fails, skips or is an expected failure.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from hypothesis.strategies import SearchStrategy
+
+from sgverify.checks import Subject, make_subject
+from sgverify.checks.applicable_claims import judge_pair
+from sgverify.checks.registry import find_check
+from sgverify.checks.unused_settings import refuse_unused
+from sgverify.checks.verify_and_rate import Source
+from sgverify.claims import find_claim
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.testing.expected import ExpectedFailure
+from sgverify.testing.places import PLUGIN, Places, places_for
+from sgverify.testing.property import Property
+from sgverify.testing.recording import record
+from sgverify.testing.references import reference_of
+from sgverify.testing.shrinking.counterexample import Violation
+
+Given = Scheme | TorchStep | str
+"""The subject of a test: a definition, one's own torch code, or a reference to one of the two."""
+
+UNANSWERED = ("undecided", "not-applicable")
+
+
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """The subjects of one parametrised test, cached so that derivations from a scheme are made once a process."""
+
+    configuration: Source = None
+    namespace: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    subjects: dict[int | str, Subject] = field(default_factory=dict, repr=False)
+
+    def subject(self, scheme: Given) -> Subject:
+        """The scheme under the suite's configuration, named as a command line can load it."""
+        key = scheme if isinstance(scheme, str) else id(scheme)
+        if key not in self.subjects:
+            subject = make_subject(scheme, load_configuration(self.configuration))
+            refuse_unused(subject, "verify")
+            # The subject keeps the scheme alive, so that its id means no other.
+            self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
+        return self.subjects[key]
+
+    def part(self, scheme: Given, quantity: str) -> Subject:
+        """The subject that a check examines: of a composite, the composite or its scheme."""
+        subject = self.subject(scheme)
+        composite = find_check(quantity).composite
+        return next((part for part in subject.parts if bool(part.composite) == composite), subject)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a test found: a violation, or why nothing was settled; neither of the two where the scheme conforms.
+
+    `single`: the evidence is that of one configuration, so that a baseline can hold it.
+    """
+
+    violation: Violation | None = None
+    unanswered: str = ""
+    single: bool = True
+
+
+@dataclass(frozen=True)
+class SchemeCheck:
+    """One quantity of one claim as a test function of a scheme, which fails, skips or returns."""
+
+    claim: str
+    quantity: str
+    suite: Suite = field(default_factory=Suite)
+    expected: ExpectedFailure | None = None
+
+    def __call__(self, scheme: Given) -> None:
+        """Judge `scheme`; `Violation` where it violates, a skip where nothing was settled.
+
+        A printed claim that falls for every scheme of its order is no failure: the corrected one judges.
+        """
+        __tracebackhide__ = True
+        conclude(self.judge(scheme), self.expected)
+
+    def judge(self, scheme: Given) -> Judged:
+        """The result for `scheme`, its evidence recorded."""
+        subject = self.suite.part(scheme, self.quantity)
+        subject.validate()
+        found = judge_pair(subject, find_claim(self.claim), self.quantity)
+        for evidence in found:
+            record(evidence)
+        failed = next((item for item in found if item.outcome == "fail"), None)
+        if failed is not None:
+            return Judged(Violation(failed))
+        open_ = next((item for item in found if item.outcome in UNANSWERED), None)
+        return Judged(unanswered="" if open_ is None else f"{open_.outcome}: {open_.reason}{_replay(open_)}")
+
+    def __str__(self) -> str:
+        return f"{self.claim}-{self.quantity}"
+
+
+@dataclass(frozen=True)
+class SchemeProperty:
+    """One quantity of one claim under generated configurations as a test function, which fails, skips or returns."""
+
+    claim: str
+    quantity: str
+    suite: Suite
+    strategy: SearchStrategy[Configuration] = field(repr=False)
+    max_examples: int
+    expected: ExpectedFailure | None = None
+
+    def __call__(self, scheme: Given) -> None:
+        """Judge `scheme` under all of them; `Violation` with a minimal counterexample, a skip where nothing was settled."""
+        __tracebackhide__ = True
+        try:
+            held = self.evidence(scheme, places_for(self.suite.namespace))
+        except Violation as violation:
+            conclude(Judged(violation, single=False), self.expected)
+            return
+        found = ", ".join(f"{number} {outcome}" for outcome, number in _counted(held))
+        passes = any(evidence.outcome == "pass" for evidence in held)
+        unanswered = "" if passes else f"{len(held)} configurations: {found}; the first: {held[0].reason}"
+        conclude(Judged(unanswered=unanswered, single=False), self.expected)
+
+    def evidence(self, scheme: Given, places: Places) -> list[Evidence]:
+        """The evidence of every configuration, with counterexamples kept in `places`."""
+        return Property(
+            self.suite.part(scheme, self.quantity),
+            find_claim(self.claim),
+            self.quantity,
+            self.strategy,
+            self.max_examples,
+            places.regressions,
+            places.counterexamples,
+        ).check()
+
+    def __str__(self) -> str:
+        return f"{self.claim}-{self.quantity}"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A user's mistake as a test function that raises it: the tests beside it are collected and run."""
+
+    error: UserError
+    about: str = "subject"
+
+    def __call__(self, scheme: Given) -> NoReturn:
+        """Raise the error."""
+        __tracebackhide__ = True
+        raise self.error
+
+    def __str__(self) -> str:
+        return self.about
+
+
+def conclude(judged: Judged, expected: ExpectedFailure | None) -> None:
+    """End a test: return where the scheme conforms, else raise `Violation` or pytest's own skip, xfail or failure.
+
+    An expected failure is strict. Where the violation is not found, be it that the scheme conforms or that nothing was settled,
+    the test fails: the reason given for it is no longer shown to be true.
+    """
+    import pytest
+
+    __tracebackhide__ = True
+    violation = judged.violation
+    if expected is not None:
+        if violation is not None:
+            pytest.xfail(expected.reason)
+        found = f"is not settled ({judged.unanswered})" if judged.unanswered else "passes"
+        pytest.fail(f"expected to fail because {expected.reason}, and {found}: remove it", pytrace=False)
+    if violation is not None:
+        known = _known(violation.evidence) if judged.single else None
+        if known is not None:
+            pytest.xfail(known)
+        raise violation
+    if judged.unanswered:
+        pytest.skip(judged.unanswered)
+
+
+def _known(evidence: Evidence) -> str | None:
+    """Why the violation does not fail the run, where the run's baseline holds it."""
+    plugin = sys.modules.get(PLUGIN)
+    return None if plugin is None else plugin.told_known(evidence)
+
+
+def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
+    return Counter[str](evidence.outcome for evidence in held).most_common()
+
+
+def _replay(evidence: Evidence) -> str:
+    return f" (replay: {evidence.replay})" if evidence.outcome == "undecided" else ""
+
+
+__all__ = ["Given", "Judged", "Mistake", "SchemeCheck", "SchemeProperty", "Suite", "conclude"]
