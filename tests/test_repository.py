@@ -12,6 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from sgverify.draws.installed import EXTRA
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LINES = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
@@ -42,11 +44,19 @@ CLOSED = {"arviz": "<1"}
 
 
 def test_the_ranges_stay_open() -> None:
-    runtime = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+    extra = PROJECT["project"]["optional-dependencies"]["draws"]
+    runtime = [Requirement(text) for text in (*PROJECT["project"]["dependencies"], *extra)]
     bounds = {item.name: {str(c) for c in item.specifier if c.operator != ">="} for item in runtime}
     assert {name: found for name, found in bounds.items() if found} == {
         name: {bound} for name, bound in CLOSED.items()
     }
+
+
+def test_what_only_draws_need_is_an_extra_that_the_tests_install() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert {Requirement(text).name for text in extras["draws"]} == set(EXTRA)
+    assert not set(EXTRA) & {Requirement(text).name for text in PROJECT["project"]["dependencies"]}
+    assert "sgverify[draws]" in extras["test"]
 
 
 def test_continuous_integration_runs_the_readmes_test_command() -> None:

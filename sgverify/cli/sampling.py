@@ -53,8 +53,10 @@ def sample(
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
     from sgverify.draws.files import check_place, reading_line, write_draws
+    from sgverify.draws.installed import check_installed
     from sgverify.schemes.loading import load_step
 
+    check_installed()
     output.check_writable(json_path)
     if place is not None:
         check_place(place, force=force)

@@ -16,6 +16,7 @@ import numpy as np
 import sgverify
 from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
+from sgverify.draws.installed import check_installed
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import Draws
 from sgverify.samplers.run.schedules import Row
@@ -24,7 +25,8 @@ from sgverify.targets import Target
 
 @cache
 def arviz() -> Any:
-    """Import ArviZ, without its daily message about its next version."""
+    """Import ArviZ, without its daily message about its next version. Raises `UserError` where it is not installed."""
+    check_installed()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "\\s*ArviZ is undergoing", FutureWarning)
         import arviz as library

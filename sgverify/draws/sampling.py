@@ -16,6 +16,7 @@ from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws.inference_data import make_inference_data, tell_step
+from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
@@ -54,8 +55,8 @@ def sample(
     For a fixed step that makes draws more than 10% too wide or too narrow, a warning on stderr (by the logger `sgverify`) names a
     better step. The attributes `step_size`, `step_bias` (the relative error of the worst standard deviation, if known) and
     `step_warning` record it. The default step, half the stability limit, is no recommendation.
-    Raises `UserError` if scheme, configuration or target are wrong, the step is unstable, a chain diverges before its first
-    draw, or memory does not suffice for the draws.
+    Raises `UserError` if the extra `draws` is not installed, scheme, configuration or target are wrong, the step is unstable, a
+    chain diverges before its first draw, or memory does not suffice for the draws.
 
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
@@ -63,6 +64,7 @@ def sample(
     `sgverify.draws.write_draws(draws, "draws.nc")` writes them. A .nc file is read again by `arviz.from_netcdf("draws.nc")`, a
     .zarr folder group by group by `xarray.open_datatree("draws.zarr", engine="zarr")`.
     """
+    check_installed()
     made: Target | LogDensity | None = None
     if isinstance(target, Target | LogDensity):
         made = target
