@@ -253,7 +253,7 @@ def run(
     if draws.attrs["diverged"]:
         row["not_run"] = f"a chain diverged at step {draws.attrs['steps_done']}"
         return row, bias.better
-    theta = draws.posterior["theta"].values[..., place]
+    theta = draws["posterior"]["theta"].values[..., place]
     squares = ((theta - theta.mean()) ** 2).mean(axis=1)
     sd = math.sqrt(squares.mean())
     row["measured"] = sd / bias.true

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgverify.checks import rate, verify
     from sgverify.draws import sample
     from sgverify.samplers.own.module_target import module_target
-    from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, scheme, sqrt, torch_step
+    from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
     from sgverify.targets.own.log_density import log_density
 
@@ -34,6 +34,7 @@ __all__ = [
     "dynamics",
     "exp",
     "expm1",
+    "find_scheme",
     "log_density",
     "module_target",
     "rate",
@@ -50,7 +51,17 @@ __getattr__, __dir__ = lazily(
         "sgverify.checks": ("rate", "verify"),
         "sgverify.draws": ("sample",),
         "sgverify.samplers.own.module_target": ("module_target",),
-        "sgverify.schemes": ("Alphabet", "dot", "dynamics", "exp", "expm1", "scheme", "sqrt", "torch_step"),
+        "sgverify.schemes": (
+            "Alphabet",
+            "dot",
+            "dynamics",
+            "exp",
+            "expm1",
+            "find_scheme",
+            "scheme",
+            "sqrt",
+            "torch_step",
+        ),
         "sgverify.schemes.composites": ("AdaptivelyWeighted", "ReplicaExchange"),
         "sgverify.targets.own.log_density": ("log_density",),
     },

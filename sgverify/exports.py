@@ -13,7 +13,7 @@ def lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package that exports `rooms`, {module: names in it}.
 
-    A name is kept in the package once it is loaded. `dir(package)` shows every name, loaded or not.
+    A name is kept in the package once it is loaded. `dir(package)` shows its `__all__`, loaded or not, and nothing else.
     """
     room_of = {name: room for room, names in rooms.items() for name in names}
 
@@ -25,6 +25,6 @@ def lazily(
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *room_of})
+        return sorted(sys.modules[package].__all__)
 
     return load, names

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 import sgverify
+import sgverify.checks
+import sgverify.draws
 
 HEAVY = [
     "torch",
@@ -39,6 +41,7 @@ PUBLIC = {
         "dynamics",
         "exp",
         "expm1",
+        "find_scheme",
         "log_density",
         "module_target",
         "rate",
@@ -99,7 +102,13 @@ def test_dir_shows_what_is_exported_and_not_loaded_yet() -> None:
     program = "import sgverify, json, sys; print(json.dumps([dir(sgverify), sorted(sys.modules)]))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     shown, loaded = json.loads(done.stdout)
-    assert set(shown) >= PUBLIC and "sgverify.schemes" not in loaded
+    assert shown == sorted(PUBLIC) and "sgverify.schemes" not in loaded
+
+
+def test_every_name_of_a_room_that_loads_lazily_can_be_had() -> None:
+    for room in (sgverify, sgverify.checks, sgverify.draws):
+        assert dir(room) == sorted(room.__all__)
+        assert [name for name in dir(room) if not hasattr(room, name)] == []
 
 
 def test_the_samplers_teach_a_log_density_to_read_arrays() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from sgverify.checks.applicable_claims import Progress, answer, judge, judge_pair, not_validated
 from sgverify.checks.progress import listening, raised_on
@@ -20,6 +20,7 @@ from sgverify.checks.unused_settings import refuse_unused, tell_unsampled
 from sgverify.claims import Claim, claim_for, claims_for, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.model import ExchangeTable
+from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.command import Command
@@ -45,7 +46,7 @@ def verify(
     *,
     checks: Sequence[str] = (),
     progress: Progress | None = None,
-    **overrides: Any,
+    **overrides: Unpack[Overrides],
 ) -> list[Evidence]:
     """Judge a scheme: one piece of evidence for each applicable pair of check and claim.
 
@@ -68,7 +69,7 @@ def rate(
     config: Source = None,
     method: str | None = None,
     progress: Progress | None = None,
-    **overrides: Any,
+    **overrides: Unpack[Overrides],
 ) -> Evidence:
     """One rate against the printed claim: theorem-4 (stationary bias, covariance, Wasserstein-2), theorem-2
     (bias), theorem-3 (mse), theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sgverify.advice.step_bias import StepBias, step_bias
 from sgverify.checks.subject import schedule as schedule_steps
@@ -15,6 +15,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
@@ -29,6 +30,9 @@ from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 
+if TYPE_CHECKING:
+    from arviz import InferenceData
+
 _LOG = logging.getLogger("sgverify")
 
 Source = Configuration | Mapping[str, Any] | str | Path | None
@@ -41,8 +45,8 @@ def sample(
     target: Target | LogDensity | Mapping[str, Any] | None = None,
     energy: bool = True,
     progress: Callable[[int, int], None] | None = None,
-    **overrides: Any,
-) -> Any:
+    **overrides: Unpack[SamplingOverrides],
+) -> InferenceData:
     """Draws of a scheme, as ArviZ InferenceData: chains x draws x coordinates, with sample statistics and provenance.
 
     `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
@@ -61,16 +65,16 @@ def sample(
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
 
+    A type checker knows the groups as `draws["posterior"]`, not as attributes.
     `sgverify.draws.write_draws(draws, "draws.nc")` writes them. A .nc file is read again by `arviz.from_netcdf("draws.nc")`, a
     .zarr folder group by group by `xarray.open_datatree("draws.zarr", engine="zarr")`.
     """
     check_installed()
-    made: Target | LogDensity | None = None
-    if isinstance(target, Target | LogDensity):
-        made = target
-    elif target is not None:
-        overrides["target"] = target
-    sampling = Sampling.of(scheme, load_configuration(config, **overrides), target=made, energy=energy)
+    made = target if isinstance(target, Target | LogDensity) else None
+    keys: dict[str, Any] = dict(overrides)
+    if made is None and target is not None:
+        keys["target"] = target
+    sampling = Sampling.of(scheme, load_configuration(config, **keys), target=made, energy=energy)
     if sampling.warning:
         # By a logger: on stderr by default, and silenced like any other.
         _LOG.warning(sampling.warning)
