@@ -15,6 +15,7 @@ from sgverify.advice.diagnosis.wrong_terms.draws import uses_of_one_draw
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.advice.diagnosis.wrong_terms.second_order import made_of_whole_steps, wrong_second_order
 from sgverify.advice.diagnosis.wrong_terms.splitting import wrong_word
+from sgverify.advice.diagnosis.wrong_terms.unexpandable import without_series
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
@@ -44,7 +45,9 @@ def required_order(subject: Subject) -> int:
 def _of_definition(subject: Subject) -> Cause | None:
     """The cause of a wrong definition; None where it is right, or nothing matches."""
     order, required = subject.order, required_order(subject)
-    if isinstance(order, NotExpandableError) or order.order >= required:
+    if isinstance(order, NotExpandableError):
+        return without_series(subject.scheme, order)
+    if order.order >= required:
         return None
     word, alphabet = subject.scheme.word, subject.alphabet
     if word is not None and alphabet is not None:
@@ -56,7 +59,7 @@ def _of_definition(subject: Subject) -> Cause | None:
     if order.order == 1:
         for dim in _dimensions(subject, order):
             for moments in moments_of(subject.scheme, dim, THROUGH):
-                found = wrong_second_order(moments, subject.scheme.gradients)
+                found = wrong_second_order(moments)
                 if found is not None:
                     return found
             if all(made_of_whole_steps(moments) for moments in moments_of(subject.scheme, dim, THROUGH)):

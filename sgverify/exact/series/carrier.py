@@ -152,13 +152,21 @@ class SeriesInterpreter:
         return self._gradient.fresh()
 
 
+class ElsewhereError(NotExpandableError):
+    """A gradient, or a metric, at a point that does not tend to theta as h -> 0; `where` is its first coordinate at h = 0."""
+
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(f"{what} at a point that does not tend to theta as h -> 0")
+        self.what, self.where = what, where
+
+
 def shifts_of(position: Sequence[TruncatedSeries], ring: Ring, what: str) -> list[TruncatedSeries]:
-    """position - theta, which must vanish with h."""
+    """position - theta, which must vanish with h. Raises `ElsewhereError` where it does not."""
     shifts = []
     for i, entry in enumerate(position):
         shift = entry - TruncatedSeries(ring, {0: ring.generator("theta", i)}, EXACT)
         if any(k <= 0 for k in shift.terms):
-            raise NotExpandableError(f"{what} at a point that does not tend to theta as h -> 0")
+            raise ElsewhereError(what, ring.text(entry.terms.get(0, ring.zero)))
         shifts.append(shift)
     return shifts
 

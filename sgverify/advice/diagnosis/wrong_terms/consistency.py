@@ -62,7 +62,8 @@ def wrong_generator(moments: StepMoments) -> Cause | None:
         found = _of_drift(group, moments)
         if found is not None:
             return found
-    for noise in noises:
+    # A noise that a variable lacks comes before one that another has too much: it was moved there.
+    for noise in sorted(noises, key=lambda item: not any(item.expected.values())):
         found = of_diffusion(noise)
         if found is not None:
             return found
@@ -184,37 +185,67 @@ def _of_ratio(group: Group, ratio: Ratio, stands: str, moments: StepMoments) -> 
     name = OF_KIND[group.kind]
     if ratio.depends_on("T"):
         return Cause(
-            temperature_cause(ratio),
+            temperature_cause(group.found[group.place], group.ring),
             f"{stands}: the factor {ratio.text} is 1 at T = 1 alone{on}"
             if ratio.at_one("T").is_one
             else f"{stands}: a factor of {ratio.text}{on}",
         )
     if number == 0:
-        return Cause(
-            name,
-            f"{WORDS[group.kind].format(v=group.variable)} is missing: {moments.scheme.dynamics.name} has "
-            f"{printed(group.expected[group.place], group.ring)}{on}",
-        )
-    if number is not None and number < 0 and group.kind in ("force", "constant"):
-        return Cause("drift-sign", f"{stands}: the sign is wrong{_also(-number)}{on}")
-    if number is not None and number < 0:
-        return Cause(name, f"{stands}: the sign is wrong{_also(-number)}{on}")
-    if group.kind == "feedback" and number is not None:
-        return Cause(
-            "substep-wrong", f"{stands}: {group.variable} moves for {number} h in all, where h is due{on}"
-        )
-    shares = kick_shares(moments, group.variable) if group.kind == "force" and number is not None else []
-    if len(set(shares)) > 1 and sum(shares) == number:
-        texts = " + ".join(map(str, shares))
-        return Cause(
-            "substep-wrong",
-            f"the kicks of {group.variable} act for ({texts}) h = {number} h in all, where h is due{on}",
-        )
-    if group.kind == "motion" and number is not None:
+        return _missing(group, moments)
+    if number is None:
+        return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
+    if number < 0:
+        signs: CauseName = name if group.kind in ("friction", "feedback", "correction") else "drift-sign"
+        return Cause(signs, f"{stands}: the sign is wrong{_also(-number)}{on}")
+    if group.kind == "force" and group.variable != "theta":
+        return _of_kicks(group, number, moments)
+    if group.kind in ("feedback", "motion"):
         return Cause(
             "substep-wrong", f"{stands}: {group.variable} moves for {number} h in all, where h is due{on}"
         )
     return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
+
+
+def _missing(group: Group, moments: StepMoments) -> Cause:
+    """A group that the generator lacks; it may stand at h^2, multiplied by h once more."""
+    what, on = WORDS[group.kind].format(v=group.variable), on_branch(moments)
+    due, k = group.expected[group.place], group.place
+    has = f"{moments.scheme.dynamics.name} has {printed(due, group.ring)}"
+    if group.kind == "force" and group.variable != "theta":
+        shares = kick_shares(moments, group.variable)
+        if any(share < 0 for share in shares):
+            return Cause(
+                "drift-sign",
+                f"the force on {group.variable} acts for ({_sum(shares)}) h = 0 h in all: one kick has the wrong sign{on}",
+            )
+    wanted = set(due.monoms())
+    later = group.ring.context.from_dict(
+        {m: c for m, c in moments.mean(k, 4).to_dict().items() if m in wanted}
+    )
+    ratio = quotient(later, due, group.ring) if later else None
+    if ratio is not None:
+        return Cause(OF_KIND[group.kind], f"{what} is multiplied by h^2 and not by h: {has} at h^1{on}")
+    return Cause(OF_KIND[group.kind], f"{what} is missing: {has}{on}")
+
+
+def _of_kicks(group: Group, number: Fraction, moments: StepMoments) -> Cause:
+    """The force on a momentum with a factor: its kicks act for the wrong time in all."""
+    shares = kick_shares(moments, group.variable)
+    texts = f"({_sum(shares)}) h = " if len(shares) > 1 and sum(shares) == number else ""
+    if texts and any(share < 0 for share in shares):
+        what = "one has the wrong sign"
+        return Cause(
+            "drift-sign",
+            f"the kicks of {group.variable} act for {texts}{number} h in all, where h is due: {what}",
+        )
+    return Cause(
+        "substep-wrong",
+        f"the force on {group.variable} acts for {texts}{number} h in all, where h is due{on_branch(moments)}",
+    )
+
+
+def _sum(shares: Sequence[Fraction]) -> str:
+    return " + ".join(map(str, shares)).replace("+ -", "- ")
 
 
 def kick_shares(moments: StepMoments, variable: str) -> list[Fraction]:

@@ -102,12 +102,12 @@ def of_diffusion(noise: Diffusion) -> Cause | None:
     if ratio.depends_on("T"):
         why = (
             "T is missing, which is nothing at T = 1"
-            if temperature_cause(ratio) == "temperature-missing"
+            if temperature_cause(own, ring) == "temperature-missing"
             else f"a factor of {ratio.text}, which is nothing at T = 1"
         )
         if not ratio.at_one("T").is_one:
             why = f"a factor of {ratio.text}"
-        return Cause(temperature_cause(ratio), f"{stands}: {why}{on}")
+        return Cause(temperature_cause(own, ring), f"{stands}: {why}{on}")
     number = ratio.number
     if number is None:
         return Cause("diffusion-scaled", f"{stands}: a factor of {ratio.text}{on}")
@@ -148,10 +148,11 @@ def _power(power: Fraction) -> str:
     return "h" if power == 1 else f"h^{power}" if power.denominator == 1 else f"h^({power})"
 
 
-def temperature_cause(ratio: Ratio) -> CauseName:
-    """Missing where found does not depend on T at all, else at the wrong place, as outside of a root."""
-    at = ratio.ring.position("root", "T")
-    return "temperature-misplaced" if ratio.numerator.degrees()[at] > 0 else "temperature-missing"
+def temperature_cause(found: Polynomial, ring: Ring) -> CauseName:
+    """Missing where T does not occur in what was found, else at the wrong place, as outside of a root."""
+    inside = [ring.reciprocals[k] for k in ring.reciprocals if found.degrees()[k] > 0]
+    has = any(value.degrees()[ring.position("root", "T")] > 0 for value in (found, *inside))
+    return "temperature-misplaced" if has else "temperature-missing"
 
 
 def has_metric(value: Polynomial, ring: Ring) -> bool:

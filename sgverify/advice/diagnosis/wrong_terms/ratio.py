@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
-from sgverify.exact.rings.polynomials import Polynomial, to_fraction
+from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, to_fraction
 from sgverify.exact.rings.ring import Ring
 
 
@@ -23,6 +23,9 @@ class Ratio:
         """The quotient in lowest terms, the leading coefficient of the denominator 1."""
         if not numerator:
             return Ratio(numerator, ring.one, ring)
+        numerator, below = _without_reciprocals(numerator, ring)
+        denominator, above = _without_reciprocals(denominator, ring)
+        numerator, denominator = numerator * above, denominator * below
         common = numerator.gcd(denominator)
         top, bottom = numerator // common, denominator // common
         lead = ring.constant(1 / to_fraction(bottom.leading_coefficient()))
@@ -68,6 +71,19 @@ class Ratio:
         return f"{top}/({bottom})" if " " in bottom or "/" in bottom else f"{top}/{bottom}"
 
 
+def _without_reciprocals(value: Polynomial, ring: Ring) -> tuple[Polynomial, Polynomial]:
+    """(n, d) with value = n/d, n and d without the elements 1/q of the ring."""
+    bottom = ring.one
+    for position in sorted(ring.reciprocals, reverse=True):
+        parts = coefficients_in(value, position)
+        below = ring.reciprocals[position]
+        most = len(parts) - 1
+        if most > 0:
+            value = sum((part * below ** (most - n) for n, part in enumerate(parts)), ring.zero)
+            bottom = bottom * below**most
+    return value, bottom
+
+
 def printed(value: Polynomial, ring: Ring, most: int = 6) -> str:
     """A coefficient as a formula has it: "D T/2", "-grad U", "p.p/2 - T"; at most `most` terms."""
     if not value:
@@ -98,8 +114,13 @@ def _term(exponents: tuple[int, ...], factor: Fraction, ring: Ring) -> str:
                 half
             )
     top, bottom = abs(factor.numerator), factor.denominator
+    below = [name[2:] for name in names if name.startswith("1/(")]
+    names = [name for name in names if not name.startswith("1/(")]
+    divisors = [str(bottom)] * (bottom != 1) + [
+        text[1:-1] if text[1:-1].isalnum() and text.endswith(")") else text for text in below
+    ]
     parts = [str(top)] * (top != 1 or not names) + names
-    return "-" * (factor < 0) + " ".join(parts) + (f"/{bottom}" if bottom != 1 else "")
+    return "-" * (factor < 0) + " ".join(parts) + "".join(f"/{text}" for text in divisors)
 
 
 __all__ = ["Ratio", "printed", "root_text"]

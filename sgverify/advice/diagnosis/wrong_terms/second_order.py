@@ -23,6 +23,7 @@ from sgverify.exact.series.operators import (
     difference,
     symbol_of,
 )
+from sgverify.schemes import Scheme
 
 HALF = Fraction(1, 2)
 NOISE = "noise"
@@ -51,14 +52,14 @@ class Interaction:
     share: Fraction
 
 
-def wrong_second_order(moments: StepMoments, gradients: int) -> Cause | None:
-    """The cause of a defect at h^2; None where no pattern matches. `gradients` is the number of evaluations in a step."""
+def wrong_second_order(moments: StepMoments) -> Cause | None:
+    """The cause of a defect at h^2; None where no pattern matches."""
     defect = difference(moments.operators[4], moments.exact[2], moments.ring)
     parts = parts_of(moments)
     found = interactions(defect, parts, moments)
     if found is None:
         return _outside(defect, moments)
-    return _named(found, moments, gradients)
+    return _named(found, moments)
 
 
 def made_of_whole_steps(moments: StepMoments) -> bool:
@@ -138,12 +139,12 @@ def _solved(
     return found
 
 
-def _named(found: Sequence[Interaction], moments: StepMoments, gradients: int) -> Cause | None:
+def _named(found: Sequence[Interaction], moments: StepMoments) -> Cause | None:
     if not found:
         return None
     one, kinds = found[0], {(item.second.variable, item.second.kind) for item in found}
     if len(kinds) == 1 and one.second.kind == "force":
-        return _of_gradient(found, gradients)
+        return _of_gradient(found, moments.scheme)
     if all(_within(item) for item in found):
         return Cause("letter-not-exact", _inexact(found, moments))
     if len(found) == 1 and one.first.kind == NOISE and one.second.kind == "motion":
@@ -166,7 +167,7 @@ def _named(found: Sequence[Interaction], moments: StepMoments, gradients: int) -
     return None
 
 
-def _of_gradient(found: Sequence[Interaction], gradients: int) -> Cause | None:
+def _of_gradient(found: Sequence[Interaction], scheme: Scheme) -> Cause | None:
     one = found[0]
     movers = [item.first for item in found]
     if all(part.kind == NOISE for part in movers):
@@ -174,21 +175,22 @@ def _of_gradient(found: Sequence[Interaction], gradients: int) -> Cause | None:
             "gradient-of-wrong-argument",
             f"the gradient is evaluated at a point that sees {_shares(found)} where 1/2 is due",
         )
-    if len(found) == 1 and one.first == one.second:
+    if len(found) == 1 and one.first == one.second and scheme.census.hessians:
         due = "the term h^2/2 Hess U grad U of the drift"
         if one.share == -HALF:
             return Cause("drift-sign", f"{due} has the wrong sign")
         return Cause("drift-scaled", f"{due} enters {2 * one.share} times, where once is due")
-    if gradients == 1 and one.first.variable == one.second.variable:
+    if scheme.gradients == 1 and one.first.variable == one.second.variable:
         return None
-    if all(item.share < HALF for item in found):
+    # A point that went the other way is no old one, unless it is that of a step before, which a memory keeps.
+    if all(item.share < HALF and (item.share >= 0 or scheme.memory) for item in found):
         return Cause(
             "gradient-at-old-point",
             f"the gradient is evaluated at an old point: {one.second.text} sees {_shares(found)} where 1/2 is due",
         )
     return Cause(
         "gradient-of-wrong-argument",
-        f"the gradient is evaluated too far on: {one.second.text} sees {_shares(found)} where 1/2 is due",
+        f"the gradient is evaluated at a wrong point: {one.second.text} sees {_shares(found)} where 1/2 is due",
     )
 
 
@@ -278,6 +280,12 @@ def _outside(defect: Operator, moments: StepMoments) -> Cause | None:
     if by_order == {2} and len(places) == 1:
         k = places[0]
         own, due = moments.covariance(k, k, 4), moments.expected_covariance(k, k, 4)
+        if jets:
+            return Cause(
+                "gradient-of-wrong-argument",
+                f"the gradient is evaluated at a point whose noise is not that of the step: the variance of {variable} is "
+                f"{printed(own, ring)} at h^2 where {printed(due, ring)} is due",
+            )
         return Cause(
             "diffusion-power-of-h",
             f"the variance of the noise of {variable} is {printed(own, ring)} at h^2 where "

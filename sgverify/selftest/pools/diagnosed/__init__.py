@@ -1,0 +1,5 @@
+"""Wrong definitions with the true cause of each and the right form beside it, by which diagnoses are measured.
+
+They are mistakes as they are made in practice, none of which is planted in a scheme of the catalogue. `bug` says what is stated
+of each; `overdamped`, `underdamped`, `thermostats`, `riemannian`, `splittings` and `trial` hold them, `registry` lists them.
+"""
