@@ -1,7 +1,7 @@
 """Why does a scheme fail, and which edit of its own source mends it?
 
 `model`: a diagnosis, with its cause and its edit. `diagnosing`: the diagnosis of a failing scheme. `causes` names the cause of a
-failure, by the `wrong_terms` of a step.
+failure, by the `wrong_terms` of a step, or by its `measured_terms` where it can only be run.
 
 The search for the edit. `source`: the text of a scheme, and the scheme of an edited text. `expressions`: the terms and factors
 of a text. `candidates`: the edits that are tried, by `rules` for `products`, `sums` and `names`. `screening`: which of them may

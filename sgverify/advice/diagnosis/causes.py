@@ -20,6 +20,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.series import LocalOrder, local_order
+from sgverify.schemes.torch_step import TorchStep
 
 THROUGH = 4
 """The power of sqrt(h) through which moments are read: h^2, where noise that is multiplied by h has its variance."""
@@ -27,14 +28,32 @@ THROUGH = 4
 
 def named_cause(subject: Subject, evidence: Sequence[Evidence], edit: Edit | None = None) -> Cause:
     """The cause of the failures in `evidence`; `edit` is one under which they are mended, where one was found."""
-    if not subject.black_box:
-        try:
-            found = _of_definition(subject)
-        except NotExpandableError:
-            found = None
-        if found is not None:
-            return found
+    found = _measured(subject) if subject.black_box else _proved(subject)
+    if found is not None:
+        return found
     return Cause("not-named", _leading(subject, evidence))
+
+
+def _proved(subject: Subject) -> Cause | None:
+    """The cause from the exact expansion, or from measured terms where there is none."""
+    try:
+        found = _of_definition(subject)
+    except NotExpandableError:
+        found = None
+    if found is None and isinstance(subject.order, NotExpandableError):
+        return _measured(subject)
+    return found
+
+
+def _measured(subject: Subject) -> Cause | None:
+    """The cause from measured terms of torch code, or of a definition that is run as torch code."""
+    # torch is loaded where a step runs.
+    from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
+    from sgverify.checks.order.black_box import as_torch_step, measurable
+
+    if isinstance(subject.scheme, TorchStep):
+        return None if subject.scheme.memory else black_box_cause(subject.scheme)
+    return black_box_cause(as_torch_step(subject.scheme)) if measurable(subject.scheme) else None
 
 
 def required_order(subject: Subject) -> int:

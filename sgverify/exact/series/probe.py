@@ -88,7 +88,7 @@ def increment_moments(
     that is not among the keys has the moment 0 to this order.
     """
     ring, powers = _powers(dynamics, dim, highest)
-    known = _Known(ring, state, parameters, derivative_of_potential)
+    known = ValuesAt(ring, state, parameters, derivative_of_potential)
     found: dict[Index, list[Any]] = {}
     for k, operator in enumerate(powers):
         for index, coefficient in operator.items():
@@ -114,7 +114,9 @@ def _powers(dynamics: Dynamics, dim: int, highest: int) -> tuple[Ring, list[Oper
     return _powers_of(id(dynamics), dim, highest)
 
 
-class _Known:
+class ValuesAt:
+    """Polynomials of a ring at one state of one potential, at given parameters: exact numbers give exact values."""
+
     def __init__(
         self,
         ring: Ring,
@@ -129,6 +131,7 @@ class _Known:
             self._even[ring.position("root", name)] = parameters[name]
 
     def value(self, polynomial: Any) -> Any:
+        """The value of a polynomial without draws. Raises `NotExpandableError` where it has other symbols."""
         total: Any = 0
         for exponents, factor in polynomial.to_dict().items():
             term: Any = to_fraction(factor)

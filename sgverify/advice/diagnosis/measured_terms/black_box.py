@@ -1,0 +1,263 @@
+"""The cause of a wrong step that can only be run: the term whose measured factor is not 1, and how that factor scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from sgverify.advice.diagnosis.measured_terms.generator import (
+    OFF,
+    MeasuredGenerator,
+    Setting,
+    measured_generator,
+)
+from sgverify.advice.diagnosis.measured_terms.scaling import Scaling, fraction, near
+from sgverify.advice.diagnosis.model import Cause, CauseName
+from sgverify.advice.diagnosis.wrong_terms.ratio import root_text
+from sgverify.errors import SgverifyError
+from sgverify.schemes.torch_step import TorchStep
+
+BASE: Setting = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
+HOTTER: Setting = {"T": Fraction(2), "D": Fraction(5, 4)}
+LOOSER: Setting = {"T": Fraction(3, 4), "D": Fraction(1, 2)}
+FURTHER: tuple[Setting, ...] = (
+    {"T": Fraction(16), "D": Fraction(5, 4)},
+    {"T": Fraction(1, 16), "D": Fraction(5, 4)},
+    {"T": Fraction(3, 4), "D": Fraction(8)},
+)
+"""Settings on both sides of 1, and further ones, at which a clipped temperature or friction shows."""
+
+PROOF, OTHERS = 2, (1, 3)
+"""The dimension of the base setting, and the others that are tried."""
+
+WORDS = {
+    "force": "the force on {v}",
+    "friction": "the friction of {v}",
+    "motion": "the motion of {v}",
+    "energy": "the energy in the drift of {v}",
+    "setpoint": "the number that the energy is held against in the drift of {v}",
+    "constant": "the constant drift of {v}",
+    "noise": "the variance of the noise of {v}",
+}
+NAMES: dict[str, CauseName] = {
+    "force": "drift-scaled",
+    "friction": "friction-wrong",
+    "motion": "substep-wrong",
+    "energy": "thermostat-wrong",
+    "setpoint": "thermostat-wrong",
+    "constant": "drift-scaled",
+    "noise": "diffusion-scaled",
+}
+
+
+def black_box_cause(step: TorchStep) -> Cause | None:
+    """The cause of a generator that is not the declared one, measured; None where it is right or cannot be measured."""
+    try:
+        base = measured_generator(step, PROOF, BASE)
+        found = _alone(base, step) or _varied(base, step)
+    except (SgverifyError, ArithmeticError):
+        return None
+    return found
+
+
+def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
+    """What one setting shows: other powers of h, shared draws, a noise of the wrong variable, drifts that are no multiple."""
+    dynamics = step.dynamics.name
+    for variable, kind in base.early.items():
+        return Cause(
+            NAMES[kind],
+            f"{WORDS[kind].format(v=variable)} is applied without the step size: {variable} moves however small h is",
+        )
+    for variable, power in base.variance_power.items():
+        if power == float("inf"):
+            return Cause("noise-missing", f"{variable} has no noise, where {dynamics} has one")
+        if abs(4 * power - round(4 * power)) > OFF:
+            # No power of h: what a step keeps from call to call, or reads elsewhere, gives such numbers.
+            return None
+        variance, deviation = round(4 * power) / 4, round(4 * power) / 8
+        return Cause(
+            "diffusion-power-of-h",
+            f"the variance of the noise of {variable} goes as h^{variance:g} where h is due: the noise is multiplied by "
+            f"h^{deviation:g} and not by sqrt(h)",
+        )
+    for variable, power in base.mean_power.items():
+        if abs(power - 0.5) <= OFF:
+            return Cause(
+                "noise-law",
+                f"the noise of {variable} has a mean: the mean of its increment goes as sqrt(h), where h is due",
+            )
+    for (one, other), value in base.correlated.items():
+        whole = near(abs(value), 1.0)
+        return Cause(
+            "noise-shared" if whole else "noise-correlated",
+            f"the noises of {one} and {other} are correlated by {value:.3g} where they are independent"
+            f"{': they are one draw' if whole else ''}",
+        )
+    return None
+
+
+def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
+    """What the factors and their dependence on the settings show."""
+    hotter = measured_generator(step, PROOF, HOTTER) if "T" in step.dynamics.parameters else None
+    looser = measured_generator(step, PROOF, LOOSER) if "D" in step.dynamics.parameters else None
+    others = {dim: measured_generator(step, dim, BASE) for dim in OTHERS}
+    for found in (base, *others.values()):
+        cause = _alone(found, step) or _by_place(found)
+        if cause is not None:
+            return cause
+
+    def scaling(read: Callable[[MeasuredGenerator], float | None]) -> Scaling | None:
+        here = read(base)
+        if here is None:
+            return None
+        by = {dim: value for dim, found in others.items() if (value := read(found)) is not None}
+        t, d = (read(found) if found is not None else None for found in (hotter, looser))
+        return Scaling(here, t, d, by, float(HOTTER["T"] / BASE["T"]), float(LOOSER["D"] / BASE["D"]))
+
+    scalings: dict[tuple[str, str], Scaling] = {}
+    for key, read in _reads(base):
+        found_scaling = scaling(read)
+        if found_scaling is not None:
+            scalings[key] = found_scaling
+    wrong = {key: value for key, value in scalings.items() if not value.right}
+    found_cause = _in_common(wrong, scalings, step)
+    if found_cause is not None:
+        return found_cause
+    for (variable, kind), value in sorted(wrong.items(), key=lambda item: item[0][1] == "noise"):
+        return _of_factor(variable, kind, value, step)
+    for variable, _ in base.drift:
+        lost = [kind for (name, kind), factor in base.drift.items() if name == variable and factor is None]
+        if lost:
+            name: CauseName = "thermostat-wrong" if lost[0] in ("energy", "setpoint") else NAMES[lost[0]]
+            return Cause(
+                name,
+                f"the drift of {variable} is no multiple of {' and '.join(lost)} of {step.dynamics.name}",
+            )
+    return _further(step)
+
+
+def _reads(
+    base: MeasuredGenerator,
+) -> Iterator[tuple[tuple[str, str], Callable[[MeasuredGenerator], float | None]]]:
+    for key in base.drift:
+        yield key, lambda found, key=key: found.drift.get(key)  # type: ignore[misc]
+    for variable in base.diffusion:
+        yield (variable, "noise"), lambda found, variable=variable: found.diffusion.get(variable)  # type: ignore[misc]
+
+
+def _by_place(found: MeasuredGenerator) -> Cause | None:
+    """A noise that depends on the coordinate or on the state."""
+    for variable, factors in found.by_coordinate.items():
+        texts = ", ".join(_text(value) for value in factors)
+        return Cause(
+            "noise-missing" if any(near(value, 0.0) for value in factors) else "diffusion-scaled",
+            f"the variance of the noise of {variable} is {texts} times the due one in the coordinates of dimension {found.dim}",
+        )
+    for variable in found.state_dependent:
+        return Cause("diffusion-scaled", f"the variance of the noise of {variable} depends on the state")
+    return None
+
+
+def _in_common(
+    wrong: dict[tuple[str, str], Scaling], every: dict[tuple[str, str], Scaling], step: TorchStep
+) -> Cause | None:
+    """One factor of several terms."""
+    numbers = {value.number for value in wrong.values()}
+    if len(every) > 1 and len(wrong) == len(every) and len(numbers) == 1 and None not in numbers:
+        factor = numbers.pop()
+        return Cause("substep-wrong", f"a step moves everything for {factor} h, where h is due")
+    for variable in {name for name, _ in wrong}:
+        friction, noise = wrong.get((variable, "friction")), wrong.get((variable, "noise"))
+        if friction and noise and all(near(a, b) for a, b in zip(friction.values, noise.values, strict=True)):
+            return Cause(
+                "friction-wrong",
+                f"friction and noise of {variable} are those of {_text(friction.base)} D at D = {float(BASE['D']):g}, where "
+                f"{step.dynamics.name} has D",
+            )
+    energy = {name for name, kind in wrong if kind == "energy"}
+    for variable in energy:
+        one, two = wrong[variable, "energy"], wrong.get((variable, "setpoint"))
+        if two is not None and one.number is not None and one.number == two.number:
+            if one.number < 0:
+                return Cause(
+                    "thermostat-wrong",
+                    f"the drift of {variable} has the wrong sign: a factor of {one.number}",
+                )
+            return Cause("substep-wrong", f"{variable} moves for {one.number} h in all, where h is due")
+    return None
+
+
+def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cause:
+    what, due = WORDS[kind].format(v=variable), step.dynamics.name
+    stands = f"{what} is {_text(value.base)} times that of {due} at T = 0.75, D = 1.25 in dimension {PROOF}"
+    if value.base == float("inf"):
+        return Cause("diffusion-scaled", f"{variable} has noise, and {due} has none there")
+    if value.depends_on_dimension:
+        listed = ", ".join(
+            f"{_text(factor)} in dimension {dim}"
+            for dim, factor in sorted({PROOF: value.base, **value.by_dimension}.items())
+        )
+        name: CauseName = "thermostat-dimension" if kind == "energy" else NAMES[kind]
+        return Cause(name, f"{what} is that of {due} times {listed}")
+    if value.depends_on_t:
+        power = value.power_of_t
+        at = f"times {_text(value.base)} at T = 0.75 and {_text(value.with_t or 0.0)} at T = 2"
+        if power is None:
+            return Cause(
+                "temperature-misplaced", f"{what} does not follow the temperature: it is that of {due} {at}"
+            )
+        rest = fraction(value.base / float(BASE["T"]) ** float(power))
+        missing = power == -1 and kind in ("noise", "setpoint")
+        return Cause(
+            "temperature-missing" if missing else "temperature-misplaced",
+            f"{what} is that of {due} times {'' if rest == 1 else f'{rest} '}T^{power}"
+            f"{': T is missing, which is nothing at T = 1' if missing and rest == 1 else ''}",
+        )
+    if value.depends_on_d:
+        power = value.power_of_d
+        if power is None:
+            return Cause(
+                NAMES[kind],
+                f"{what} does not follow the friction: it is that of {due} times {_text(value.base)} at D = 1.25 and "
+                f"{_text(value.with_d or 0.0)} at D = 0.5",
+            )
+        return Cause(NAMES[kind], f"{what} is that of {due} times a multiple of D^{power}")
+    number = value.number
+    if kind == "noise" and number is not None and number > 0:
+        size = f"too small by {root_text(1 / number)}" if number < 1 else f"too large by {root_text(number)}"
+        return Cause("diffusion-scaled", f"{what} is {number} of that of {due}: the noise is {size}")
+    if near(value.base, 0.0):
+        return Cause("noise-missing" if kind == "noise" else NAMES[kind], f"{what} is missing")
+    if value.base < 0:
+        signs: CauseName = "drift-sign" if kind in ("force", "motion", "constant") else NAMES[kind]
+        return Cause(signs, f"{stands}: the sign is wrong")
+    if kind == "force" and variable != "theta":
+        return Cause("substep-wrong", f"{what} acts for {_text(value.base)} h in all, where h is due")
+    return Cause(NAMES[kind], stands)
+
+
+def _further(step: TorchStep) -> Cause | None:
+    """Settings far from 1, where a clipped parameter shows."""
+    for setting in FURTHER:
+        found = measured_generator(step, 1, setting)
+        for key, read in _reads(found):
+            value = read(found)
+            if value is None or near(value, 1.0):
+                continue
+            variable, kind = key
+            what = WORDS[kind].format(v=variable)
+            at = f"at T = {float(setting['T']):g}, D = {float(setting['D']):g}"
+            name: CauseName = NAMES[kind] if setting["T"] == BASE["T"] else "temperature-misplaced"
+            return Cause(
+                name,
+                f"{what} is {_text(value)} times that of {step.dynamics.name} {at}, and right at T = 0.75, D = 1.25",
+            )
+    return None
+
+
+def _text(value: float) -> str:
+    found = fraction(value)
+    return str(found) if found is not None and found.denominator < 100 else f"{value:.6g}"
+
+
+__all__ = ["black_box_cause"]

@@ -1,0 +1,220 @@
+"""The factors with which the terms of the dynamics' generator enter torch code, measured at one setting.
+
+E D/h and Cov D/h for h -> 0 are read by quadrature over the draws (`sgverify.checks.order.nodes`) at several states of a potential
+without symmetry. The mean of each variable is fitted by the terms of its drift, each with one factor for all states and
+coordinates: a residual says that the drift is no sum of them. The exponent of a moment in h is that between two small steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from itertools import combinations, combinations_with_replacement
+from random import Random
+
+import numpy as np
+
+from sgverify.advice.diagnosis.wrong_terms.groups import Kind, kinds_of
+from sgverify.advice.diagnosis.wrong_terms.moments import unit
+from sgverify.checks.order.nodes import NodeRunner
+from sgverify.checks.order.quadrature import LOOK
+from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.readings.leading_terms import powers_of_h
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.series.operators import generator_of, ring_of
+from sgverify.exact.series.probe import PolynomialPotential, ValuesAt, generic_potential
+from sgverify.schemes.torch_step import TorchStep
+
+STEPS = tuple(2.0**-k for k in range(8, 12))
+"""From four step sizes the limit of a series in h has an error of O(h^3), about 1e-8 of its value."""
+
+DEGREE = 5
+"""The degree of the quadrature: second moments through h^2 hold products of four draws."""
+
+SEEN = 1e-5
+"""The relative size of a residual above which a fit does not hold; the measured limits are known to 1e-7."""
+
+OFF = 0.1
+"""An exponent within this of 1 is 1: between the two smallest steps, a term of the next order moves it by about h."""
+
+Setting = Mapping[str, Fraction]
+
+
+@dataclass
+class MeasuredGenerator:
+    """What was measured at one setting in one dimension.
+
+    `drift` has the factor of each term (variable, kind); None for all terms of a variable whose mean is no sum of them.
+    `diffusion` has the factor of each variable's variance, and None where the dynamics has no noise and the step neither;
+    infinity where only the step has. `mean_power` and `variance_power` are exponents in h where they are not 1; `early` is the
+    kind of the term that makes up a mean at h^0. `state_dependent` lists the variables whose variance depends on the state, and
+    `by_coordinate` has the factors where the coordinates of a variable differ. `correlated` are pairs of coordinates with a
+    covariance that the dynamics does not have, in units of their deviations.
+    """
+
+    setting: Setting
+    dim: int
+    drift: dict[tuple[str, str], float | None] = field(default_factory=dict)
+    diffusion: dict[str, float | None] = field(default_factory=dict)
+    early: dict[str, str] = field(default_factory=dict)
+    mean_power: dict[str, float] = field(default_factory=dict)
+    variance_power: dict[str, float] = field(default_factory=dict)
+    by_coordinate: dict[str, list[float]] = field(default_factory=dict)
+    state_dependent: list[str] = field(default_factory=list)
+    correlated: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredGenerator:
+    """The factors at one setting. Raises what quadrature raises for code that it cannot read (`SgverifyError`)."""
+    ring = ring_of(step.dynamics, dim, depth=2, cap=1)
+    keys = coordinate_keys(step.shapes, dim)
+    size, potential = len(keys), generic_potential(dim)
+    operator = generator_of(step.dynamics, ring)
+    means, squares, terms, dues = [], [], [], []
+    for state in _states(step, dim, size + 2):
+        theta = [state["theta", i] for i in range(dim)]
+        at = ValuesAt(ring, state, setting, partial(_derivative, potential, theta))
+        drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
+        terms.append(
+            [{kind: float(at.value(value)) for kind, value in _split(row, ring).items()} for row in drift]
+        )
+        due = np.zeros((size, size))
+        for index, value in operator.items():
+            if sum(index) == 2:
+                k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
+                due[k, rest[0]] = due[rest[0], k] = float(at.value(value)) * (2 if k == rest[0] else 1)
+        dues.append(due)
+        mean, square = _moments(step, dim, setting, state, size)
+        means.append(mean)
+        squares.append(square)
+    found = MeasuredGenerator(setting, dim)
+    names = [name for name, _ in keys]
+    for variable in dict.fromkeys(names):
+        places = [k for k, name in enumerate(names) if name == variable]
+        _fit_drift(found, variable, places, np.array(means), terms)
+        _fit_diffusion(found, variable, places, np.array(squares), np.array(dues))
+    _covariances(found, names, np.array(squares), np.array(dues))
+    return found
+
+
+def _derivative(potential: PolynomialPotential, theta: Sequence[Fraction], index: Index) -> Fraction:
+    found: Fraction = potential.derivative(index, theta)
+    return found
+
+
+def _split(row: Mapping[Kind, Polynomial], ring: Ring) -> dict[str, Polynomial]:
+    """The terms by kind; of the feedback on a scalar, the energy and the number that it is held against are two."""
+    found: dict[str, Polynomial] = {kind: value for kind, value in row.items() if kind != "feedback"}
+    for key, factor in (row["feedback"].to_dict() if "feedback" in row else {}).items():
+        kind = "energy" if any(key[: len(ring.coordinates)]) else "setpoint"
+        found[kind] = found.get(kind, ring.zero) + ring.context.from_dict({key: factor})
+    return found
+
+
+def _states(step: TorchStep, dim: int, count: int) -> list[dict[tuple[str, int], Fraction]]:
+    random = Random(7)
+    keys = coordinate_keys(step.shapes, dim)
+    return [
+        {key: Fraction(random.choice((-1, 1)) * random.randint(5, 24), 16) for key in keys}
+        for _ in range(count)
+    ]
+
+
+def _moments(
+    step: TorchStep, dim: int, setting: Setting, state: dict[tuple[str, int], Fraction], size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """E D, shape (steps, size), and Cov D, shape (steps, size, size)."""
+    pairs = list(combinations_with_replacement(range(size), 2))
+    indices = [unit(size, k) for k in range(size)]
+    indices += [tuple(a + b for a, b in zip(unit(size, i), unit(size, j), strict=True)) for i, j in pairs]
+    runner = NodeRunner(
+        step, generic_potential(dim), state, dim, parameters=setting, first=STEPS[0], look=LOOK
+    )
+    rules = runner.rules(DEGREE)
+    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[0], h, indices)[0] for h in STEPS])
+    mean, square = values[:, :size], np.zeros((len(STEPS), size, size))
+    for (i, j), column in zip(pairs, values[:, size:].T, strict=True):
+        square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
+    return mean, square
+
+
+def _limit(values: np.ndarray) -> np.ndarray:
+    """The coefficient of h in values at `STEPS`, shape (steps, ...)."""
+    flat = values.reshape(len(STEPS), -1)
+    found = powers_of_h(np.array(STEPS), flat, np.zeros_like(flat)).coefficients[1]
+    return found.reshape(values.shape[1:])
+
+
+def _exponent(values: np.ndarray) -> float:
+    """The exponent in h of the size of values at the two smallest steps."""
+    large, small = (float(np.linalg.norm(values[k])) for k in (-2, -1))
+    return float(np.log2(large / small)) if small > 0 else float("inf")
+
+
+def _fit_drift(
+    found: MeasuredGenerator,
+    variable: str,
+    places: list[int],
+    means: np.ndarray,
+    terms: list[list[dict[str, float]]],
+) -> None:
+    kinds = list(dict.fromkeys(kind for row in terms for k in places for kind in row[k]))
+    own = np.moveaxis(means[:, :, places], 0, 1)
+    power = _exponent(own)
+    size = float(np.abs(own[-1]).max())
+    if size > SEEN * STEPS[-1] and abs(power - 1) > OFF:
+        found.mean_power[variable] = power
+        if power < OFF:
+            raw = own[-1].reshape(-1)
+            shares, *_ = np.linalg.lstsq(
+                np.array([[row[k].get(kind, 0.0) for kind in kinds] for row in terms for k in places]),
+                raw,
+                rcond=None,
+            )
+            found.early[variable] = max(zip(np.abs(shares), kinds, strict=True))[1]
+    limit = _limit(own).reshape(-1)
+    columns = np.array([[row[k].get(kind, 0.0) for kind in kinds] for row in terms for k in places])
+    if not kinds:
+        if np.abs(limit).max(initial=0.0) > SEEN:
+            found.drift[variable, "constant"] = None
+        return
+    solved, *_ = np.linalg.lstsq(columns, limit, rcond=None)
+    off = np.abs(columns @ solved - limit).max()
+    holds = off <= SEEN * max(1.0, float(np.abs(limit).max()))
+    for kind, factor in zip(kinds, solved, strict=True):
+        found.drift[variable, kind] = float(factor) if holds else None
+
+
+def _fit_diffusion(
+    found: MeasuredGenerator, variable: str, places: list[int], squares: np.ndarray, dues: np.ndarray
+) -> None:
+    own = np.moveaxis(squares[:, :, places, places], 0, 1)
+    due = dues[:, places, places]
+    limit, power = _limit(own), _exponent(own)
+    if not due.any():
+        found.diffusion[variable] = float("inf") if np.abs(limit).max() > SEEN else None
+        return
+    if abs(power - 1) > OFF:
+        found.variance_power[variable] = power
+    ratio = limit / due
+    found.diffusion[variable] = float(np.median(ratio))
+    wide = SEEN * max(1.0, float(np.abs(ratio).max()))
+    if np.ptp(ratio, axis=0).max() > wide:
+        found.state_dependent.append(variable)
+    elif np.ptp(ratio) > wide:
+        found.by_coordinate[variable] = [float(value) for value in ratio.mean(axis=0)]
+
+
+def _covariances(found: MeasuredGenerator, names: list[str], squares: np.ndarray, dues: np.ndarray) -> None:
+    limit = _limit(np.moveaxis(squares, 0, 1))
+    for k, m in combinations(range(len(names)), 2):
+        spread = np.sqrt(np.maximum(limit[:, k, k] * limit[:, m, m], 0.0))
+        apart = limit[:, k, m] - dues[:, k, m]
+        if (spread > SEEN).all() and (np.abs(apart) > SEEN * spread).all():
+            found.correlated[f"{names[k]}{k}", f"{names[m]}{m}"] = float(np.median(apart / spread))
+
+
+__all__ = ["OFF", "MeasuredGenerator", "Setting", "measured_generator"]
