@@ -100,6 +100,20 @@ class Expressions:
         ]
 
     @cached_property
+    def brackets(self) -> list[Term]:
+        """Every sum in brackets that is a term by itself, and every sum that is the whole of a value."""
+        found = []
+        for node in self.nodes:
+            if is_sum(node) and self._is_value(node) and not self._inside_product(node):
+                start, end = self.span(node)
+                if self._inside_sum(node):
+                    if self.text[start - 1] != "(" or self.text[end] != ")":
+                        continue
+                    start, end = start - 1, end + 1
+                found.append(Term(node, start, end, (Factor(node, start, end),)))
+        return found
+
+    @cached_property
     def sums(self) -> list[tuple[ast.expr, tuple[Summand, ...]]]:
         """Every value that may be a sum, with its summands: a single term has one."""
         return [
@@ -204,11 +218,7 @@ class Expressions:
         node: ast.AST = min(covering, key=lambda node: self.span(node)[1] - self.span(node)[0])
         while True:
             parent = self.parents.get(node)
-            if (
-                is_product(parent)
-                or isinstance(parent, ast.UnaryOp)
-                or (is_sum(parent) and not is_sum(node) and False)
-            ):
+            if is_product(parent) or isinstance(parent, ast.UnaryOp):
                 node = parent  # type: ignore[assignment]
             elif isinstance(parent, ast.Call) and node in parent.args:
                 node = parent

@@ -29,6 +29,8 @@ class Products(Rules):
             yield from self.shortened(term)
             yield from self.roots(term)
             yield from self.exponentials(term)
+        for term in self.read.brackets:
+            yield from self.scaled_sum(term)
         yield from self.replaced_parts()
 
     def scaled(self, term: Term) -> Iterator[Candidate]:
@@ -48,10 +50,16 @@ class Products(Rules):
         for value in ("2", "4", "3"):
             cost = SIMPLE if value == "2" and not halved else RARE
             yield self.insert(term.end, f"/{value}", cost, ("over", value))
-        for name in self.numbers:
+        one = number and self.word(first) == "1" and len(term.factors) == 1
+        timed = any(self.is_clock(factor) for factor in term.factors)
+        for name in () if one else self.numbers:
+            # A higher power of h hides a wrong term, and mends nothing.
+            cost = RARE if timed and name == self.clock else SIMPLE
             at, new = (behind, f"*{name}") if behind is not None else (place, f"{name}*")
-            yield self.insert(at, new, SIMPLE, ("times", name))
-            yield self.insert(term.end, f"/{name}", SIMPLE, ("over", name))
+            yield self.insert(at, new, cost, ("times", name))
+            yield self.insert(term.end, f"/{name}", USUAL, ("over", name))
+        if not timed:
+            yield self.insert(place, f"{self.clock}/2*", USUAL, ("times", f"{self.clock}/2"))
         for name in [*self.numbers, "2"]:
             if self.spelled("sqrt"):
                 root = f"{self.spelled('sqrt')}({name})"
@@ -59,6 +67,15 @@ class Products(Rules):
                 yield self.insert(term.end, f"/{root}", RARE, ("over", root))
         for other in self._factors_elsewhere(term):
             yield self.insert(place, f"{other}*", RARE, ("times", other))
+
+    def scaled_sum(self, term: Term) -> Iterator[Candidate]:
+        """A sum times an ingredient, or times a composite factor of another term."""
+        word = self.word(term.factors[0])
+        bracketed_word = word if word.startswith("(") else f"({word})"
+        for name in self.numbers:
+            yield self.change(term.start, term.end, f"{name}*{bracketed_word}", SIMPLE, ("times", name))
+        for other in [f"{self.clock}/2", "2", *self._factors_elsewhere(term)]:
+            yield self.change(term.start, term.end, f"{other}*{bracketed_word}", USUAL, ("times", other))
 
     def shortened(self, term: Term) -> Iterator[Candidate]:
         """A term without one of its factors."""
@@ -102,6 +119,11 @@ class Products(Rules):
                 yield self.put(
                     factor, bracketed(node.args[0], inside), USUAL, ("without root", self.word(factor))
                 )
+                power = node.args[0]
+                if isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow):
+                    yield self.put(
+                        factor, self.read.of(power.left), USUAL, ("without root", self.word(factor))
+                    )
                 yield from self._moved(term, factor, node)
             elif sqrt is not None and not isinstance(node, ast.Constant):
                 yield self.put(factor, f"{sqrt}({self.inner(factor)})", USUAL, ("root of", self.word(factor)))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import combinations
+from typing import Any
 
 from sgverify.advice.diagnosis.candidates import candidates
 from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.model import Edit
-from sgverify.advice.diagnosis.rules import Candidate
+from sgverify.advice.diagnosis.rules import NUMBERS, SIMPLE, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
 from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved
@@ -78,6 +81,7 @@ class _Search:
         self._by_floats = before is not None
         self._known = {before.key} if before is not None and not before.passes else set()
         self._tried = 0
+        self._idle: list[tuple[Text, Candidate]] = []
 
     def found(self) -> Found:
         """The outcome."""
@@ -99,14 +103,19 @@ class _Search:
         return Found(mend, alternatives, self._tried, stopped)
 
     def _levels(self) -> Iterator[list[tuple[Text, Candidate]]]:
-        """The edits in groups of one cost: those of one place, then the same mistake in two places."""
+        """The edits in groups of one cost: those of one place, and the same mistake in two places."""
         single = [
             (text, candidate) for text in texts_of(self._subject.scheme) for candidate in candidates(text)
         ]
         single.sort(key=lambda item: (item[1].cost, item[1].length))
-        for _, level in groupby(single, key=lambda item: item[1].cost):
-            yield list(level)
-        yield list(_twice(single))
+        yield [item for item in single if item[1].cost == SIMPLE]
+        levels: dict[int, list[tuple[Text, Candidate]]] = {}
+        for text, candidate in [*single, *_twice(single)]:
+            if candidate.cost > SIMPLE:
+                levels.setdefault(candidate.cost, []).append((text, candidate))
+        for cost in sorted(levels):
+            yield sorted(levels[cost], key=lambda item: item[1].length)
+        yield self._idle
 
     def _proved(self, level: Iterable[tuple[Text, Candidate]]) -> Iterator[_Proved]:
         for text, candidate in level:
@@ -120,11 +129,16 @@ class _Search:
             self._tried += 1
             difference = self._screen.difference(sketch) if self._by_floats else None
             if self._by_floats:
-                if difference is None or difference.key in self._known:
+                known = level is not self._idle and difference is not None and difference.key in self._known
+                if difference is None or known:
                     continue
                 self._known.add(difference.key)
                 if not difference.passes:
                     continue
+            if not text.word and level is not self._idle and _used(text.text) - _used(edited):
+                # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other.
+                self._idle.append((text, candidate))
+                continue
             try:
                 made = text.made(edited)
             except DefinitionError:
@@ -142,17 +156,35 @@ def _nearness(item: _Proved) -> float:
 
 
 def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Candidate]]:
-    """The same edit in two places of a text that do not overlap."""
-    groups: dict[tuple[int, tuple[str, ...]], list[tuple[Text, Candidate]]] = {}
+    """The same edit in two places of a text where the same stands, up to the names of variables."""
+    groups: dict[tuple[Any, ...], list[tuple[Text, Candidate]]] = {}
+    read: dict[int, Expressions] = {}
     for text, candidate in single:
-        groups.setdefault((id(text), candidate.rule), []).append((text, candidate))
+        if not text.word:
+            known = read.setdefault(id(text), Expressions(text.text))
+            (change,) = candidate.changes
+            node = known.shown(change.start, change.end)
+            around = "" if node is None else re.sub(r"[a-zA-Z_]\w*(?![\w(])", _anonymous, known.of(node))
+            groups.setdefault((id(text), candidate.rule, around), []).append((text, candidate))
     for members in groups.values():
-        for k, (text, one) in enumerate(members):
-            for _, other in members[k + 1 :]:
-                (a,), (b,) = one.changes, other.changes
-                if a.end <= b.start or b.end <= a.start:
-                    changes = (*one.changes, *other.changes)
-                    yield text, Candidate(changes, one.cost + other.cost, one.rule)
+        for (text, one), (_, other) in combinations(members, 2):
+            (a,), (b,) = one.changes, other.changes
+            if a.end <= b.start or b.end <= a.start:
+                changes = (*one.changes, *other.changes)
+                yield text, Candidate(changes, one.cost + 1, one.rule)
+
+
+def _anonymous(found: re.Match[str]) -> str:
+    name = found.group()
+    return name if name in NUMBERS else "_"
+
+
+def _used(text: str) -> set[str]:
+    """The names that a text reads."""
+    tree = ast.parse(text)
+    return {
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def shown(mend: Mend) -> Edit:

@@ -18,7 +18,7 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.readings.formula import define, formula
+from sgverify.exact.readings.formula import define, formula, text_of
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.definition import mathematics
 from sgverify.schemes.scheme import make_scheme
@@ -101,7 +101,7 @@ def _made(scheme: Scheme, function: Callable[..., Any]) -> Scheme:
 
 
 def _of_formula(scheme: Scheme) -> Text:
-    printed = formula(scheme)
+    printed = text_of(scheme.function) or formula(scheme)
     name = printed.split("(", 1)[0].removeprefix("def ")
     return Text(
         printed,

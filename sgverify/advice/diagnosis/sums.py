@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -85,12 +86,12 @@ class Sums(Rules):
 
 
 def _renamed(word: str, scope: dict[str, None]) -> Iterator[tuple[str, str]]:
-    """A summand with its last variable put as another one of the scope: (the one put, the summand)."""
+    """A summand with its last variable put as another one of the scope, wherever it stands: (the one put, the summand)."""
     tree = ast.parse(word, mode="eval")
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in scope]
     if not found:
         return
-    last = max(found, key=lambda node: node.col_offset)
+    last = max(found, key=lambda node: node.col_offset).id
     for other in scope:
-        if other != last.id:
-            yield other, word[: last.col_offset] + other + word[last.col_offset + len(last.id) :]
+        if other != last:
+            yield other, re.sub(rf"\b{last}\b", other, word)

@@ -32,17 +32,20 @@ FEW_LENGTHS = [10, 100, 1000]
 
 @dataclass(frozen=True)
 class Passed:
-    """What holds of an edited scheme: the proved local order, and how many of the failed checks conform."""
+    """What holds of an edited scheme: the proved local order, and how many exact checks conform; `every`: all that were asked."""
 
     order: Fraction
     at_least: bool
     conforming: int
+    every: bool
 
     def __str__(self) -> str:
         order = f"order {'at least ' * self.at_least}{self.order}"
-        if not self.conforming:
-            return order
-        return f"{order} and everything conform"
+        return (
+            f"{order} and everything conform"
+            if self.every
+            else f"{order}, and {self.conforming} exact checks conform"
+        )
 
 
 def failures(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -79,7 +82,7 @@ def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evi
         sweep = configuration.sweep.model_copy(update={"lengths": FEW_LENGTHS})
         configuration = configuration.model_copy(update={"sweep": sweep})
     edited = Subject(scheme, configuration, subject.reference, method="exact")
-    conforming = 0
+    conforming, every = 0, True
     seconds = {(item.claim, item.check): item.seconds for item in failed if item.method in SURE}
     asked = {**dict.fromkeys(ALWAYS, 0.0), **seconds}
     try:
@@ -88,8 +91,14 @@ def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evi
             outcomes = {item.outcome for item in found}
             if "fail" in outcomes:
                 return None
+            if (claim, check) in seconds and "pass" not in outcomes:
+                # What failed has to pass; left undecided it would be no mend that is known.
+                return None
             conforming += "pass" in outcomes
+            every = every and outcomes <= {"pass", "refuted", "not-applicable"}
     except UserError:
         # No step is stable, or the configured one is not: the edited scheme cannot be run as the user runs it.
         return None
-    return Passed(proof.order.order, proof.order.given_minibatch is None, conforming)
+    if not conforming:
+        return None
+    return Passed(proof.order.order, proof.order.given_minibatch is None, conforming, every)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.expression import Expression, call, name, text
@@ -99,7 +100,17 @@ def define(source: str, function: str, filename: str = "<formula>") -> Any:
         raise DefinitionError(f"{filename}: {type(error).__name__}: {error}; in\n{source}") from None
     if function not in namespace:
         raise DefinitionError(f"{filename}: defines no function `{function}`; expected one; in\n{source}")
-    return namespace[function]
+    found = namespace[function]
+    _TEXTS[found] = source
+    return found
+
+
+def text_of(function: Any) -> str | None:
+    """The text from which `define` made a function; None for any other one."""
+    return _TEXTS.get(function)
+
+
+_TEXTS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 class _ExactQuotients(ast.NodeTransformer):
