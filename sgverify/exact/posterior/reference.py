@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from flint import arb
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.posterior import NoEnclosureError, enclosed_average
 from sgverify.exact.posterior.conjugate import conjugate_law
 from sgverify.exact.posterior.polynomials import posterior_average
@@ -21,9 +21,15 @@ from sgverify.targets import Observable, Target, parse_observable
 from sgverify.targets.line import LineAverages, average_on_peaks
 from sgverify.targets.observable import Exponents
 
-Method = Literal["exact", "certified", "quadrature", "stated"]
+Method = Literal["exact", "certified", "quadrature", "stated", "importance sampling"]
 
-_LOWEST_FIRST: tuple[Method, ...] = ("stated", "quadrature", "certified", "exact")
+_LOWEST_FIRST: tuple[Method, ...] = ("importance sampling", "stated", "quadrature", "certified", "exact")
+
+Estimate = Callable[[Mapping[Exponents, Fraction]], tuple[float, float]]
+"""A polynomial in theta, as {exponents: coefficient}, to an estimate of its average and the standard error of that.
+
+Raises `OutOfReachError` where it has none.
+"""
 
 STATED = 1e-3
 """The relative difference at which a stated average is refused; people state three digits."""
@@ -31,23 +37,30 @@ STATED = 1e-3
 
 @dataclass(frozen=True)
 class Reference:
-    """E[phi] = value, within `error_bound`, and the method by which it was found."""
+    """E[phi] = value, within `error_bound`, and the method by which it was found.
+
+    An average that is estimated from draws has a `standard_error` besides.
+    """
 
     value: Fraction | float
     error_bound: float
     method: Method
+    standard_error: float = 0.0
 
     def __float__(self) -> float:
         return float(self.value)
 
 
-def reference_average(target: Target, observable: Observable, temperature: Any) -> Reference:
+def reference_average(
+    target: Target, observable: Observable, temperature: Any, estimate: Estimate | None = None
+) -> Reference:
     """E[phi(theta, p)] under exp(-(U(theta) + p.p/2)/T), by the strongest method that applies.
 
     `exact` where U is quadratic, for the conjugate families and for a mixture of Gaussians at T = 1; as `stated` in the
     target's averages; in one dimension and for independent coordinates `certified`, an enclosure in ball arithmetic,
     and by `quadrature` where the potential is a black box or has very many data; p is N(0, T I), its moments exact. A
-    stated average is taken at its word for the temperature at hand, error_bound 0. Else raises `ConfigurationError`.
+    stated average is taken at its word for the temperature at hand, error_bound 0. What none of these reaches is left to
+    `estimate`, and raises `ConfigurationError` without one.
     """
     T = exact(temperature)
     if target.quadratic:
@@ -60,9 +73,9 @@ def reference_average(target: Target, observable: Observable, temperature: Any) 
     if observable.terms in stated.values():
         value = next(target.averages[text] for text, terms in stated.items() if terms == observable.terms)
         if target.dim == 1:
-            _check_stated(observable, value, _of_groups(target, observable, T, {}))
+            _check_stated(observable, value, _of_groups(target, observable, T, {}, None))
         return Reference(value, 0.0, "stated")
-    return _of_groups(target, observable, T, stated)
+    return _of_groups(target, observable, T, stated, estimate)
 
 
 def _check_stated(observable: Observable, value: float, found: Reference) -> None:
@@ -86,24 +99,33 @@ def _stated(target: Target, observable: Observable) -> dict[str, Any]:
     return found
 
 
-def _of_groups(target: Target, observable: Observable, T: Fraction, stated: dict[str, Any]) -> Reference:
+def _of_groups(
+    target: Target, observable: Observable, T: Fraction, stated: dict[str, Any], estimate: Estimate | None
+) -> Reference:
     """sum over powers of p of E[p^b] E[f_b(theta)]: the momentum is independent of theta."""
     total: Fraction | float = Fraction(0)
-    bound, methods = 0.0, {"exact"}
+    bound, error, methods = 0.0, 0.0, {"exact"}
     for powers, terms in _by_momentum(observable).items():
         factor = math.prod((_gaussian_moment(power, T) for power in powers), start=Fraction(1))
         if not factor:
             continue
-        found = _of_theta(target, observable, terms, T, stated)
+        found = _of_theta(target, observable, terms, T, stated, estimate)
         total += factor * found.value if isinstance(found.value, Fraction) else float(factor) * found.value
         bound += float(factor) * found.error_bound
+        # The groups share their draws: errors add up at most.
+        error += float(factor) * found.standard_error
         methods.add(found.method)
     method: Method = next(name for name in _LOWEST_FIRST if name in methods)
-    return Reference(total, bound, method)
+    return Reference(total, bound, method, error)
 
 
 def _of_theta(
-    target: Target, observable: Observable, terms: dict[Exponents, Fraction], T: Fraction, stated: Any
+    target: Target,
+    observable: Observable,
+    terms: dict[Exponents, Fraction],
+    T: Fraction,
+    stated: Any,
+    estimate: Estimate | None,
 ) -> Reference:
     dim = target.dim
     if not any(any(exponents) for exponents in terms):
@@ -122,21 +144,29 @@ def _of_theta(
         return _of_independent(target, terms, T)
     padding = (0,) * (dim * (len(observable.state) - 1))
     known = {next(iter(t)): text for text, t in stated.items() if len(t) == 1}
-    total, named = 0.0, []
+    total, unknown = 0.0, {}
     for exponents, coefficient in terms.items():
         text = known.get((*exponents, *padding))
         if any(exponents) and text is None:
-            named.append(str(Observable(dim, ("theta",), {exponents: Fraction(1)})))
+            unknown[exponents] = coefficient
             continue
         size = 1.0 if text is None else target.averages[text] / float(stated[text][(*exponents, *padding)])
         total += float(coefficient) * size
-    if named:
-        raise ConfigurationError(
-            f"test_function={str(observable)!r}: its average under target.name={target.name!r} with dim={dim} is neither "
-            f"exact nor within the reach of quadrature; expected it to be stated; give e.g. "
-            f"target.averages={{{json.dumps(named[0])} = 1.3}} with the value that you know, or take target.dim=1"
-        )
-    return Reference(total, 0.0, "stated")
+    if not unknown:
+        return Reference(total, 0.0, "stated")
+    why = ""
+    if estimate is not None:
+        try:
+            value, error = estimate(unknown)
+            return Reference(total + value, 0.0, "importance sampling", error)
+        except OutOfReachError as reason:
+            why = f", and importance sampling finds none: {reason}"
+    named = str(Observable(dim, ("theta",), {next(iter(unknown)): Fraction(1)}))
+    raise ConfigurationError(
+        f"test_function={str(observable)!r}: its average under target.name={target.name!r} with dim={dim} is neither "
+        f"exact nor within the reach of quadrature{why}; expected it to be stated; give e.g. "
+        f"target.averages={{{json.dumps(named)} = 1.3}} with the value that you know, or take target.dim=1"
+    )
 
 
 def _enclosed(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> Reference | None:

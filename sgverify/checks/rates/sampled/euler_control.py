@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
-from sgverify.checks.rates.sampled.method import truth_of
 from sgverify.checks.rates.sampled.plan import NoSweep, plan_sweep
+from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.rates.sampled.sweep import looks_at
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -64,7 +64,7 @@ class Control:
 
 def candidates(subject: Subject) -> list[Subject]:
     """The catalogue's Euler schemes of the same dynamics under the same configuration, but for the scheme itself."""
-    return [
+    found = [
         Subject(scheme, _default_steps(subject), name)
         for name, scheme in NAMED.items()
         if scheme.dynamics == subject.scheme.dynamics
@@ -72,6 +72,10 @@ def candidates(subject: Subject) -> list[Subject]:
         and scheme.word is None
         and name != subject.scheme.name
     ]
+    for item in found:
+        # What is derived from a target, such as draws of a reference average, is derived once.
+        vars(item)["target"] = subject.target
+    return found
 
 
 def control_of(subject: Subject, level: float, *, sampled: bool) -> Control | None:

@@ -23,10 +23,10 @@ from sgverify.checks.rates.sampled.method import (
     run_chains,
     run_seed,
     share_of,
-    truth_of,
 )
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.plan import NoSweep, first_step, plan_sweep
+from sgverify.checks.rates.sampled.reference import truth_of, with_resolution
 from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -210,6 +210,8 @@ def _settle(
                 break
             decision = _decide(subject, run, sample, lengths, quantity, order, what)
             decision = _unless_it_vanishes(decision, what)
+            if quantity == "bias":
+                decision = with_resolution(subject, decision, float(sample.covariance[0, 0]))
             fits = not expansion_fails(decision)
             if decision.verdict != "inconclusive":
                 return run, found, decision

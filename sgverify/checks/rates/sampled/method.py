@@ -139,9 +139,3 @@ def share_of(subject: Subject) -> LevelShare:
     All forbidden orders, and all looks at the growing sample, share this part (Bonferroni).
     """
     return LevelShare(subject.configuration.level or CALL)
-
-
-def truth_of(subject: Subject) -> tuple[float, float]:
-    """The average under exp(-U/T) and the bound of its error."""
-    average = subject.reference_average
-    return float(average), float(average.error_bound)

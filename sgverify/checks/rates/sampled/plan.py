@@ -9,8 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import WORK, truth_of
+from sgverify.checks.rates.sampled.method import WORK
 from sgverify.checks.rates.sampled.pilot import LENGTHS, Pilot, run_pilot
+from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import Configuration

@@ -7,8 +7,9 @@ from typing import Any
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.euler_control import control_of, with_control
-from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of, truth_of
+from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of
 from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, plan_sweep, shifted
+from sgverify.checks.rates.sampled.reference import truth_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
@@ -59,6 +60,7 @@ def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decis
                 reason = f"a rate needs {FEWEST} steps at which no chain diverges, and there are {len(sweep.steps)}: {why}"
                 return sweep, Decision("inconclusive", reason)
             decision = _beside_control(subject, sweep, order, _decide(subject, sweep, order))
+            decision = with_resolution(subject, decision, float(sweep.sample.covariance[0, 0]))
             if decision.verdict != "inconclusive":
                 apart = sweep.disagreement()
                 if apart:

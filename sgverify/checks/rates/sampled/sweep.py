@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed, truth_of
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed
 from sgverify.checks.rates.sampled.plan import SweepPlan, extra_chains
+from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.rates import Sample
