@@ -237,16 +237,14 @@ def precise_average(
     Raises `OutOfReachError` where even those give no standard error.
     """
     while True:
-        more = draws.doubled
         try:
             found = draws.average(terms)
-        except OutOfReachError:
-            if more is None:
-                raise
-        else:
-            if more is None or found.standard_error <= ENOUGH * found.spread:
+            if found.standard_error <= ENOUGH * found.spread or draws.doubled is None:
                 return found, draws
-        draws = more
+        except OutOfReachError:
+            if draws.doubled is None:
+                raise
+        draws = draws.doubled
 
 
 def _points(fit: Fit, first: int, last: int) -> np.ndarray:

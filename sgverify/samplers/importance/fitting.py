@@ -27,11 +27,11 @@ _DRAWS, _ROUNDS, _STEADY = 1024, 8, 0.02
 _EACH = 10
 """Effective draws for each row of a scale matrix that a round fits: weights are flattened until there are so many."""
 
-_WIDE = 3.0
-"""The search for other modes starts from draws of a law this much wider."""
+_WIDE = (3.0, 10.0, 30.0)
+"""The search for other modes starts from draws of laws so many times wider."""
 
-_STARTS = 16
-"""Descents from the wide draws with the largest weights, and as many from the first ones."""
+_STARTS = 8
+"""Descents from the draws with the largest weights, and as many from the first ones, of each of these laws."""
 
 _BEYOND = 2.0
 """A point with more than this many times the largest weight of all draws lies where hardly any draw comes."""
@@ -74,7 +74,7 @@ def fit_student(target: Target, temperature: float) -> Fit:
     potential = Potential(target, temperature)
     mode, lowest, root = _at_the_mode(target, potential)
     law, share, largest = _adapted(Student(mode, root), potential, lowest)
-    fit = Fit(law, potential, mode, lowest, share, 2 * _STARTS)
+    fit = Fit(law, potential, mode, lowest, share, 2 * _STARTS * len(_WIDE))
     _refuse_other_modes(fit, largest)
     return fit
 
@@ -157,12 +157,12 @@ def _flattened(logs: np.ndarray, least: float) -> np.ndarray:
 
 def _refuse_other_modes(fit: Fit, largest: float) -> None:
     """Raise `OutOfReachError` where a descent ends at a point with a weight far above the `largest` log weight of the draws."""
-    law = fit.law
-    wide = Student(law.mean, _WIDE * law.root).draws(0, _DRAWS, _ROUNDS)
-    logs = fit.log_weights(wide, fit.potential.values(wide))
-    heaviest = np.argsort(logs)[::-1][:_STARTS]
-    bound = largest + math.log(_BEYOND)
-    for start in wide[np.unique(np.concatenate([heaviest, np.arange(_STARTS)]))]:
+    law, bound, starts = fit.law, largest + math.log(_BEYOND), []
+    for times in _WIDE:
+        wide = Student(law.mean, times * law.root).draws(0, _DRAWS, _ROUNDS)
+        heaviest = np.argsort(fit.log_weights(wide, fit.potential.values(wide)))[::-1]
+        starts += [*wide[heaviest[:_STARTS]], *wide[:_STARTS]]
+    for start in starts:
         try:
             end, energy = _descended(fit.potential, start, law.root)
         except OutOfReachError:

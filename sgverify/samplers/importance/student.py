@@ -42,9 +42,7 @@ class Student:
         balance of the sequence.
         """
         sequence = stats.qmc.Sobol(self.dim + 1, scramble=True, seed=seed, bits=_BITS)
-        if first:
-            sequence.fast_forward(first)
-        uniform = np.clip(sequence.random(last - first), 2.0**-_BITS, 1 - 2.0**-_BITS)
+        uniform = np.clip(sequence.random(last)[first:], 2.0**-_BITS, 1 - 2.0**-_BITS)
         normal = special.ndtri(uniform[:, :-1])
         share = stats.chi2.ppf(uniform[:, -1], FREEDOM) / FREEDOM
         return np.asarray(self.mean + (normal @ self.root.T) / np.sqrt(share)[:, None])

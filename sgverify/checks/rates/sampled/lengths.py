@@ -15,18 +15,18 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.finite_time import schedule_text
 from sgverify.checks.rates.sampled.euler_control import control_of, first_order_error, with_control
 from sgverify.checks.rates.sampled.method import (
-    WORK,
     SampledAverages,
     cost_text,
     decided,
     expansion_fails,
+    most_steps,
     run_chains,
     run_seed,
     share_of,
 )
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.plan import NoSweep, first_step, plan_sweep
-from sgverify.checks.rates.sampled.reference import truth_of, with_resolution
+from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -106,8 +106,8 @@ LOOKS = 4
 CHAINS = 1024
 """The chains of the first look if the configuration leaves `chains` open."""
 
-MOST_WORK = WORK / 4
-"""The largest total number of steps before a further look. It is a part of `WORK`, since `verify` follows several schedules."""
+SHARE = 1 / 4
+"""The part of the steps of a default run that one schedule may take before a further look, since `verify` follows several."""
 
 SHIFTS = 3
 """The most halvings of an open scale, each because the expansion does not hold along the schedule."""
@@ -156,7 +156,7 @@ def sampled_error(question: Question) -> Evidence:
         return question.unanswered(str(why), method="monte-carlo")
     if decision.more is not None and math.isfinite(decision.more):
         steps = decision.more * found.chains * sum(row.lengths[-1] for row in run.rows)
-        decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(steps)}")
+        decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(subject, steps)}")
     return question.evidence(
         method="monte-carlo",
         judgement=as_theorem_2_allows(
@@ -236,7 +236,7 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
         check_forgotten(subject, kind, alpha, scale, lengths)
     else:
         first = shortest_length(subject, kind, alpha, scale, SHORTEST, of_the_first=largest)
-        lengths = _open_lengths(first, kind)
+        lengths = _open_lengths(subject, first, kind)
         scale *= float(first) ** float(alpha) if largest else 1.0
     rows = (
         horizon(scale, float(alpha), lengths) if kind == "horizon" else power([scale], float(alpha), lengths)
@@ -248,21 +248,23 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
     chosen = SHIFTS if c.schedule.scale is None else 0
     if c.chains != Configuration().chains:
         return _Run(kind, alpha, scale, lengths, rows, (c.chains,), shifts, 2 + chosen)
-    looks = tuple(n for n in (CHAINS * 2**k for k in range(LOOKS)) if n * per_chain <= MOST_WORK)
+    looks = tuple(
+        n for n in (CHAINS * 2**k for k in range(LOOKS)) if n * per_chain <= SHARE * most_steps(subject)
+    )
     if not looks:
         raise NoRun(
-            f"{CHAINS} chains of the lengths {', '.join(map(str, lengths))} take {cost_text(CHAINS * per_chain)}, and a default "
-            f"run has {MOST_WORK:.0e}; give chains to run them all the same, or shorter sweep.lengths"
+            f"{CHAINS} chains of the lengths {', '.join(map(str, lengths))} take {cost_text(subject, CHAINS * per_chain)}, and a "
+            f"default run has {SHARE * most_steps(subject):.0e}; give chains to run them all the same, or shorter sweep.lengths"
         )
     # The bound of an Euler control takes one more share of the level.
     return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
 
 
-def _open_lengths(first: int, kind: str) -> tuple[int, ...]:
+def _open_lengths(subject: Subject, first: int, kind: str) -> tuple[int, ...]:
     """Doubling lengths from `first` on: as many as a default run can afford, but enough for a rate."""
     for count in range(POINTS, FEWEST - 1, -1):
         lengths = tuple(first * 2**k for k in range(count))
-        if CHAINS * (lengths[-1] if kind == "power" else sum(lengths)) <= MOST_WORK:
+        if CHAINS * (lengths[-1] if kind == "power" else sum(lengths)) <= SHARE * most_steps(subject):
             break
     return lengths
 
@@ -368,20 +370,22 @@ def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
 
 
 def _points(subject: Subject, run: _Run, found: SampledAverages, quantity: str) -> list[Point]:
-    points = []
+    points, reference = [], reference_of(subject)
     for length, errors, diverged in _errors(subject, run, found):
         step = run.scale * float(length) ** -float(run.alpha)
         if diverged is not None:
             points.append(Point(step=step, length=length, kind="sampled", diverged=True, note=str(diverged)))
             continue
         values = errors**2 if quantity == "mse" else errors
+        # An error e of the reference average changes a bias by e and a mean square error by 2 e times the bias.
+        moved = reference.standard_error * (2 * abs(float(errors.mean())) if quantity == "mse" else 1.0)
         points.append(
             Point(
                 step=step,
                 length=length,
                 value=float(values.mean()),
-                standard_error=float(values.std(ddof=1)) / found.chains**0.5,
-                error_bound=truth_of(subject)[1],
+                standard_error=math.hypot(float(values.std(ddof=1)) / found.chains**0.5, moved),
+                error_bound=reference.error_bound,
                 kind="sampled",
             )
         )

@@ -17,6 +17,8 @@ from sgverify.evidence.model import canonical_numbers
 from sgverify.rates import Decision
 from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
+from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.targets.own.function import OwnPotential
 
 DISAGREEMENT = 1e-3
 """The probability of rejecting chains that have forgotten their start."""
@@ -26,6 +28,12 @@ WORK = 2e8
 
 SPEED = 1e7
 """The order of magnitude of steps per second, over all chains, on one core; it converts a cost into a time."""
+
+OWN_STEP, OWN_DATUM = 8.0, 0.6
+"""The cost of a step on a user's own torch code, and of each datum that its gradient visits, in steps at `SPEED`, as measured."""
+
+OWN_WORK = 10.0
+"""How much longer than other default runs one on a user's own torch code may take: minutes."""
 
 WIDEST = 4096
 """The most chains in one tensor: enough to amortise the cost of a step, at little memory."""
@@ -104,11 +112,27 @@ def run_chains(
     return found
 
 
-def cost_text(steps: float) -> str:
+def step_cost(subject: Subject) -> float:
+    """The cost of one step, in steps at `SPEED`: above 1 for a user's own torch code."""
+    target, table = subject.target, subject.configuration.gradient
+    if not isinstance(target.prior, OwnPotential):
+        return 1.0
+    data = table.batch if table.estimator.draws_data else target.size or 0
+    return OWN_STEP + OWN_DATUM * data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
+
+
+def most_steps(subject: Subject) -> float:
+    """The largest total number of steps before a further look of a default run."""
+    cost = step_cost(subject)
+    return min(WORK, WORK * OWN_WORK / cost)
+
+
+def cost_text(subject: Subject, steps: float) -> str:
     """The cost of `steps`, the total number of steps over all chains, in a sentence with a time."""
-    seconds = steps / SPEED
+    speed = SPEED / step_cost(subject)
+    seconds = steps / speed
     unit, size = next((u for u in _UNITS if seconds < 100 * u[1]), _UNITS[-1])
-    return f"{steps:.1e} steps in all, about {max(1.0, seconds / size):.0f} {unit} at {SPEED:.0e} a second"
+    return f"{steps:.1e} steps in all, about {max(1.0, seconds / size):.0f} {unit} at {speed:.0e} a second"
 
 
 _UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import WORK
-from sgverify.checks.rates.sampled.pilot import LENGTHS, Pilot, run_pilot
+from sgverify.checks.rates.sampled.method import cost_text, most_steps
+from sgverify.checks.rates.sampled.pilot import CHAINS, LENGTHS, Pilot, run_pilot
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -172,6 +172,7 @@ def plan_sweep(subject: Subject) -> SweepPlan:
             f"target.name={c.target.name!r} has modes between which chains of moderate length hardly move, so no rate is looked "
             "for in their averages; give sweep.steps to sample at these all the same"
         )
+    _refuse_costly_pilot(subject)
     truth = truth_of(subject)[0]
     given = sorted(set(c.sweep.steps or ()), reverse=True)
     candidates = given or [first_step(subject) / 2**k for k in range(HALVINGS)]
@@ -201,7 +202,7 @@ def plan_sweep(subject: Subject) -> SweepPlan:
     burn_in = c.burn_in * steps[0] if c.burn_in else FORGOTTEN * pilot.time
     shares = () if coupled or c.steps != Configuration().steps else shares_of(subject, steps)
     plan = SweepPlan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
-    return _with_budget(c, plan)
+    return _with_budget(subject, plan)
 
 
 def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
@@ -215,7 +216,7 @@ def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
         planned=plan.planned or len(plan.looks),
     )
     try:
-        return _with_budget(subject.configuration, halved)
+        return _with_budget(subject, halved)
     except NoSweep:
         return None
 
@@ -252,26 +253,38 @@ def _small_enough(tried: list[Pilot]) -> bool:
     return abs(last.bias) > CONVERGING * abs(tried[-2].bias) + 4 * last.error
 
 
-def _with_budget(c: Configuration, plan: SweepPlan) -> SweepPlan:
+def _refuse_costly_pilot(subject: Subject) -> None:
+    """Raise `NoSweep` where even the shortest pilot run is more than a default run may take; given chains are run."""
+    steps = 2 * CHAINS * LENGTHS[0]
+    if steps > most_steps(subject) and subject.configuration.chains == Configuration().chains:
+        raise NoSweep(
+            f"the pilot run alone would take {cost_text(subject, steps)}, as a step visits many data; take gradient.kind='iid' "
+            "or a smaller gradient.batch, or give chains to run them all the same"
+        )
+
+
+def _with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
     """The plan with its averaging time and its looks."""
-    default = Configuration()
+    c, default, most_work = subject.configuration, Configuration(), most_steps(subject)
     per_time = sum(1 / step for step in plan.steps) + (MOST / plan.steps[0] if plan.coupled else 0.0)
     least, most = (c.chains, c.chains) if c.chains != default.chains else FIRST_LOOK
-    time = max(AVERAGED * plan.burn_in, FIRST_WORK / (most * per_time) - plan.burn_in)
+    time = max(AVERAGED * plan.burn_in, min(FIRST_WORK, most_work / 8) / (most * per_time) - plan.burn_in)
     if c.steps != default.steps:
         time = c.steps * plan.steps[0]
     if c.chains != default.chains:
         return replace(plan, time=time, looks=(c.chains,))
     work = (time + plan.burn_in) * per_time
-    if least * work > WORK:
+    if least * work > most_work and plan.chosen and len(plan.steps) == POINTS:
+        return _with_budget(subject, replace(plan, steps=plan.steps[:-1], shares=plan.shares[:-1]))
+    if least * work > most_work:
         raise NoSweep(
-            f"{least} chains that forget their start would take {least * work:.1e} steps in all, more than the {WORK:.0e} of "
-            f"a default run: they relax in {plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; give chains, or "
-            "larger sweep.steps"
+            f"{least} chains that forget their start would take {cost_text(subject, least * work)}, more than the "
+            f"{most_work:.0e} of a default run: they relax in {plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; give "
+            "chains, or larger sweep.steps"
         )
     chains = most
     # Few chains take nearly as long as many: the first look may take half of the work.
-    while chains > least and chains * work > WORK / 2:
+    while chains > least and chains * work > most_work / 2:
         chains //= 2
-    looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= WORK)
+    looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= most_work)
     return replace(plan, time=time, looks=looks)

@@ -9,7 +9,7 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.euler_control import control_of, with_control
 from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of
 from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, plan_sweep, shifted
-from sgverify.checks.rates.sampled.reference import truth_of, with_resolution
+from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
@@ -113,15 +113,16 @@ def _points(subject: Subject, sweep: Sweep) -> list[Point]:
         Point(step=step, value=None, kind="sampled", diverged=True, note=str(why))
         for step, why in sorted(sweep.diverged.items(), reverse=True)
     ]
-    sample = sweep.sample
-    spreads = sample.covariance.diagonal() ** 0.5
+    sample, reference = sweep.sample, reference_of(subject)
+    # The error of an estimated reference average is one of the point too.
+    spreads = (sample.covariance.diagonal() + reference.standard_error**2) ** 0.5
     for step, value, spread in zip(sweep.steps, sample.values, spreads, strict=True):
         points.append(
             Point(
                 step=step,
                 value=float(value),
                 standard_error=float(spread),
-                error_bound=truth_of(subject)[1],
+                error_bound=reference.error_bound,
                 kind="sampled",
             )
         )

@@ -89,7 +89,7 @@ def test_open_lengths_are_those_that_forget_the_start_or_their_cost_is_told(
     assert dear.verdict == "inconclusive" and not dear.points
     assert "steps in all, about" in dear.reason and "give chains to run them all the same" in dear.reason
     monkeypatch.setattr(sampled_lengths, "CHAINS", 16)
-    monkeypatch.setattr(sampled_lengths, "MOST_WORK", 16 * 15 * 2000)
+    monkeypatch.setattr(sampled_lengths, "most_steps", lambda subject: 4 * 16 * 15 * 2000)
     found = rate("sghmc-aboba", quantity="bias", method="monte-carlo")
     lengths = [point.length for point in found.points]
     assert len(lengths) == 4 and lengths[0] > 100 and lengths == [lengths[0] * 2**k for k in range(4)]
