@@ -3,5 +3,5 @@
 `method` fixes the error rate and the random streams. `pilot` finds how long chains forget their start, `plan` the steps,
 lengths and chains of each look, `sweep` runs them. `stationary` and `lengths` decide the rate in h and in L,
 `euler_control` compares a bias that is lost in the noise with a known first-order one, `points` lays sampled points
-beside exact curves.
+beside exact curves. `reference` is the average that samples are compared with.
 """
