@@ -145,7 +145,7 @@ def _answer(question: Question) -> Evidence:
     }
     return replace(
         judged,
-        reason=f"{judged.reason}; {printed.claim} as printed is refuted here: {printed.reason}",
+        reason=f"{judged.reason}; {printed.claim} as printed is refuted: {printed.reason}",
         certificate={**judged.certificate, "printed": certificate},
         seconds=printed.seconds + judged.seconds,
     )
@@ -190,7 +190,7 @@ def _run_check(question: Question, *, ask: bool) -> Evidence:
         _ = subject.step_sizes.default
     if escaping:
         # Even if `ask` is off: a rate computed from an escaping chain is not a rate of an ergodic chain.
-        applies, reason = False, f"{claim.id} asks for an ergodic chain. {escaping}."
+        applies, reason = False, f"{claim.id} assumes an ergodic chain; {escaping}"
     evidence = (
         question.check.judge(black_box=question.subject.black_box)(question)
         if applies
@@ -208,7 +208,7 @@ def _outside(question: Question, evidence: Evidence) -> Evidence:
     biased = [p for p in claim.hypotheses if p.fact == "gradient.unbiased" and not p.holds(facts)]
     if not biased or evidence.verdict == "inconclusive":
         return evidence
-    reason = f"{claim.id} does not speak of this case: it needs that {biased[0]}; {evidence.reason}"
+    reason = f"{claim.id} does not apply: it needs that {biased[0]}; {evidence.reason}"
     return replace(evidence, verdict="not-applicable", sharp=False, reason=reason)
 
 

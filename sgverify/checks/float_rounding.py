@@ -37,9 +37,8 @@ def up_to_rounding(question: Question, evidence: Evidence) -> Evidence:
     shown = ", ".join(map(repr, floats[:SHOWN])) + (", ..." if len(floats) > SHOWN else "")
     size = f"{max(rounding_of(number) / abs(number) for number in floats):.1g}"
     reason = (
-        f"{evidence.reason}; all of it up to the rounding of the definition's floats ({shown}), up to {size} of each, which are "
-        "read as intervals: what is wrong by no more is not seen, and fractions, sqrt() and exp() of the ingredients are read "
-        "exactly"
+        f"{evidence.reason}; up to the rounding of the floats in the definition ({shown}), relative error {size} at most: a "
+        "smaller error is not seen; fractions, sqrt() and exp() are read exactly"
     )
     certificate = {**evidence.certificate, "floats_read_as_intervals": list(floats)}
     return replace(evidence, reason=reason, certificate=certificate)

@@ -119,12 +119,12 @@ class Claim:
         rules = [rule for rule in self.predictions if _fits(rule, facts)]
         if not rules:
             wanted = " or ".join(dict.fromkeys(_conditions(rule) for rule in self.predictions))
-            return False, f"{self.id} predicts nothing for this case: it speaks of cases where {wanted}."
+            return False, f"{self.id} does not apply: it predicts cases where {wanted}."
         facts = _with_alpha(facts, rules[0])
         for predicate in self.hypotheses:
             if not predicate.holds(facts):
                 return False, (
-                    f"{self.id} does not speak of this case: it needs that {predicate}, and {predicate.fact} is "
+                    f"{self.id} does not apply: it needs that {predicate}, and {predicate.fact} is "
                     f"{shown(facts[predicate.fact])} ({FACTS[predicate.fact]})."
                 )
         if not self.hypotheses:

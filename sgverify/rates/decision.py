@@ -147,7 +147,7 @@ def decide_terms(
             f"{len(sample.values)} points: expected at least {fewest}, one more than the {fewest - 1} terms of a fit"
         )
     if not forbidden:
-        return Decision("conforms", f"nothing can contradict what is predicted of {what}")
+        return Decision("conforms", f"the predicted rate of {what} forbids no term")
     if sample.vanishes:
         return Decision("conforms", f"{what} is identically zero at every point", kept=len(sample.values))
     tail = level / (2 * len(forbidden))
@@ -171,13 +171,13 @@ def decide_terms(
     elif verdict == "conforms":
         carried = [f"{trial.term.label} carries {trial.share}" for trial in trials]
         if len({trial.dropped for trial in trials}) == 1:
-            reason = f"of {what} {at(trials[0])}, {', '.join(carried)}; at most {margin:.0%} is allowed"
+            reason = f"{', '.join(carried)} of {what} {at(trials[0])}; at most {margin:.0%} is allowed"
         else:
             placed = ", ".join(f"{text} {at(trial)}" for text, trial in zip(carried, trials, strict=True))
-            reason = f"of {what}, {placed}; at most {margin:.0%} is allowed"
+            reason = f"{placed} of {what}; at most {margin:.0%} is allowed"
         if dropped:
             unjudged = ", ".join(f"{x:.3g}" for x in abscissae[:dropped])
-            reason += f"; the expansion does not hold yet at {name}={unjudged}, of which this says nothing"
+            reason += f"; not judged at {name}={unjudged}, where the expansion does not hold yet"
     else:
         verdict, reason, more = explain(trials, margin, what, f"{name}={abscissae[dropped]:.3g}", control)
     regression = regress(abscissae, sample, looks)

@@ -108,9 +108,11 @@ def decide_point_null(
         return Decision("inconclusive", test.suspicion(what, smallest_bound, reject), certificate=certificate)
     if test.coarsest is not None:
         more = test.factor(test.coarsest)
-        reason = f"{what} agree, but {test.doubt(test.coarsest, more)}"
+        reason = test.doubt(what, test.coarsest, more)
         return Decision("inconclusive", reason, certificate=certificate, more=more)
-    return Decision("conforms", f"{what} agree with {test.agreement}", certificate=certificate)
+    return Decision(
+        "conforms", f"{what} agree with their exact values {test.agreement}", certificate=certificate
+    )
 
 
 def rejection_chance(
@@ -193,24 +195,25 @@ class _Test:
         chances = self.nulls.p_values if self.nulls.bounds is None else self.nulls.bounds
         after = f", {smallest:.2g} for the smallest of {count}" if count > 1 else ""
         return (
-            f"{what} contradict what they should be: at {self.chains} chains {self.shown(chances)}{after}; {reject:.2g} or less "
-            "rejects"
+            f"{what} contradict their exact values at {self.chains} chains: {self.shown(chances)}{after}; rejected at {reject:.2g} "
+            "or less"
         )
 
     def suspicion(self, what: str, smallest: float, reject: float) -> str:
         return (
-            f"{what} look as if they contradict what they should be, but rare events that were missed, or met, are not beyond "
-            f"chance: at {self.chains} chains {self.seen}, which holds for values that are normal; the bound for every law "
-            f"with their moments is {smallest:.2g}, and {reject:.2g} or less rejects; take more chains"
+            f"{what} seem to contradict their exact values at {self.chains} chains, but rare events may explain it: {self.seen} if "
+            f"they are normal; the bound for every law with their moments is {smallest:.2g}, rejected at {reject:.2g} or less; "
+            "take more chains"
         )
 
-    def doubt(self, label: str, more: float | None) -> str:
+    def doubt(self, what: str, label: str, more: float | None) -> str:
         wanted = (
             f"; take about {math.ceil(more * self.planned[0])} chains" if more and math.isfinite(more) else ""
         )
         return (
-            f"{self.planned[0]} chains are too few for that to mean much: only a deviation of {self.resolution[label]:.3g} of "
-            f"{label} would be found {POWER:.0%} of the time, and one of {self.margins[label]:.3g} is to be found{wanted}"
+            f"{self.planned[0]} chains are too few: {what} agree with their exact values, but the smallest deviation of {label} "
+            f"found {POWER:.0%} of the time is {self.resolution[label]:.3g}, and at most {self.margins[label]:.3g} is allowed"
+            f"{wanted}"
         )
 
     @property
@@ -219,10 +222,7 @@ class _Test:
         found = ", ".join(f"{self.resolution[label]:.3g} ({label})" for label in labels)
         if len(labels) > 3:
             found = f"at most {max(self.resolution.values()):.3g} of any of the {len(labels)} components"
-        return (
-            f"what they should be at {self.chains} chains: {self.seen}; a deviation of {found} would be found {POWER:.0%} "
-            "of the time"
-        )
+        return f"at {self.chains} chains; smallest p-value: {self.seen}; found {POWER:.0%} of the time: a deviation of {found}"
 
 
 def _resolution(nulls: Nulls, level: float, scale: list[float]) -> dict[str, float]:

@@ -180,8 +180,8 @@ def explain(
         if max(bounds) < margin * control and not any(trial.dropped for trial in trials):
             return (
                 "conforms",
-                f"{what} does not rise from the noise, and slower terms carry less than "
-                f"{max(bounds) / control:.1%} of the first-order error of an Euler control, at least {control:.3g} at {at}",
+                f"{what} is within the sampling noise at {at}; slower terms carry less than {max(bounds) / control:.1%} of the "
+                f"first-order error of an Euler control, which is at least {control:.3g}",
                 None,
             )
     more = max(_wanted(trial, margin) for trial in trials)
@@ -189,10 +189,10 @@ def explain(
         many = ("about" if all(seen) else "at least") + (
             f" {more:.1f} times" if more < 10 else f" {more:.0f} times"
         )
-        rises = "is too uncertain beside" if all(seen) else "does not rise from"
+        rises = "is too uncertain" if all(seen) else "is within the sampling noise"
         return (
             "inconclusive",
-            f"{what} {rises} the noise at {at}: {many} as many chains would show whether slower terms are part of it",
+            f"{what} {rises} at {at}: {many} as many chains would show whether it has slower terms",
             more,
         )
     near = next(trial for trial in trials if trial.verdict(margin) != "conforms")

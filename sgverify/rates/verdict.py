@@ -45,13 +45,13 @@ def judge_step_rate(found: Rate, predicted: Fraction, what: str) -> Judgement:
         return Judgement(
             "conforms",
             False,
-            f"{what} is identically zero: so is every coefficient of its expansion and every value computed",
+            f"{what} is identically zero: every coefficient of its expansion and every computed value is 0",
         )
     if found.exponent < predicted:
         return Judgement(
             "violates",
             False,
-            f"{what} is of order h^{found.exponent} as h -> 0, not of order h^{predicted} as predicted",
+            f"{what} is of order h^{found.exponent} as h -> 0, slower than the predicted h^{predicted}",
         )
     sharp = found.exponent == predicted
     relation = "exactly as predicted" if sharp else f"faster than the predicted h^{predicted}"
@@ -68,7 +68,7 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
         return Judgement(
             "conforms",
             False,
-            f"{what} is identically zero: so is every coefficient of its expansion and every value computed",
+            f"{what} is identically zero: every coefficient of its expansion and every computed value is 0",
         )
     law = _law(found)
     slower = found.exponent > predicted.exponent or (
@@ -78,16 +78,18 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
         return Judgement(
             "inconclusive",
             False,
-            f"{what} is known to decay like {law} or faster; predicted: {_law(predicted)}",
+            f"{what} decays like {law} or faster, which leaves the predicted {_law(predicted)} undecided",
         )
     if slower:
-        wanted = f"faster than {_law(predicted)}" if strict else _law(predicted)
         if found.exponent == 0 and not found.logarithm:
-            missed = "vanish" if strict and predicted.exponent == 0 else f"decay like {wanted}"
+            limit = "0" if strict and predicted.exponent == 0 else f"0 like {_law(predicted)}"
             return Judgement(
-                "violates", False, f"{what} tends to a constant and does not {missed} as predicted"
+                "violates", False, f"{what} tends to a constant, and not to {limit} as predicted"
             )
-        return Judgement("violates", False, f"{what} decays like {law}, not like {wanted} as predicted")
+        relation = "not faster than" if strict else "slower than"
+        return Judgement(
+            "violates", False, f"{what} decays like {law}, {relation} the predicted {_law(predicted)}"
+        )
     if found.at_most:
         return Judgement(
             "conforms", False, f"{what} decays like {law} or faster; predicted: {_law(predicted)}"
@@ -97,9 +99,9 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
         return Judgement("conforms", True, f"{what} tends to a constant, exactly as predicted")
     if sharp:
         return Judgement("conforms", True, f"{what} decays like {law}, exactly as predicted")
-    return Judgement(
-        "conforms", False, f"{what} decays like {law}, faster than the predicted {_law(predicted)}"
-    )
+    to_zero = strict and predicted.exponent == 0
+    relation = "to 0 as predicted" if to_zero else f"faster than the predicted {_law(predicted)}"
+    return Judgement("conforms", False, f"{what} decays like {law}, {relation}")
 
 
 def leading_power(coefficients: Sequence[float], zero: Sequence[bool]) -> int | None:

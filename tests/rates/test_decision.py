@@ -93,7 +93,7 @@ def test_a_zero_conforms_and_noise_around_zero_decides_nothing() -> None:
     assert "identically zero" in zero.reason
     noisy = judge(1e-3 * np.array([0.3, -1.1, 0.7, 0.2, -0.5]))
     assert noisy.verdict == "inconclusive"
-    assert "does not rise from the noise" in noisy.reason
+    assert "is within the sampling noise" in noisy.reason
     assert noisy.more is not None and noisy.more > 100
     assert f"at least {noisy.more:.0f} times as many chains" in noisy.reason
 

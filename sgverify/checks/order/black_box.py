@@ -74,7 +74,7 @@ def black_box_order(question: Question) -> Evidence:
         asked = "not-applicable" if subject.scheme.order is None else "inconclusive"
         return question.unanswered(message(subject), asked, method="quadrature")
     if isinstance(measured, str):
-        return question.unanswered(f"the step cannot be read by quadrature: {measured}", method="quadrature")
+        return question.unanswered(f"no quadrature reads the step: {measured}", method="quadrature")
     prediction = question.prediction
     verdict = _judge(measured, float(prediction.exponent))
     own = None
@@ -145,54 +145,52 @@ def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
     """The clause that the order refers to another dynamics than the declared one."""
     name = subject.scheme.dynamics.name
     return (
-        f"what the step discretises is not `{name}` but another dynamics that leaves the same density invariant: {own.text}; "
-        "declare it by @dynamics to have it named; against that dynamics"
+        f"the step discretises another dynamics than `{name}`, with the same invariant density: {own.text}; declare it by "
+        "@dynamics to give it a name; against that dynamics"
     )
 
 
 def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:
     found, over = measured.order, measured.order + 1
     read = (
-        f"at {measured.nodes} nodes for {measured.draws} draws{_taken_apart(measured)}, in dimension {measured.dim}, from one "
-        f"state; no coordinate came beyond {measured.reach:.2g}: what the code does elsewhere is not seen"
+        f"read from one state at {measured.nodes} nodes for {measured.draws} draws{_taken_apart(measured)}, in dimension "
+        f"{measured.dim}; coordinates beyond {measured.reach:.2g} were not seen"
     )
     differs = (
-        f"P_h and exp(hL) differ at h^{over}: the coefficient of {measured.where} is off by {measured.value:.6g}, give or take "
-        f"{measured.bound:.2g} ({read})"
+        f"P_h and exp(hL) differ at h^{over}, by {measured.value:.6g} +- {measured.bound:.2g} in the coefficient of "
+        f"{measured.where}; {read}"
     )
     if not measured.at_least and found < predicted:
-        return Judgement("violates", False, f"local order {found}, not {predicted:g}: {differs}")
+        return Judgement("violates", False, f"local order {found}, required >= {predicted:g}: {differs}")
     if not measured.resolved and measured.quadrature > measured.resolution / 4:
         return Judgement(
             "inconclusive",
             False,
-            f"the order is not settled: two quadratures for its draws differ by {measured.quadrature:.2g} of a coefficient's own "
-            f"size, and at most {RESOLUTION:g} is needed; the step uses its draws in a way for which neither is exact ({read})",
+            f"the order is undecided: two quadratures for the draws differ by {measured.quadrature:.2g} of a coefficient's size, "
+            f"and at most {RESOLUTION:g} is allowed: neither is exact for this step; {read}",
         )
     if not measured.resolved:
         return Judgement(
             "inconclusive",
             False,
-            f"rounding hides the order: what may be left of a coefficient that must vanish is {measured.resolution:.2g} times "
-            f"the coefficient's own size, and at most {RESOLUTION:g} times is needed; the code rounds more than float64 does, see "
-            "the check dtype",
+            f"rounding hides the order: coefficients are known to {measured.resolution:.2g} of their size, and {RESOLUTION:g} is "
+            "needed; the code rounds more than float64 does (see the check dtype)",
         )
     if measured.at_least and found < predicted:
         return Judgement(
-            "inconclusive", False, f"local order at least {found}: {predicted:g} was not examined"
+            "inconclusive", False, f"local order at least {found}; required >= {predicted:g} was not examined"
         )
     if measured.at_least:
-        return Judgement("conforms", False, f"local order at least {found}: no difference was seen ({read})")
-    relation = "exactly" if found == predicted else "more than"
+        return Judgement("conforms", False, f"local order at least {found}: P_h and exp(hL) agree; {read}")
     return Judgement(
-        "conforms", found == predicted, f"local order {found}, {relation} {predicted:g}: {differs}"
+        "conforms", found == predicted, f"local order {found}, required >= {predicted:g}: {differs}"
     )
 
 
 def _taken_apart(measured: MeasuredOrder) -> str:
     if not measured.irregular:
         return ""
-    return f", {measured.irregular} of them on panels that end where the step jumps or bends in them"
+    return f" ({measured.irregular} on panels that end where the step jumps or bends)"
 
 
 class _Gradient:

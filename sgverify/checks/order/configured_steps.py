@@ -47,11 +47,11 @@ def explained(
     if apart:
         largest = apart[0]
         there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
-        why = f"{judgement.reason}; this is as h -> 0 alone, and not so at the steps that are configured: {there}{largest}"
+        why = f"{judgement.reason}, but as h -> 0 alone, not at the configured steps: {there}{largest}"
     elif far := departures(subject):
-        why = f"{judgement.reason}; this is as h -> 0 alone, and small steps are not small enough: {far[0]}"
+        why = f"{judgement.reason}, but as h -> 0 alone: {far[0]}"
     elif not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
-        why = f"{judgement.reason}; this is as h -> 0 alone: {', '.join(subject.order.limits)}"
+        why = f"{judgement.reason}, but as h -> 0 alone: {', '.join(subject.order.limits)}"
     else:
         return judgement
     return replace(judgement, verdict="inconclusive", sharp=False, reason=why)
@@ -113,7 +113,7 @@ def told_of_steps(subject: Subject) -> str:
     for setting in _settings(subject) if steps else []:
         found = departure(subject.read_scheme, setting, max(steps), _dimension(subject))
         if found is not None and not found.share <= FAR:
-            return f"; of the steps that are configured, {found}"
+            return f"; the order is that as h -> 0: {found}"
     return ""
 
 

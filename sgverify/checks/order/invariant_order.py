@@ -29,7 +29,7 @@ def check_invariant_order(question: Question) -> Evidence:
     try:
         proofs = [_proved(subject, dim) for dim in _dimensions(subject)]
     except NotExpandableError as error:
-        return _on_the_target(question, f"the step has no power series that could be read: it uses {error}")
+        return _on_the_target(question, f"the step has no power series in sqrt(h): it uses {error}")
     found = min(proofs, key=lambda item: item.order)
     prediction = question.predict({"K": subject.scheme.invariant_order})
     return question.evidence(
@@ -59,28 +59,27 @@ def _judge(found: InvariantOrder, dims: list[int], wanted: Fraction) -> Judgemen
         return Judgement(
             "violates",
             False,
-            f"order {found.order} of the invariant law, not {wanted}: under the density of the dynamics "
-            f"E f(X_1) - f is of the order h^{found.power}, {where}",
+            f"order {found.order} of the invariant law, required >= {wanted}: E f(X_1) - E f(X_0) is of order h^{found.power} "
+            f"for X_0 from the density of the dynamics, {where}",
         )
     if found.order < wanted:
         return Judgement(
             "inconclusive",
             False,
-            f"order at least {found.order} of the invariant law: {wanted} was not examined",
+            f"order at least {found.order} of the invariant law; required >= {wanted} was not examined",
         )
     if not found.mixes:
         return Judgement(
             "inconclusive",
             False,
-            "a step leaves the density of the dynamics invariant to this order, but it is not seen to forget its start: what stays "
-            "where it is leaves every law invariant",
+            "a step leaves the density of the dynamics invariant to this order, but it is not seen to forget its start; a chain "
+            "that never moves leaves every law invariant",
         )
-    other = f"; its generator is another than the dynamics', {found.generator}" if found.own else ""
-    seen = "exactly" if found.power is not None and found.order == wanted else "at least"
+    other = f"; its generator differs from that of the dynamics: {found.generator}" if found.own else ""
     return Judgement(
         "conforms",
         found.power is not None and found.order == wanted,
-        f"order {found.order} of the invariant law, {seen} the {wanted} that the scheme states, for every smooth potential "
+        f"order {found.order} of the invariant law, required >= {wanted} (stated by the scheme); for every smooth potential, "
         f"{where}{other}",
     )
 
@@ -111,16 +110,14 @@ def _on_the_target(question: Question, why: str) -> Evidence:
         leading = law.leading(WASSERSTEIN, law.whole)
     except NotExpandableError as error:
         return question.unanswered(f"{why}; no expansion at h = 0: {error}")
-    on = "on this Gaussian target, where the invariant law is known by mean and covariance"
+    on = "on this Gaussian target (mean and covariance)"
     if leading.order is None:
-        judgement = Judgement(
-            "conforms", False, f"no error of the invariant law is left as h -> 0 {on}; {why}"
-        )
+        judgement = Judgement("conforms", False, f"the invariant law has no error as h -> 0 {on}; {why}")
     elif leading.order < prediction.exponent:
         judgement = Judgement(
             "violates",
             False,
-            f"order {leading.order} of the invariant law, not {prediction.exponent}, {on}; {why}",
+            f"order {leading.order} of the invariant law, required >= {prediction.exponent}, {on}; {why}",
         )
     else:
         judgement = Judgement(

@@ -64,7 +64,7 @@ def check_local_order(question: Question) -> Evidence:
 def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     """Evidence for a scheme without a power series: its local order measured by quadrature at a generic state."""
     subject = question.subject
-    reason = f"the step has no power series in sqrt(h) that could be read: it uses {why}"
+    reason = f"the step has no power series in sqrt(h): it uses {why}"
     if question.claim.id == STATED:
         found = order_of_memory(question)
         if found is not None:
@@ -86,45 +86,41 @@ def _judge(
     at_least = "at least " if order.given_minibatch is None else ""
     # With a memory, the error of one step does not determine that of an average: it may cancel, or double, in the next step.
     kind = "weak order at finite times" if order.steps > 1 else "local order"
-    over = " (once the start of its memory is forgotten)" if order.steps > 1 else ""
-    what = f"{kind} {at_least}{found} given the minibatch{over}"
-    wanted = f"{predicted}"
+    over = " with an equilibrated memory" if order.steps > 1 else ""
+    if order.averaged_order == found:
+        what, averaged = f"{kind} {at_least}{found}{over} (minibatch held fixed or averaged)", ""
+    else:
+        what = f"{kind} {at_least}{found}{over} with the minibatch held fixed"
+        averaged = f"; order {order.averaged_order} averaged over random minibatches"
+    wanted = f"required >= {predicted}"
     if stated:
-        wanted = (
-            f"{predicted}, the order that the scheme states"
-            if claimed
-            else f"{predicted}, the least of an integrator"
-        )
-    averaged = (
-        "" if order.averaged_order == found else f"; averaged over minibatches it is {order.averaged_order}"
-    )
+        wanted += " (stated by the scheme)" if claimed else " (the least of an integrator)"
     if found < predicted and order.given_minibatch is None:
         return Judgement(
             "inconclusive",
             False,
-            f"{what}: powers beyond h^{order.examined + 1} were not examined, which {wanted} would need{averaged}",
+            f"{what}{averaged}; {wanted}, but powers beyond h^{order.examined + 1} were not examined",
         )
     if found < predicted:
         return Judgement(
             "violates",
             False,
-            f"{what}, not {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
+            f"{what}, {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
         )
     if not proved.reaches(dim):
-        missed = f"and target.dim={dim} is not among them"
-        return Judgement("inconclusive", False, f"{what}, {proved}, {missed}: {proved.why_not}")
+        missed = f"but not for target.dim={dim}"
+        return Judgement("inconclusive", False, f"{what}, proved {proved}, {missed}: {proved.why_not}")
     if not proved.every and proved.why_not is not None:
-        reason = f"{what}, {proved}, but not in every dimension: {proved.why_not}"
+        reason = f"{what}, proved {proved}, but not in every dimension: {proved.why_not}"
         return Judgement("inconclusive", False, reason)
     sharp = found == predicted and order.given_minibatch is not None
-    relation = "exactly" if sharp else "more than"
     # A stated order holds for every temperature and friction; a defect in another region is not about the configured values.
     everywhere = all(other.order >= predicted for other in order.elsewhere)
     verdict: Verdict = "conforms" if everywhere else "inconclusive"
     return Judgement(
         verdict,
         sharp and everywhere,
-        f"{what}, {relation} {wanted}{averaged}{_supposed(order)}; proved {proved}",
+        f"{what}{averaged}; {wanted}{_supposed(order)}; proved {proved}",
     )
 
 
@@ -139,12 +135,13 @@ def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgemen
         far = departures(subject, every=True)
         if not far:
             return replace(judgement, reason=judgement.reason + told_of_steps(subject))
-        reason = f"{judgement.reason}; it is proved as h -> 0 alone, and small steps are not small enough: {far[0]}"
+        reason = f"{judgement.reason}, but as h -> 0 alone: {far[0]}"
         return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
-    shown = f", and {apart[0]}" if apart else ""
+    shown = f": {apart[0]}" if apart else ""
     if turns:
-        shown += f"; at h={', '.join(f'{h:.6g}' for h in turns)} a root of a function of h touches 0 and turns into another one"
-    reason = f"{judgement.reason}; it is proved as h -> 0 alone{shown}"
+        numbers = ", ".join(f"{h:.6g}" for h in turns)
+        shown += f"; at h={numbers} a root touches 0, and the step becomes another function of h"
+    reason = f"{judgement.reason}, but as h -> 0 alone{shown}"
     return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
 
 
@@ -152,12 +149,12 @@ def _supposed(order: LocalOrder) -> str:
     """The assumptions of the proof of an order, for the end of a sentence."""
     found = ""
     if order.where:
-        others = "; ".join(f"where {other.where} it is {other.order}" for other in order.elsewhere)
-        found += f"; that is where {order.where}, as in this configuration, and {others}"
+        others = "; ".join(f"order {other.order} where {other.where}" for other in order.elsewhere)
+        found += f"; it holds where {order.where}, as configured; {others}"
     if order.exceptions:
-        found += f"; read where {' and '.join(order.exceptions)}"
+        found += f"; it holds where {' and '.join(order.exceptions)}"
     if order.limits:
-        found += f"; this holds as h -> 0: {', '.join(order.limits)}"
+        found += f"; it holds as h -> 0: {', '.join(order.limits)}"
     return found
 
 
@@ -165,7 +162,9 @@ def _where(order: LocalOrder) -> str:
     """A clause about the defect that limits the order: its power of h, and its place."""
     given = order.given_minibatch
     if order.start is not None and (given is None or order.start.power < given.order):
-        return f"what the memory starts from leaves h^{order.start.power} in every later average"
+        return (
+            f"the start of the memory leaves an error of order h^{order.start.power} in every later average"
+        )
     assert given is not None
     place = f" where {given.where}" if given.where else ""
     return f"P_h and exp(hL) differ at h^{given.power}{place}"

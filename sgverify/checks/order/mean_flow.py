@@ -53,19 +53,19 @@ def _judgement(compared: FormulaComparison, gap: bool) -> Judgement:
         return Judgement(
             "inconclusive",
             False,
-            f"shown for {max(truth)} minibatches at most: the induction is not complete",
+            f"the formula holds for up to {max(truth)} minibatches; the induction to any number is not complete",
         )
     if not apart:
         return Judgement(
             "conforms",
             True,
-            f"the logarithm of the product of {min(truth)} to {max(truth)} minibatch flows is the formula's through h^2, and "
-            "by induction that of any number",
+            f"the formula is the logarithm of the product of {min(truth)} to {max(truth)} minibatch flows through h^2, and by "
+            "induction of any number",
         )
     m = min(apart)
     return Judgement(
         "violates",
         False,
-        f"for {', '.join(map(str, apart))} minibatches the formula differs from the logarithm at h^2: with {m} by "
-        f"{text_of(apart[m])}, where the logarithm has {text_of(truth[m])}",
+        f"the formula is not the logarithm of the product of minibatch flows at h^2: for {m} minibatches it is off by "
+        f"{text_of(apart[m])}, and the logarithm has {text_of(truth[m])}; computed for {', '.join(map(str, apart))} minibatches",
     )

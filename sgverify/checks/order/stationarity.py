@@ -11,6 +11,7 @@ from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import MATHEMATICS, define
+from sgverify.exact.series.dimensions import dimensions_text
 from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_residual
 from sgverify.rates import Judgement
 from sgverify.schemes import Density, Dynamics
@@ -103,11 +104,11 @@ def _judge(found: list[Residual]) -> Judgement:
         )
     if grows:
         return Judgement("violates", False, f"{_rho(first)} solves Fokker-Planck{at}{grows}")
-    dimensions = ", ".join(str(residual.dim) for residual in found)
+    dimensions = dimensions_text([residual.dim for residual in found])
     return Judgement(
         "conforms",
         True,
-        f"`{first.dynamics}` leaves {_rho(first)} invariant{at} in dimension {dimensions}: L* rho = 0 for every smooth U",
+        f"`{first.dynamics}` leaves {_rho(first)} invariant{at} in {dimensions}: L* rho = 0 for every smooth U",
     )
 
 

@@ -49,7 +49,8 @@ def in_words(subject: Subject) -> str:
         return ""
     says = f"; order {found.order} up to conjugacy, with full gradients"
     if found.conjugacy is not None:
-        says += f": with u = {product_text(found.conjugacy.u)} this word is u v and v u is {product_text(found.conjugacy.other)}"
+        u, other = product_text(found.conjugacy.u), product_text(found.conjugacy.other)
+        says += f": the splitting is u v with u = {u}, and v u is {other}"
     return f"{says}; {_averages(subject, found)}"
 
 
@@ -206,20 +207,21 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     if of_errors:
         different = sorted(text for text, defect in defects.items() if defect != own)
         found = mine.order if different else mine.order + 1
-        says = "one leading error"
+        says = "leading error"
     else:
         different = sorted(text for text, order in orders.items() if order != mine.order)
         found = min((*orders.values(), mine.order))
-        says = f"order {mine.order}"
+        says = "order"
     if different:
         judgement = Judgement(
             "violates",
             False,
-            f"{', '.join(different)} and {word.text} do not share {says}: their steps differ at h^{found + 1}",
+            f"{word.text} has another {says} than {', '.join(different)}: their steps differ at h^{found + 1}",
         )
     else:
         others_of_it = ", ".join(text for text in orders if text != word.text)
-        judgement = Judgement("conforms", True, f"{others_of_it} and {word.text} share {says}")
+        shared = "one leading error" if of_errors else f"order {mine.order}"
+        judgement = Judgement("conforms", True, f"{word.text} has {shared} with {others_of_it}")
     judgement = replace(
         judgement, reason=f"{judgement.reason}; {_classes_text(conjugate, len(averaged) == 1)}"
     )
@@ -237,16 +239,14 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
 
 
 def _classes_text(conjugate: dict[str, list[list[str]]], one_averaged_error: bool) -> str:
-    """A sentence about the classes of conjugate words, under full gradients and under fresh minibatches."""
+    """A sentence about the classes of conjugate splittings, under full gradients and under fresh minibatches."""
     full, fresh = conjugate["full gradients"], conjugate["fresh minibatches"]
-    text = f"with full gradients they are {_counted(full)} by a cut elsewhere in the step: {_listed(full)}"
+    text = f"conjugate with full gradients (the step cut elsewhere), {_counted(full)}: {_listed(full)}"
     if len(fresh) < sum(map(len, fresh)):
-        text += f"; with a fresh minibatch for each step {_counted(fresh)}: {_listed(fresh)}"
+        text += f"; conjugate with a fresh minibatch at each step, {_counted(fresh)}: {_listed(fresh)}"
     else:
-        text += "; with a fresh minibatch for each step no cut makes one of another"
-    return text + (
-        ", and all share one leading error averaged over minibatches" if one_averaged_error else ""
-    )
+        text += "; none are conjugate with a fresh minibatch at each step"
+    return text + ("; averaged over minibatches all have one leading error" if one_averaged_error else "")
 
 
 def _counted(classes: list[list[str]]) -> str:

@@ -33,7 +33,7 @@ def exact_answers(subject: Subject) -> ExactAnswers:
         raise OutOfReachError(f"no exact law: {subject.why_not_affine}")
     if subject.scheme.starts.gradients and subject.noise.covariance is not None:
         raise OutOfReachError(
-            "no exact law: the memory starts from gradients with noise, and the exact start law has none"
+            "no exact law: the memory starts from noisy gradients, and the exact law of the start has none"
         )
     why = unreached(subject.model)
     if why:
@@ -107,13 +107,13 @@ def transfer_answers(subject: Subject) -> GridAnswers:
 def _why_not(subject: Subject) -> str | None:
     gradient, state = subject.configuration.gradient, subject.scheme.dynamics.state
     if state not in ENGINES:
-        return f"there is none for the state ({', '.join(state)})"
+        return f"none for the state ({', '.join(state)})"
     if gradient.estimator.noisy:
-        return f"gradient.kind={gradient.kind!r}: the grids are those of full gradients"
+        return f"gradient.kind={gradient.kind!r}: grids take full gradients alone"
     if gradient.clip is not None:
         return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"
     if gradient.scale != 1:
-        return f"gradient.scale={gradient.scale!r}: the grids are those of unbiased gradients"
+        return f"gradient.scale={gradient.scale!r}: grids take unbiased gradients alone"
     return None
 
 
@@ -135,7 +135,7 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
     """The answers from closed moments; raises `OutOfReachError` if the moments do not close."""
     gradient = subject.configuration.gradient
     if gradient.estimator.noisy or gradient.clip is not None:
-        raise OutOfReachError("the moments are followed for full gradients that are not clipped")
+        raise OutOfReachError("moments close for full, unclipped gradients alone")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
     moments = close_moments(subject.scheme, subject.effective_target, subject.observable, parameters)
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)

@@ -98,7 +98,7 @@ def _check(question: Question) -> Evidence:
         found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
         # A series that vanishes to the computed orders proves no zero, and the points show a nonzero value.
-        why = f"the expansion of the {quantity} vanishes to the orders computed, but its value at L = {points[-1].length} does not"
+        why = f"the {quantity} is 0 to the orders expanded, and not 0 at L = {points[-1].length}"
         return question.unanswered(why)
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)

@@ -89,8 +89,8 @@ def order_of_memory(question: Question) -> Evidence | None:
         return None
     dynamics = subject.scheme.dynamics.name
     reason = (
-        f"local order 0: with the memory ({', '.join(subject.scheme.memory)}) settled at theta={step.theta:.6g}, a step of size h "
-        f"has the {step.what} {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h"
+        f"local order 0: the {step.what} of one step is {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h; "
+        f"with the memory ({', '.join(subject.scheme.memory)}) equilibrated at theta={step.theta:.6g}"
     )
     return question.answered(
         method="quadrature",
@@ -163,12 +163,12 @@ def _judge(
     if power is None:
         if limit:
             return Judgement(
-                "inconclusive", False, f"{what}, but vanishes to the powers of delta that were expanded"
+                "inconclusive", False, f"{what}, but every computed coefficient of a power of delta is 0"
             )
         return Judgement(
             "conforms",
             False,
-            f"{what} and to order delta^{ORDERS}: the test function does not feel the gradient's bias",
+            f"{what} and is 0 to order delta^{ORDERS}: the gradient's bias does not move this average",
         )
     leading = f"{series.values[power]:.6g}" + (
         "" if power == 0 else f" delta^{power}" if power > 1 else " delta"
@@ -177,14 +177,13 @@ def _judge(
         return Judgement(
             "violates",
             False,
-            f"{what}, and to {leading} as delta -> 0: it does not vanish with E dV, so Theorem 2's term does not account "
-            "for it",
+            f"{what}, and to {leading} as delta -> 0: the bias does not vanish with E dV, as Theorem 2's term does",
         )
     relation = (
         "exactly as predicted" if power == predicted else f"faster than the predicted delta^{predicted}"
     )
     return Judgement(
-        "conforms", power == predicted, f"{what}; it is {leading} + O(delta^{power + 1}), {relation}"
+        "conforms", power == predicted, f"{what}; the limit is {leading} + O(delta^{power + 1}), {relation}"
     )
 
 

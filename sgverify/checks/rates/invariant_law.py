@@ -76,9 +76,7 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
         elif all(point.value == 0 for point in points):
             found = Rate(None)
         else:
-            reason = (
-                f"{what} vanishes to the orders that were expanded, but not at the steps that were computed"
-            )
+            reason = f"{what} is 0 to the orders expanded, and not 0 at the computed steps"
             return question.unanswered(reason)
         judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
     return question.answered(

@@ -23,9 +23,9 @@ def orbits_of(subject: Subject) -> Orbits | str:
     An exception of the step itself is raised.
     """
     if subject.scheme.dynamics.positive:
-        return "no start was followed: the chain lives on theta > 0 alone"
+        return "no start far out was followed, because theta > 0"
     if subject.black_box:
-        return "no start was followed: one step is torch code"
+        return "no start far out was followed, because the step is torch code"
     if subject.affine:
         return AFFINE
     move, begin = _step(subject)
@@ -39,7 +39,7 @@ def followed(subject: Subject) -> Orbits | str:
     try:
         return orbits_of(subject)
     except SgverifyError as error:
-        return f"no start was followed: {error}"
+        return f"no start far out was followed: {error}"
 
 
 def escape_of(subject: Subject) -> Orbits | None:
@@ -49,13 +49,13 @@ def escape_of(subject: Subject) -> Orbits | None:
 
 
 def told_of_orbits(orbits: Orbits | str) -> str:
-    """The clause about unproved ergodicity in the reason of a conforming claim; "" for affine steps.
+    """The condition of a conforming claim about ergodic chains, that ergodicity is assumed; "" for affine steps.
 
     The spectral radius of an affine step proves whether its chain is ergodic.
     """
     if orbits == AFFINE:
         return ""
-    return f"; that the chain is ergodic is not proved: {orbits}"
+    return f"; ergodicity is assumed, not proved: {orbits}"
 
 
 def _origin(subject: Subject) -> Origin:

@@ -28,7 +28,7 @@ from sgverify.checks.rates.engines import (
 )
 from sgverify.checks.rates.gradient_bias import bias_of_memory
 from sgverify.checks.rates.orbits import escape_of
-from sgverify.checks.rates.transfer_bias import transferred_stationary_bias
+from sgverify.checks.rates.transfer_bias import QUASI_STATIONARY, transferred_stationary_bias
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import claim_for
 from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
@@ -145,19 +145,14 @@ def check_stationary_bias(question: Question) -> Evidence:
     exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
     """
     subject = question.subject
-    if escape_of(subject) is None:
-        return _answered(question)
-    evidence = _answered(question)
-    told = (
-        ""
-        if "escape" in evidence.reason
-        else f"; {escape_of(subject)}, and this speaks of its quasi-stationary law"
-    )
+    evidence, escape = _answered(question), escape_of(subject)
+    if escape is None:
+        return evidence
+    # The grids name the law that they find, and where it ends.
+    named = evidence.certificate.get("law") == QUASI_STATIONARY
+    law = "" if named else f"; the law is that before escape: {escape}"
     ergodic = claim_for("stationary-bias", "fixed").id
-    return replace(
-        evidence,
-        reason=f"{evidence.reason}{told}; {ergodic} asks for a geometrically ergodic chain, and does not speak of this one",
-    )
+    return replace(evidence, reason=f"{evidence.reason}{law}; {ergodic} assumes an ergodic chain")
 
 
 def _answered(question: Question) -> Evidence:
@@ -183,7 +178,7 @@ def _answered(question: Question) -> Evidence:
         return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
     if found is None:
         return question.unanswered(
-            f"{what} vanishes to the orders that were expanded, but not at the steps that were computed",
+            f"{what} is 0 to the orders expanded, and not 0 at the computed steps",
         )
     certificate.update(closure_certificate(answers))
     certificate.update(period_certificate(subject, answers, steps))

@@ -23,6 +23,9 @@ ERRORS = (
     "all converge geometrically"
 )
 
+QUASI_STATIONARY = "quasi-stationary"
+"""The law of a chain until it escapes."""
+
 FEWEST, MOST = 3, 6
 """Points of an extrapolation; the smallest steps are taken."""
 
@@ -46,14 +49,15 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     leading = answers.expansion
     biases = [answers.stationary_bias(step) for step in subject.sweep_steps]
     _refuse_chosen_escapes(subject, biases)
+    escaping = [bias for bias in biases if bias.escape is not None]
     prediction = question.prediction
-    what = f"the stationary bias of {subject.observable}"
+    what = f"the {QUASI_STATIONARY if escaping else 'stationary'} bias of {subject.observable}"
     agreement = _agreement(answers, leading, biases)
     certificate = _certificate(subject, leading, biases, agreement)
     if agreement and not agreement["agree"]:
         reason = (
-            f"{what} is predicted as {leading.constant:.10g} h^{leading.order}, and the grids tend to "
-            f"{agreement['extrapolated']:.10g}: the two ways disagree"
+            f"{what} has two values that disagree: {leading.constant:.10g} h^{leading.order} by its expansion at h = 0, and "
+            f"{agreement['extrapolated']:.10g} h^{leading.order} by grids"
         )
         judgement, found = Judgement("inconclusive", False, reason), None
     else:
@@ -62,18 +66,16 @@ def transferred_stationary_bias(question: Question) -> Evidence:
             why = next(
                 (bias.note for bias in biases if bias.value is None and bias.note), "no grid has a value"
             )
-            reason = f"{judgement.reason}; predicted only, as no grid confirms it: {why}"
+            reason = f"{judgement.reason}; no grid confirms the prediction: {why}"
             judgement = replace(judgement, reason=reason)
     if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
         # No grid finds an invariant law at the requested steps, and the limit h -> 0 does not answer for those steps.
         why = next((bias.note for bias in biases if bias.note), "no grid has a value")
-        reason = f"{judgement.reason}; of the configured steps nothing is known: {why}"
+        reason = f"{judgement.reason}, but nothing is known at the configured steps: {why}"
         judgement = Judgement("inconclusive", False, reason)
     judgement = explained(subject, judgement, [])
-    escaping = [bias for bias in biases if bias.escape is not None]
     if escaping:
-        reason = f"{judgement.reason}; {_escape_text(escaping[0])}"
-        judgement = Judgement(judgement.verdict, judgement.sharp, reason)
+        judgement = _before_escape(question, judgement, escaping[0])
     evidence = question.answered(
         judgement,
         found=found,
@@ -95,19 +97,24 @@ def _refuse_chosen_escapes(subject: Subject, biases: list[GridBias]) -> None:
     for bias in biases:
         if bias.value is None and bias.escape is not None:
             raise InstabilityError(
-                f"{key}: h={bias.step:.6g} is too large for this scheme on this target: {bias.note}; expected steps at which a "
-                "law settles; take smaller ones"
+                f"{key}: h={bias.step:.6g} is too large for this scheme on this target: {bias.note}; expected steps at which "
+                "the chain reaches a (quasi-)stationary law; take smaller ones"
             )
 
 
-def _escape_text(bias: GridBias) -> str:
+def _before_escape(question: Question, judgement: Judgement, bias: GridBias) -> Judgement:
+    """The judgement on a quasi-stationary law, with the escape at `bias.step` as its condition.
+
+    A claim about ergodic chains does not conform by the law of a transient one: it is inconclusive.
+    """
     assert bias.escape is not None
-    edges = " and ".join(f"{edge:.3g}" for edge in bias.escape.edges if math.isfinite(edge))
-    leak = f", of which {bias.escape.leak:.1g} leaves per step" if bias.escape.leak else ""
-    return (
-        f"escape: at h={bias.step:.3g} the drift carries off what is beyond {edges}, so the chain is transient, and this speaks "
-        f"of its quasi-stationary law{leak}"
-    )
+    edges = " or ".join(f"{edge:.3g}" for edge in bias.escape.edges if math.isfinite(edge))
+    leak = f" ({bias.escape.leak:.1g} of the mass per step)" if bias.escape.leak else ""
+    law = f"the law is that before escape: at h={bias.step:.3g} a state beyond {edges} goes to infinity{leak}"
+    if judgement.verdict == "conforms" and not question.claim.escaping:
+        reason = f"{judgement.reason}, but {question.claim.id} assumes an ergodic chain; {law}"
+        return Judgement("inconclusive", False, reason)
+    return replace(judgement, reason=f"{judgement.reason}; {law}")
 
 
 def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judgement, Rate | None]:
@@ -122,30 +129,29 @@ def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judge
         return Judgement(
             "inconclusive",
             False,
-            f"{what}: its coefficient of h^{doubtful.order} is {doubtful.value:.3g} within {doubtful.error_bound:.1g}, which "
-            "is not told from 0, and no algebra proves it to be 0",
+            f"{what} has the coefficient {doubtful.value:.3g} +- {doubtful.error_bound:.1g} of h^{doubtful.order}, which is not "
+            "told from 0 and not proved to be 0",
         ), None
     if term is None and leading.proved_order < predicted:
         return Judgement(
             "inconclusive",
             False,
-            f"{what}: its coefficients are 0 below h^{leading.proved_order}, and of those up to the predicted h^{predicted} "
-            "not all were computed",
+            f"{what} is of order h^{leading.proved_order} at least, and h^{predicted} is predicted: not all coefficients up to "
+            "that power were computed",
         ), None
     if term is None:
         last = leading.terms[-1].order
         return Judgement(
             "conforms",
             False,
-            f"{what} is of order h^{leading.proved_order} at least, as predicted: all its coefficients up to h^{last} are 0 "
-            "as far as they can be told",
+            f"{what} is of order h^{leading.proved_order} at least, as predicted; no coefficient up to h^{last} is told from 0",
         ), None
     rate = Rate(term.order, term.value)
     judgement = judge_step_rate(rate, predicted, what)
     if leading.untold:
-        passed = ", ".join(f"of h^{item.order} within {item.error_bound:.1g}" for item in leading.untold)
+        passed = ", ".join(f"of h^{item.order} (error {item.error_bound:.1g})" for item in leading.untold)
         judgement = replace(
-            judgement, reason=f"{judgement.reason}; not told from 0 is its coefficient {passed}"
+            judgement, reason=f"{judgement.reason}; not told from 0: its coefficient {passed}"
         )
     return judgement, rate
 
@@ -210,7 +216,7 @@ def _certificate(
             for term in leading.terms
         },
         "zeros_are": "proved for every smooth potential, in the dimension of the grid",
-        "law": "quasi-stationary" if escapes else "stationary",
+        "law": QUASI_STATIONARY if escapes else "stationary",
         "prediction": dict(leading.facts),
         "agreement_with_the_grids": agreement,
         "grids": {f"h={bias.step:.6g}": dict(bias.grid) for bias in biases if bias.grid},

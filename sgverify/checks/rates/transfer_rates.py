@@ -24,8 +24,8 @@ from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_mse, j
 STATIONARY = "stationary-bias"
 
 ASSUMED = (
-    "derived from the power of h in the stationary bias; that transients sum to O(1/h), for which no value is computed, is what "
-    "the claim assumes of the Poisson equation"
+    "from the power of h in the stationary bias; transients are assumed to sum to O(1/h), as the claim assumes of its Poisson "
+    "equation"
 )
 
 
@@ -73,18 +73,16 @@ def _stationary(subject: Subject) -> Evidence:
     if found.verdict == "inconclusive":
         raise OutOfReachError(found.reason)
     if found.certificate["law"] != "stationary":
-        raise OutOfReachError("chains escape, and the law is quasi-stationary")
+        raise OutOfReachError("the chain escapes, and its law is quasi-stationary")
     if found.found.exponent is not None and not found.certificate["agreement_with_the_grids"]:
-        raise OutOfReachError("the stationary bias is predicted, and no grid confirms it")
+        raise OutOfReachError("no grid confirms the predicted stationary bias")
     return found
 
 
 def _rate(bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float) -> Rate:
     if schedule == "fixed":
         if not bias:
-            raise OutOfReachError(
-                "at a fixed step the bias itself decides, of which only the expansion is known"
-            )
+            raise OutOfReachError("a fixed step needs the bias itself, and only its expansion is known")
         return Rate(Fraction(0))
     if schedule == "power":
         square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)

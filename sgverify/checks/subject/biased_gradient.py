@@ -85,7 +85,7 @@ def term_of_theorem_2(subject: Subject) -> str:
             if subject.configuration.gradient.clip is None
             else f", gradient.clip={subject.configuration.gradient.clip:g}"
         )
-        + f"), so that Theorem 2's term sum_l |E dV_l|/L stays: E g - grad U is {at} at the posterior mean"
+        + f"), and Theorem 2's term sum_l |E dV_l|/L does not fall: E g - grad U is {at} at the posterior mean"
     )
 
 

@@ -96,17 +96,16 @@ class Orbits:
     def followed(self) -> str:
         """A sentence that says which orbits were followed."""
         return (
-            f"{self.starts} starts, {' or '.join(self.names)} from 2^{NEAREST} to 2^{DOUBLINGS} spreads off, for {STEPS} steps "
-            f"of h={self.step:.3g}, for {ORBIT} where they went far or were outermost"
+            f"{self.starts} starts, {' or '.join(self.names)} at 2^{NEAREST} to 2^{DOUBLINGS} standard deviations from its mean, "
+            f"over {STEPS} to {ORBIT} steps of h={self.step:.3g}"
         )
 
     def __str__(self) -> str:
         if not self.gone:
-            return f"none was carried off to infinity of {self.followed}"
+            return f"none of {self.followed}, went to infinity"
         return (
-            f"escape: at h={self.step:.3g} a chain that starts {self.distance:.3g} from the mean of {self.along} is carried off to "
-            f"infinity: the drift outruns the step, and the chain is transient (followed, which is no proof: {self.followed}; "
-            f"{self.gone} of them go)"
+            f"at h={self.step:.3g} the chain is transient: from {self.distance:.3g} beyond the mean of {self.along} the drift "
+            f"carries it to infinity (not proved, seen in {self.gone} of {self.followed})"
         )
 
 

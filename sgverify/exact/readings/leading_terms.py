@@ -146,18 +146,16 @@ class Departure:
     def __str__(self) -> str:
         s = self.setting
         below = (
-            f"it is within {NEAR:.0%} of it below h={self.speaks:.2g}"
-            if self.speaks
-            else "at no smaller h it is near it"
+            f"within {NEAR:.0%} of it below h={self.speaks:.2g}" if self.speaks else "near it at no smaller h"
         )
         off = (
-            f"off by {self.share:.0%} of the leading term of its expansion, and {below}"
+            f"{self.share:.0%} off the leading term of its expansion, and {below}"
             if isfinite(self.share)
             else "not finite in floats"
         )
         return (
-            f"at h={self.step:.3g}, where the curvature is {s.curvature:.4g}, T={s.temperature:g} and friction {s.friction:g}, the "
-            f"{self.part} of {self.variable} is {off}"
+            f"at h={self.step:.3g} (curvature {s.curvature:.4g}, T={s.temperature:g}, friction {s.friction:g}) the {self.part} of "
+            f"{self.variable} is {off}"
         )
 
 

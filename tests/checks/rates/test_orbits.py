@@ -33,7 +33,7 @@ def code(theta, *, h, grad, T):
 
 def test_where_nothing_was_followed_it_is_said_to_be_open() -> None:
     found = orbits_of(make_subject(code, load_configuration()))
-    assert "no start was followed" in told_of_orbits(found)
+    assert "no start far out was followed" in told_of_orbits(found)
 
 
 def test_what_conforms_says_what_was_followed_and_that_it_is_no_proof() -> None:
