@@ -145,7 +145,7 @@ def _answer(question: Question) -> Evidence:
     }
     return replace(
         judged,
-        reason=f"{judged.reason}; {printed.claim} as printed is refuted: {printed.reason}",
+        reason=f"{judged.reason}; {printed.claim} as printed is refuted here: {printed.reason}",
         certificate={**judged.certificate, "printed": certificate},
         seconds=printed.seconds + judged.seconds,
     )

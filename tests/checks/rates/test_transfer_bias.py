@@ -14,7 +14,7 @@ from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
 from sgverify.exact.transfer import BiasTerm, LeadingBias
 from sgverify.exact.transfer.line.answers import LineAnswers
-from sgverify.exact.transfer.result import GridBias
+from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.schemes import Scheme
 from tests.zoo.schemes import RUBBED, heun, planted_drift, weak_noise
 
@@ -211,3 +211,18 @@ def test_coefficients_that_were_not_computed_are_no_zeros(monkeypatch: pytest.Mo
     evidence = asked(heun, "mixture")
     assert evidence.verdict == "inconclusive"
     assert "h^2 is predicted: not all coefficients up to that power were computed" in evidence.reason
+
+
+def test_a_claim_about_ergodic_chains_does_not_conform_by_the_law_of_a_transient_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed = LineAnswers.stationary_bias
+
+    def escaping(answers: LineAnswers, step: float) -> GridBias:
+        return replace(computed(answers, step), escape=Escape((-9.0, 9.0), 0.0, "escape"))
+
+    monkeypatch.setattr(LineAnswers, "stationary_bias", escaping)
+    evidence = asked(heun, "mixture", sweep={"steps": [0.008, 0.004, 0.002]})
+    assert evidence.claim.endswith("/theorem-4")
+    assert (evidence.verdict, evidence.sharp, evidence.found.exponent) == ("inconclusive", False, 2)
+    assert "assumes an ergodic chain; the law is that before escape" in evidence.reason

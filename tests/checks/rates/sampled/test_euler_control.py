@@ -58,7 +58,7 @@ def test_the_control_is_the_candidate_of_the_largest_first_order_coefficient(fri
 
 def test_a_bias_that_is_zero_conforms_beside_the_control() -> None:
     evidence = asked("sghmc-baoab")
-    assert evidence.verdict == "conforms" and "does not rise from the noise" in evidence.reason
+    assert evidence.verdict == "conforms" and "is within the sampling noise" in evidence.reason
     assert evidence.certificate["control"] == {
         "scheme": "sghmc-euler-explicit",
         "first_order_coefficient": 0.5,
@@ -152,7 +152,7 @@ def test_a_bias_along_a_schedule_that_is_lost_names_its_control() -> None:
     lengths = {"lengths": [100, 200, 400, 800]}
     evidence = rate("sghmc-baoab", quantity="bias", method="monte-carlo", sweep=lengths, **asked_of)
     assert evidence.certificate["control"]["scheme"] == "sghmc-euler-explicit"
-    assert evidence.verdict == "inconclusive" and "does not rise from the noise" in evidence.reason
+    assert evidence.verdict == "inconclusive" and "is within the sampling noise" in evidence.reason
 
 
 @pytest.mark.parametrize(("control", "verdict"), [(1.0, "conforms"), (1e-3, "inconclusive")])
