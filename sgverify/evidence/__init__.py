@@ -2,7 +2,7 @@
 
 `model` has the evidence, `command` the command line that replays it, `provenance` versions and platform, `codec` and `storage` its
 JSON and files, and `published` the schemas. Other documents are `splitting`, `catalogue`, `draws_summary`, `erratum`, `study`,
-`kill_matrix`, `calibration` and `regression`; `crash` records an unforeseen exception.
+`kill_matrix`, `calibration`, `regression` and `baseline`; `crash` records an unforeseen exception.
 """
 
 from sgverify.evidence.calibration import (

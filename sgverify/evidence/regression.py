@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,12 +14,7 @@ from typing import Annotated, Any
 from sgverify.errors import UserError
 from sgverify.evidence.model import canonical_numbers
 from sgverify.evidence.published import Name, Published, Says
-from sgverify.evidence.storage import write_atomically
-
-try:
-    import fcntl
-except ImportError:  # Windows: rows are still written whole, but two writers at once may lose one
-    fcntl = None  # type: ignore[assignment]
+from sgverify.evidence.storage import alone_in, write_atomically
 
 DEFAULT_FILE = "sgverify-regressions.jsonl"
 
@@ -88,7 +81,7 @@ def add_regression(path: str | Path, row: RecordedFailure) -> bool:
     The file is replaced in one step, and one writer at a time reads and replaces it.
     """
     path = Path(path)
-    with _alone_in(path.parent):
+    with alone_in(path.parent):
         rows = {old.key: old for old in read_regressions(path)}
         if row.key in rows:
             return False
@@ -130,25 +123,6 @@ def _row(line: str, where: str, number: int) -> RecordedFailure:
     REGRESSION.check(document, where)
     names = ("scheme", "claim", "check", "configuration", "reason")
     return RecordedFailure(**{name: document[name] for name in names}, line=number)
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Holds a lock on the folder, which leaves no file behind and ends with the process."""
-    if fcntl is None:
-        yield
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(
-            f"cannot write in {str(folder)!r}: {error.strerror}; expected a folder that exists"
-        ) from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 __all__ = [

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,6 +15,11 @@ from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence.codec import Document, decode, documented, encode, validate
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
+
+try:
+    import fcntl
+except ImportError:  # Windows: rows are still written whole, but two writers at once may lose one
+    fcntl = None  # type: ignore[assignment]
 
 STDOUT = "-"
 NEW_FILE_MODE = 0o666
@@ -46,23 +51,29 @@ def read_evidence(path: str | Path) -> Document:
     Raises UserError for a file that is missing, unreadable, not JSON, not evidence or of another schema version.
     """
     where = f"evidence file {str(path)!r}"
+    document = read_json(path, where, "a file written by `sgverify ... --json FILE`")
+    validate(document, where=where)
+    return decode(document)
+
+
+def read_json(path: str | Path, where: str, written: str) -> Any:
+    """The JSON of a file; raises UserError, in one line, for a file that is missing, unreadable or not JSON.
+
+    `where` names the file in the message, `written` says which file is expected.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(
-            f"{where} does not exist; expected a file written by `sgverify ... --json FILE`."
-        ) from None
+        raise UserError(f"{where} does not exist; expected {written}.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"{where} cannot be read: {reason}; expected a readable JSON file.") from None
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise UserError(
-            f"{where} is not JSON ({' '.join(str(error).split())}); expected an evidence file."
+            f"{where} is not JSON ({' '.join(str(error).split())}); expected {written}."
         ) from None
-    validate(document, where=where)
-    return decode(document)
 
 
 def find_evidence(document: Document, id: str) -> Evidence:
@@ -121,6 +132,25 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
         if temporary is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """A context for one writer at a time: a lock on the folder, which leaves no file behind and ends with the process."""
+    if fcntl is None:
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(
+            f"cannot write in {str(folder)!r}: {error.strerror}; expected a folder that exists"
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _laid_out(value: Any, start: str) -> str:

@@ -62,7 +62,7 @@ class Suite:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Conclusion:
     """What a test found: a violation, or why nothing was settled; neither of the two where the scheme conforms.
 
     `single`: the evidence is that of one configuration, so that a baseline can hold it.
@@ -90,7 +90,7 @@ class SchemeCheck:
         __tracebackhide__ = True
         conclude(self.judge(scheme), self.expected)
 
-    def judge(self, scheme: Given) -> Judged:
+    def judge(self, scheme: Given) -> Conclusion:
         """The result for `scheme`, its evidence recorded."""
         subject = self.suite.part(scheme, self.quantity)
         subject.validate()
@@ -99,9 +99,11 @@ class SchemeCheck:
             record(evidence)
         failed = next((item for item in found if item.outcome == "fail"), None)
         if failed is not None:
-            return Judged(Violation(failed))
+            return Conclusion(Violation(failed))
         open_ = next((item for item in found if item.outcome in UNANSWERED), None)
-        return Judged(unanswered="" if open_ is None else f"{open_.outcome}: {open_.reason}{_replay(open_)}")
+        return Conclusion(
+            unanswered="" if open_ is None else f"{open_.outcome}: {open_.reason}{_replay(open_)}"
+        )
 
     def __str__(self) -> str:
         return f"{self.claim}-{self.quantity}"
@@ -124,12 +126,12 @@ class SchemeProperty:
         try:
             held = self.evidence(scheme, places_for(self.suite.namespace))
         except Violation as violation:
-            conclude(Judged(violation, single=False), self.expected)
+            conclude(Conclusion(violation, single=False), self.expected)
             return
         found = ", ".join(f"{number} {outcome}" for outcome, number in _counted(held))
         passes = any(evidence.outcome == "pass" for evidence in held)
         unanswered = "" if passes else f"{len(held)} configurations: {found}; the first: {held[0].reason}"
-        conclude(Judged(unanswered=unanswered, single=False), self.expected)
+        conclude(Conclusion(unanswered=unanswered, single=False), self.expected)
 
     def evidence(self, scheme: Given, places: Places) -> list[Evidence]:
         """The evidence of every configuration, with counterexamples kept in `places`."""
@@ -163,7 +165,7 @@ class Mistake:
         return self.about
 
 
-def conclude(judged: Judged, expected: ExpectedFailure | None) -> None:
+def conclude(judged: Conclusion, expected: ExpectedFailure | None) -> None:
     """End a test: return where the scheme conforms, else raise `Violation` or pytest's own skip, xfail or failure.
 
     An expected failure is strict. Where the violation is not found, be it that the scheme conforms or that nothing was settled,
@@ -201,4 +203,4 @@ def _replay(evidence: Evidence) -> str:
     return f" (replay: {evidence.replay})" if evidence.outcome == "undecided" else ""
 
 
-__all__ = ["Given", "Judged", "Mistake", "SchemeCheck", "SchemeProperty", "Suite", "conclude"]
+__all__ = ["Conclusion", "Given", "Mistake", "SchemeCheck", "SchemeProperty", "Suite", "conclude"]
