@@ -17,14 +17,15 @@ import flint
 import numpy as np
 from scipy import optimize
 
+from sgverify.advice.gradient_fit import GradientEstimate, GradientFit, NoLawError
 from sgverify.advice.linear_chain import LinearChain
+from sgverify.advice.third_cumulants import StepBlocks, step_noise, target_covariance
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
-from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
+from sgverify.exact.affine.matrices import as_ball, longest
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.schemes import exact
 
 LARGEST = 100
@@ -36,15 +37,6 @@ factor r wider than the target, by r^SHARE besides, which is a part of the repor
 
 _CONVERGED, _ROUNDS = 1e-5, 60
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
-
-_MOST_GRADIENTS = 3_000_000
-"""Numbers in the gradients of single data that one round of averaging evaluates: data are left out evenly beyond."""
-
-_PIECE = 200_000
-"""Data and points whose gradients are evaluated at once."""
-
-_DEGREE, _MOST_OF_DEGREE = 5, 12
-"""The degree of the cubature, and the dimension up to which it is used; beyond, 2 d points of degree 3."""
 
 _BITS = 128
 
@@ -149,7 +141,7 @@ class GaussianClosure:
             return value if np.isfinite(value) else 1e300
 
         def gradient(scaled: np.ndarray) -> np.ndarray:
-            return np.asarray(widths * self._gradients((start + widths * scaled)[None])[0][0])
+            return np.asarray(widths * self.estimate.at((start + widths * scaled)[None])[0][0])
 
         with np.errstate(all="ignore"):
             # Some hundred steps reach any mode there is; along a ridge without one the curvature tells.
@@ -165,7 +157,7 @@ class GaussianClosure:
         steps = 1e-4 * self.subject.target.spread_float64(self._temperature)
         shifts = np.diag(steps)
         points = np.concatenate([self._mode + shifts, self._mode - shifts])
-        gradients = self._gradients(points)[0]
+        gradients = self.estimate.at(points)[0]
         rows = (gradients[: len(steps)] - gradients[len(steps) :]) / (2 * steps[:, None])
         return _positive((rows + rows.T) / 2, "the Hessian at the mode")
 
@@ -173,23 +165,28 @@ class GaussianClosure:
     def target_law(self) -> GaussianLaw:
         """The Gaussian nearest to exp(-U/T): E grad U = 0, and the averaged Hessian is T times its precision."""
 
-        def law(fitted: _Fit) -> np.ndarray:
-            return self._temperature * np.linalg.inv(_positive(fitted.curvature, "U's averaged Hessian"))
+        def law(fitted: GradientFit, covariance: np.ndarray) -> np.ndarray:
+            _positive(fitted.hessian, "U's averaged Hessian")
+            return target_covariance(fitted, covariance, self._temperature)
 
         mean, covariance = self._closed(law, self._temperature * np.linalg.inv(self._curvature))
         return GaussianLaw(mean, covariance, None)
 
     def law(self, step: float) -> GaussianLaw:
-        """The Gaussian law of the chain at this step size. Raises `InstabilityError` where it has none."""
+        """The law of the chain at this step size, by mean and covariance. Raises `InstabilityError` where it has none."""
         if step not in self._laws:
-            chains: list[LinearChain] = []
+            chain, dim = self._chain_at_the_mode(step), len(self._mode)
+            chains, skewness = [chain], self.estimate.skewness(self._mode)
 
-            def law(fitted: _Fit) -> np.ndarray:
-                chains[:] = [self._invariant(step, fitted.curvature, fitted.noise)]
-                return chains[0].of_theta
+            def law(fitted: GradientFit, covariance: np.ndarray) -> np.ndarray:
+                blocks = self._blocks(step, fitted.hessian)
+                whole = chains[-1].covariance
+                noise = step_noise(blocks, fitted, whole, skewness)
+                chains.append(LinearChain.of(blocks.map, noise, dim, step))
+                return _positive(chains[-1].of_theta, "the covariance of the chain")
 
-            mean, covariance = self._closed(law, self._chain_at_the_mode(step).of_theta)
-            self._laws[step] = GaussianLaw(mean, covariance, chains[0])
+            mean, covariance = self._closed(law, chain.of_theta)
+            self._laws[step] = GaussianLaw(mean, covariance, chains[-1])
         return self._laws[step]
 
     @cached_property
@@ -197,64 +194,71 @@ class GaussianClosure:
         return {}
 
     def _chain_at_the_mode(self, step: float) -> LinearChain:
-        return self._invariant(step, self._curvature, self._gradients(self._mode[None])[1][0])
+        blocks, noise = self._blocks(step, self._curvature), self.estimate.at(self._mode[None])[1][0]
+        whole = blocks.drawn + sum(b @ noise @ b.T for b in blocks.gradients)
+        return LinearChain.of(blocks.map, whole, len(self._mode), step)
 
     def _closed(
-        self, law: Callable[[_Fit], np.ndarray], covariance: np.ndarray
+        self, law: Callable[[GradientFit, np.ndarray], np.ndarray], covariance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance with E grad U = 0, where `law` gives the covariance back from the fit over that Gaussian law."""
         mean = self._mode
         for _ in range(_ROUNDS):
-            fitted = self._fit(mean, covariance)
-            shift = np.linalg.solve(fitted.curvature, fitted.gradient)
+            fitted = self.estimate.fit(mean, covariance)
+            shift = np.linalg.solve(fitted.hessian, fitted.gradient)
             mean, before = mean - shift, covariance
-            covariance = law(fitted)
+            covariance = law(fitted, covariance)
             moved = np.abs(shift) / np.sqrt(np.diag(covariance))
             widened = np.abs(np.log(np.diag(covariance) / np.diag(before))) / 2
             if max(moved.max(), widened.max()) <= _CONVERGED:
                 return mean, covariance
-        raise _NoLawError("averaging over it does not settle")
+        raise NoLawError("averaging over it does not settle")
+
+    @cached_property
+    def estimate(self) -> GradientEstimate:
+        """The gradient and the noise of its estimate."""
+        return GradientEstimate(self.subject)
 
     def _displacement(self, step: float) -> np.ndarray:
         """The covariance of the gradient's nonlinear part, over the curvature. Shape (d, d)."""
-        fitted = self._fit(self._mode, self.law(step).covariance)
-        back = np.linalg.inv(fitted.curvature)
+        fitted = self.estimate.fit(self._mode, self.law(step).covariance)
+        back = np.linalg.inv(fitted.hessian)
         return np.asarray(back @ fitted.bent @ back)
 
-    def _fit(self, mean: np.ndarray, covariance: np.ndarray) -> _Fit:
-        """The gradient's linear fit over N(mean, covariance), with its residual."""
-        nodes, weights = _nodes(len(mean))
-        away = nodes @ np.linalg.cholesky(covariance).T
-        gradients, noises = self._gradients(mean + away)
-        if not np.isfinite(gradients).all():
-            raise _NoLawError("the gradient is not finite within the spread")
-        gradient = weights @ gradients
-        rows = (weights * gradients.T) @ away @ np.linalg.inv(covariance)
-        curvature = (rows + rows.T) / 2
-        left = gradients - gradient - away @ curvature
-        bent = (weights * left.T) @ left
-        return _Fit(gradient, curvature, np.einsum("k,kij->ij", weights, noises), bent)
-
-    def _invariant(self, step: float, curvature: np.ndarray, noise: np.ndarray) -> LinearChain:
-        """The chain whose gradient is curvature (theta - mean) + noise. Shapes (d, d), (d, d)."""
+    def _blocks(self, step: float, curvature: np.ndarray) -> StepBlocks:
+        """One step where the gradient is curvature (theta - mean) + noise. Shape (d, d)."""
         names, dim = list(self.subject.scheme.state), len(curvature)
         with flint.ctx.workprec(_BITS):
             read = self._read(step)
-            powers = powers_of(ball.matrix(_rows(curvature)), ball.identity(dim), longest(read))
+            rows = {
+                name: {base: [float(as_ball(c)) for c in found] for base, found in read.rows[name].items()}
+                for name in names
+            }
+        powers = [np.eye(dim)]
+        for _ in range(longest(read) - 1):
+            powers.append(powers[-1] @ curvature)
 
-            def part(*columns: tuple[str, object]) -> np.ndarray:
-                block = stacked(read, names, list(columns), powers, as_ball, flint.arb_mat)
-                return np.array([[float(entry.mid()) for entry in row] for row in block.tolist()])
+        def part(*columns: tuple[str, object]) -> np.ndarray:
+            """The blocks, sum_k c_k curvature^k each, of these columns. Shape (n, d columns)."""
+            return np.block(
+                [
+                    [
+                        sum(
+                            (c * power for c, power in zip(rows[name].get(base, ()), powers, strict=False)),
+                            0 * powers[0],
+                        )
+                        for base in columns
+                    ]
+                    for name in names
+                ]
+            )
 
-            move = part(*(("state", name) for name in names))
-            covariance = np.zeros_like(move)
-            for k in range(len(read.laws)):
-                b = part(("noise", k))
-                covariance += b @ b.T
-            for k in range(read.gradients):
-                b = part(("gradient", k))
-                covariance += b @ noise @ b.T
-        return LinearChain.of(move, covariance, dim, step)
+        move = part(*(("state", name) for name in names))
+        drawn = np.zeros_like(move)
+        for k in range(len(read.laws)):
+            b = part(("noise", k))
+            drawn += b @ b.T
+        return StepBlocks(move, tuple(part(("gradient", k)) for k in range(read.gradients)), drawn)
 
     def _read(self, step: float) -> AffineStep:
         c = self.subject.configuration
@@ -266,48 +270,6 @@ class GaussianClosure:
             each_evaluation=c.gradient.estimator.each_evaluation,
         )
 
-    def _gradients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The full gradient of U, and the covariance of the gradient estimate. Shape (k, d) -> (k, d), (k, d, d)."""
-        # It brings torch, which a run needs anyway.
-        from sgverify.samplers.own.functions import gradients_at, prior_gradients_at
-
-        table, target, dim = self.subject.configuration.gradient, self.subject.target, points.shape[1]
-        gradients, noises = prior_gradients_at(target, points), np.zeros((len(points), dim, dim))
-        if target.data is not None:
-            data, counts = target.weighted
-            counts = np.ones(len(data)) if counts is None else counts
-            stride = max(1, -(-len(data) * len(_nodes(dim)[1]) * dim // _MOST_GRADIENTS))
-            data, counts = data[::stride], counts[::stride] * (counts.sum() / counts[::stride].sum())
-            size = counts.sum()
-            piece = max(1, _PIECE // len(data))
-            for first in range(0, len(points), piece):
-                chosen = slice(first, first + piece)
-                each = gradients_at(target, points[chosen], data)
-                total = np.einsum("n,knd->kd", counts, each)
-                gradients[chosen] += total
-                away = each - total[:, None] / size
-                noises[chosen] = np.einsum("n,kni,knj->kij", counts / size, away, away)
-            left = 1.0 if table.estimator.replaced else (size - table.batch) / max(1.0, size - 1)
-            noises *= (table.scale * size) ** 2 / table.batch * left if table.estimator.draws_data else 0.0
-        if table.estimator.each_evaluation:
-            given = np.asarray(table.covariance, dtype=np.float64)
-            noises += given * np.eye(dim) if given.ndim < 2 else given
-        return gradients, noises
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """The fit `gradient` + `curvature` (theta - mean) to the gradient under a Gaussian law, its noise, its mean square misfit."""
-
-    gradient: np.ndarray
-    curvature: np.ndarray
-    noise: np.ndarray
-    bent: np.ndarray
-
-
-class _NoLawError(InstabilityError):
-    """Raised if there is no Gaussian law; the message says why."""
-
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.diag(covariance)) / 2)
@@ -315,20 +277,8 @@ def _log_widths(covariance: np.ndarray) -> np.ndarray:
 
 def _positive(matrix: np.ndarray, whose: str) -> np.ndarray:
     if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[0] <= 0:
-        raise _NoLawError(f"{whose} is not positive definite")
+        raise NoLawError(f"{whose} is not positive definite")
     return matrix
-
-
-def _nodes(dim: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights for averages over N(0, I). Shapes (k, d), (k,)."""
-    if dim <= _MOST_OF_DEGREE:
-        return normal_cubature(dim, _DEGREE)
-    far = np.sqrt(dim) * np.eye(dim)
-    return np.concatenate([far, -far]), np.full(2 * dim, 0.5 / dim)
-
-
-def _rows(matrix: np.ndarray) -> list[list[object]]:
-    return [[exact(float(value)) for value in row] for row in matrix]
 
 
 __all__ = ["GaussianClosure", "GaussianLaw"]

@@ -60,7 +60,7 @@ def test_the_closed_law_is_that_of_a_run_where_noise_and_hessian_do_not_commute(
     # 500 chains of some 100 relaxation times: about 0.5 % of sampling error; the closure itself is off by 1 to 2 %.
     np.testing.assert_allclose(found, measured, rtol=0.04)
     # The rule coordinate by coordinate would be off by far more.
-    noise = closure._gradients(closure._mode[None])[1][0]
+    noise = closure.estimate.at(closure._mode[None])[1][0]
     ruled = closure.true * np.sqrt(1 + step * np.diag(noise) / 2)
     assert np.abs(ruled / measured - 1).max() > 0.15
 

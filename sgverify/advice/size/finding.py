@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,26 +71,38 @@ class _Finding:
     full: bool
 
     def found(self) -> HowLarge:
-        subject, step, moments = self.subject, self.subject.step, self.moments
-        mean, sd = self._biases(moments)
+        subject, step = self.subject, self.subject.step
         T = float(subject.configuration.temperature)
-        distrust = self.laws.distrust(step)
-        levels = self.levels if distrust is None else ()
-        return HowLarge(
+        answer = HowLarge(
             scheme=subject.reference,
             target=subject.target.name,
             gradient=gradient_label(subject),
             step=step,
             method=self.laws.method,
             temperature=T,
+            distrust=self.laws.distrust(step),
+        )
+        try:
+            moments = self.moments
+            mean, sd = self._biases(moments)
+        except _LAW_IS_LOST:
+            if answer.distrust is None:
+                raise
+            return answer
+        answer = replace(
+            answer,
             mean_bias=_plain(mean),
             sd_bias=_plain(sd),
             configuration_temperature=_plain(T * (1 + sd) ** 2),
             momentum_temperature=None if moments.momentum is None else _plain(moments.momentum),
-            power=self._power(*worst_of(mean, sd)) if distrust is None else None,
-            levels=levels,
-            monte_carlo=self._monte_carlo() if distrust is None else None,
-            distrust=distrust,
+        )
+        if answer.distrust is not None:
+            return answer
+        return replace(
+            answer,
+            power=self._power(*worst_of(mean, sd)),
+            levels=self.levels,
+            monte_carlo=self._monte_carlo(),
             with_full_gradients=self._quiet() if self.full else None,
         )
 

@@ -60,8 +60,8 @@ class HowLarge:
     5 per cent. `configuration_temperature` is T sd_h^2/sd^2, the temperature at which a Gaussian target is as wide as the chain;
     `momentum_temperature` is E_h p_i^2, None without a momentum. `power` is the leading term of the largest of these errors,
     `levels` the largest steps for given errors, `monte_carlo` the error of averages of the test function. `method`: "exact", "grid"
-    or "gaussian approximation"; `distrust` the reason why an approximation is not to be trusted here. `with_full_gradients` is the
-    same without minibatches, where the configured gradient is noisy.
+    or "gaussian approximation"; `distrust` the reason why an approximation is not to be trusted here, and the biases are then left
+    out where it has none. `with_full_gradients` is the same without minibatches, where the configured gradient is noisy.
     """
 
     scheme: str
@@ -70,19 +70,19 @@ class HowLarge:
     step: float
     method: str
     temperature: float
-    mean_bias: tuple[float, ...]
-    sd_bias: tuple[float, ...]
-    configuration_temperature: tuple[float, ...]
-    momentum_temperature: tuple[float, ...] | None
-    power: PowerOfStep | None
-    levels: tuple[Level, ...]
-    monte_carlo: MonteCarlo | None
+    mean_bias: tuple[float, ...] = ()
+    sd_bias: tuple[float, ...] = ()
+    configuration_temperature: tuple[float, ...] = ()
+    momentum_temperature: tuple[float, ...] | None = None
+    power: PowerOfStep | None = None
+    levels: tuple[Level, ...] = ()
+    monte_carlo: MonteCarlo | None = None
     distrust: str | None = None
     with_full_gradients: HowLarge | None = None
 
     @property
     def worst(self) -> tuple[str, int]:
-        """The quantity, "mean" or "sd", and the coordinate with the largest error."""
+        """The quantity, "mean" or "sd", and the coordinate with the largest error. Raises `ValueError` where none is known."""
         return worst_of(self.mean_bias, self.sd_bias)
 
     @property
