@@ -1,7 +1,7 @@
 """Wrong schemes as users write them, each beside the line that has to be edited."""
 
 from sgverify import Alphabet, exp, scheme, sqrt
-from sgverify.schemes import kinetic, langevin
+from sgverify.schemes import dot, kinetic, langevin, thermostat
 
 # fmt: off
 
@@ -32,3 +32,27 @@ def enclosed(factor):
 
 
 climbing = enclosed(1)
+
+
+@scheme(langevin, order=1)
+def sided(theta, *, h, grad, noise, T):
+    sign = theta/sqrt(theta*theta)
+    return theta - h*grad(theta) + sqrt(2*T*h)*(2 - sign)*noise()
+
+
+@scheme(langevin, order=1)
+def by_h(theta, *, h, grad, noise, T):
+    return theta - h*grad(theta) + h*sqrt(2*T)*noise()
+
+
+@scheme(langevin, order=1)
+def forgetful(theta, *, h, grad, noise, T):
+    kick = sqrt(2*T*h)*noise()
+    far = theta - grad(theta) + kick
+    return theta - h/2*(grad(theta) + grad(far)) + kick
+
+
+@scheme(thermostat, order=1)
+def summed(theta, p, xi, *, h, grad, noise, dim, D, T):
+    p = p - h*xi*p - h*grad(theta) + sqrt(2*D*T*h)*noise()
+    return theta + h*p, p, xi + h*(dot(p, p) - T)

@@ -210,6 +210,17 @@ class Expressions:
         """The names that are assigned before a place, in order."""
         return list(dict.fromkeys(name for name, _, end in self.bindings if end <= place))
 
+    def factor_at(self, start: int, end: int) -> ast.expr | None:
+        """The smallest expression around these characters that is no part of a power."""
+        covering = [node for node in self.nodes if _covers(self.span(node), start, end)]
+        if not covering:
+            return None
+        node = min(covering, key=lambda node: self.span(node)[1] - self.span(node)[0])
+        parent = self.parents.get(node)
+        while isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
+            node, parent = parent, self.parents.get(parent)
+        return node
+
     def shown(self, start: int, end: int) -> ast.expr | None:
         """The expression that shows a change of these characters: a whole term, with the function that it is an argument of."""
         covering = [node for node in self.nodes if _covers(self.span(node), start, end)]

@@ -28,6 +28,16 @@ class Candidate:
         return replaced(text, self.changes)
 
     @property
+    def written(self) -> list[tuple[int, int]]:
+        """From which to which character of the edited text each change stands."""
+        found, moved = [], 0
+        for change in sorted(self.changes, key=lambda change: change.start):
+            start = change.start + moved
+            found.append((start, start + len(change.new)))
+            moved += len(change.new) - (change.end - change.start)
+        return found
+
+    @property
     def length(self) -> int:
         """The characters that it writes, and by how many it changes the length: of two edits of one meaning the shorter one."""
         return sum(

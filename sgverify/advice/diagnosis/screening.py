@@ -82,14 +82,17 @@ class Difference:
 
 
 class Screen:
-    """The comparison of edited steps of one scheme with exp(hL), through the local order `order`."""
+    """The comparison of edited steps of one scheme with exp(hL), through the local order `order`.
 
-    def __init__(self, scheme: Scheme, order: int) -> None:
+    A scheme that asks for its dimension is compared in dimension `wrong`, where it is known to fail.
+    """
+
+    def __init__(self, scheme: Scheme, order: int, wrong: int = 2) -> None:
         self._scheme = scheme
         self._order = min(order, HIGHEST)
         draws = scheme.draws * self._steps + scheme.starts.draws
         counted = scheme.asks_for_dimension or "scalar" in scheme.shapes.values()
-        self.dim = 2 if counted or 2 * draws <= MOST_AXES else 1
+        self.dim = max(2, wrong) if counted else 2 if 2 * draws <= MOST_AXES else 1
         self._grids: dict[tuple[NoiseLaw, ...], _Grid] = {}
         self._laws: tuple[NoiseLaw, ...] = (*scheme.starts.laws, *scheme.laws * self._steps)
         self._potential = generic_potential(self.dim)

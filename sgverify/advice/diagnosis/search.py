@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from sgverify.advice.diagnosis.candidates import candidates
@@ -17,7 +17,15 @@ from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.rules import NUMBERS, SIMPLE, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
-from sgverify.advice.diagnosis.trial import Passed, may_have_order, passes, proved
+from sgverify.advice.diagnosis.trial import (
+    OutOfTimeError,
+    Passed,
+    may_have_order,
+    moves_early,
+    passes,
+    proved,
+    wrong_dimension,
+)
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.evidence import Evidence
@@ -48,10 +56,6 @@ class Found:
     stopped: bool
 
 
-class OutOfTimeError(Exception):
-    """The time of a search has ended."""
-
-
 def search(subject: Subject, failed: Sequence[Evidence], seconds: float) -> Found:
     """The simplest edit under which the proof of the scheme's order and the checks that failed pass.
 
@@ -75,11 +79,14 @@ class _Search:
         self._failed = failed
         self._order = required_order(subject)
         self._end = time.process_time() + seconds
-        self._screen = Screen(subject.scheme, self._order)
+        # The wrong scheme's own proof tells how long one takes, until one has run to its end.
+        self._longest = max((item.seconds for item in failed if item.method == "proof"), default=0.0)
+        self._screen = Screen(subject.scheme, self._order, wrong_dimension(subject))
+        self._early = moves_early(subject)
         before = self._screen.difference(subject.scheme)
         # A metric, or a dynamics of positive states: no edit is dropped by floats then.
         self._by_floats = before is not None
-        self._known = {before.key} if before is not None and not before.passes else set()
+        self._known = {(*before.key, 0)} if before is not None and not before.passes else set()
         self._tried = 0
         self._idle: list[tuple[Text, Candidate]] = []
 
@@ -91,7 +98,7 @@ class _Search:
             for level in self._levels():
                 passing = sorted(self._proved(level), key=_nearness)
                 for place, item in enumerate(passing):
-                    passed = passes(self._subject, item.scheme, item.proof, self._failed)
+                    passed = passes(self._subject, item.scheme, item.proof, self._failed, self._in_time)
                     if passed is not None:
                         mend = Mend(item.text, item.candidate, item.scheme, passed)
                         alternatives = len(passing) - place - 1
@@ -102,6 +109,11 @@ class _Search:
             stopped = True
         return Found(mend, alternatives, self._tried, stopped)
 
+    def _in_time(self, needed: float = 0.0) -> None:
+        """Raise `OutOfTimeError` where less processor time is left than is needed."""
+        if time.process_time() + needed > self._end:
+            raise OutOfTimeError
+
     def _levels(self) -> Iterator[list[tuple[Text, Candidate]]]:
         """The edits in groups of one cost: those of one place, and the same mistake in two places."""
         single = [
@@ -110,7 +122,8 @@ class _Search:
         single.sort(key=lambda item: (item[1].cost, item[1].length))
         yield [item for item in single if item[1].cost == SIMPLE]
         levels: dict[int, list[tuple[Text, Candidate]]] = {}
-        for text, candidate in [*single, *_twice(single)]:
+        for text, candidate in chain(single, _twice(single)):
+            self._in_time()
             if candidate.cost > SIMPLE:
                 levels.setdefault(candidate.cost, []).append((text, candidate))
         for cost in sorted(levels):
@@ -119,8 +132,7 @@ class _Search:
 
     def _proved(self, level: Iterable[tuple[Text, Candidate]]) -> Iterator[_Proved]:
         for text, candidate in level:
-            if time.process_time() > self._end:
-                raise OutOfTimeError
+            self._in_time()
             edited = candidate.applied(text.text)
             try:
                 sketch = text.sketch(edited)
@@ -128,12 +140,16 @@ class _Search:
                 continue
             self._tried += 1
             difference = self._screen.difference(sketch) if self._by_floats else None
+            key: tuple[float, ...] | None = None
             if self._by_floats:
-                known = level is not self._idle and difference is not None and difference.key in self._known
-                if difference is None or known:
+                if difference is None:
                     continue
-                self._known.add(difference.key)
+                # A number may equal the dimension of the comparison: a text with `dim` is another one.
+                key = (*difference.key, _dimensions(edited) - _dimensions(text.text))
+                if key in self._known:
+                    continue
                 if not difference.passes:
+                    self._known.add(key)
                     continue
             if not text.word and level is not self._idle and _used(text.text) - _used(edited):
                 # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other.
@@ -145,9 +161,40 @@ class _Search:
                 continue
             if not may_have_order(self._subject, made, self._order):
                 continue
+            if not self._early and self._is_hidden(text, candidate):
+                continue
+            self._in_time(self._longest)
+            started = time.process_time()
             proof = proved(self._subject, made, self._order)
+            self._longest = max(self._longest, time.process_time() - started)
             if proof is not None:
+                if key is not None:
+                    self._known.add(key)
                 yield _Proved(text, candidate, made, proof, difference)
+
+    def _is_hidden(self, text: Text, candidate: Candidate) -> bool:
+        """Whether the proof passes as well with twice the expression that an edit writes.
+
+        Then the edit moves a wrong term to a power of h that the proof does not see: sqrt(2 h) (2 h - s) z has the variance
+        2 h + O(h^2) for s^2 = 1, and so has sqrt(2 h) (4 h - s) z. What is right, the proof determines with its number.
+        """
+        if text.word or candidate.rule[0] in ("without summand", "order"):
+            return False
+        edited = candidate.applied(text.text)
+        read = Expressions(edited)
+        for start, end in candidate.written:
+            node = read.factor_at(start, end)
+            if node is None:
+                continue
+            first, last = read.span(node)
+            doubled = f"{edited[:first]}(2*({edited[first:last]})){edited[last:]}"
+            try:
+                made = text.made(doubled)
+            except DefinitionError:
+                continue
+            if may_have_order(self._subject, made, self._order):
+                return True
+        return False
 
 
 def _nearness(item: _Proved) -> float:
@@ -161,7 +208,9 @@ def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Can
     read: dict[int, Expressions] = {}
     for text, candidate in single:
         if not text.word:
-            known = read.setdefault(id(text), Expressions(text.text))
+            if id(text) not in read:
+                read[id(text)] = Expressions(text.text)
+            known = read[id(text)]
             (change,) = candidate.changes
             node = known.shown(change.start, change.end)
             around = "" if node is None else re.sub(r"[a-zA-Z_]\w*(?![\w(])", _anonymous, known.of(node))
@@ -177,6 +226,11 @@ def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Can
 def _anonymous(found: re.Match[str]) -> str:
     name = found.group()
     return name if name in NUMBERS else "_"
+
+
+def _dimensions(text: str) -> int:
+    """How often a text names the dimension."""
+    return len(re.findall(r"\bdim\b", text))
 
 
 def _used(text: str) -> set[str]:

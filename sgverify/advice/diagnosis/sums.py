@@ -46,13 +46,12 @@ class Sums(Rules):
         for _, summands in self.read.sums:
             for k, summand in enumerate(summands):
                 if len(summands) > 1:
-                    start = summand.sign if k and summand.sign is not None else summand.start
-                    end = summand.end if k else summands[1].start
-                    if k or not summands[1].negative:
-                        yield self.change(start, end, "", USUAL, ("without summand",))
-                    before = self.read.text[:start].rstrip()
-                    if k:
-                        yield self.change(len(before), end, "", USUAL, ("without summand",))
+                    if k and summand.sign is not None:
+                        # The blanks before its sign go with it.
+                        start = len(self.read.text[: summand.sign].rstrip())
+                        yield self.change(start, summand.end, "", USUAL, ("without summand",))
+                    elif not k and not summands[1].negative:
+                        yield self.change(summand.start, summands[1].start, "", USUAL, ("without summand",))
                 word = self.read.text[summand.start : summand.end].lstrip("-")
                 known.setdefault(word, summand.negative)
         if "metric" in self.text.names and "T" in self.text.names:

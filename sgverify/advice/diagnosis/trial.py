@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -30,6 +30,10 @@ FEW_LENGTHS = [10, 100, 1000]
 """The lengths at which the questions of rates in L are illustrated."""
 
 
+class OutOfTimeError(Exception):
+    """The time of a search has ended."""
+
+
 @dataclass(frozen=True)
 class Passed:
     """What holds of an edited scheme: the proved local order, and how many exact checks conform; `every`: all that were asked."""
@@ -53,10 +57,24 @@ def failures(evidence: Sequence[Evidence]) -> list[Evidence]:
     return [item for item in evidence if item.outcome == "fail"]
 
 
+def moves_early(subject: Subject) -> bool:
+    """Whether the step moves below h^(1/2), or has no power series: then a term stands without its step size."""
+    order = subject.order
+    if isinstance(order, NotExpandableError):
+        return True
+    return order.given_minibatch is not None and order.given_minibatch.power < Fraction(1, 2)
+
+
+def wrong_dimension(subject: Subject) -> int:
+    """The dimension of proofs, or the one from which on the step is wrong where the proof found that."""
+    order = subject.order
+    return subject.proof_dimension if isinstance(order, NotExpandableError) else order.dim
+
+
 def may_have_order(subject: Subject, scheme: Scheme, order: int) -> bool:
-    """Whether the dimension of proofs has no difference through this order: the first part of `proved`, in milliseconds."""
+    """Whether the dimension in which the step is wrong has no difference through this order: a first part of `proved`."""
     try:
-        found = compare_through(scheme, subject.proof_dimension, order, at=subject.model_parameters)
+        found = compare_through(scheme, wrong_dimension(subject), order, at=subject.model_parameters)
     except (NotExpandableError, ArithmeticError, ValueError):
         return False
     given, start = found.given_minibatch, found.start
@@ -74,19 +92,27 @@ def proved(subject: Subject, scheme: Scheme, order: int) -> Proved | None:
     return found if reached and (found.every or found.why_not is None) else None
 
 
-def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence]) -> Passed | None:
-    """What holds of the edited scheme where every check that failed without samples passes now; else None."""
+def passes(
+    subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence], in_time: Callable[[], None]
+) -> Passed | None:
+    """What holds of the edited scheme where every check that failed without samples passes now; else None.
+
+    `in_time` is called before each check, and raises where no time is left.
+    """
     configuration = subject.configuration
     if configuration.sweep.lengths is None:
         # Verdicts of the exact engines come from expansions; the points that illustrate them cost most of the time.
         sweep = configuration.sweep.model_copy(update={"lengths": FEW_LENGTHS})
         configuration = configuration.model_copy(update={"sweep": sweep})
     edited = Subject(scheme, configuration, subject.reference, method="exact")
+    # It is the proof that the edited subject would compute again.
+    edited.__dict__["proved_order"] = proof
     conforming, every = 0, True
     seconds = {(item.claim, item.check): item.seconds for item in failed if item.method in SURE}
     asked = {**dict.fromkeys(ALWAYS, 0.0), **seconds}
     try:
         for claim, check in sorted(asked, key=asked.__getitem__):
+            in_time()
             found = judge_pair(edited, find_claim(claim), check)
             outcomes = {item.outcome for item in found}
             if "fail" in outcomes:
