@@ -20,6 +20,7 @@ def weak_kick(theta, p, *, t, grad, noise, D, T):   return theta, p - t*grad(the
 
 
 right = Alphabet("mine", kinetic, A=drift, B=friction, O=kick).word("ABOBA", order=2)
+unsymmetric = Alphabet("unsymmetric", kinetic, A=drift, B=friction, O=kick).word("ABOB", order=2)
 wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA", order=2)
 
 
@@ -38,6 +39,12 @@ climbing = enclosed(1)
 def sided(theta, *, h, grad, noise, T):
     sign = theta/sqrt(theta*theta)
     return theta - h*grad(theta) + sqrt(2*T*h)*(2 - sign)*noise()
+
+
+@scheme(kinetic, order=2)
+def overclaimed(theta, p, *, h, grad, noise, D, T):
+    p = p - h*grad(theta) - h*D*p + sqrt(2*D*T*h)*noise()
+    return theta + h*p, p
 
 
 @scheme(langevin, order=1)

@@ -67,6 +67,23 @@ def test_the_edit_is_that_of_the_users_own_line(attribute: str, line: str, was: 
     assert edit.sentence.startswith(f"line {edit.line}: {edit.was} -> {edit.now} makes it order ")
 
 
+def test_a_word_is_edited_in_its_call() -> None:
+    found = diagnosed("unsymmetric")
+    assert found is not None and found.edit is not None
+    edit = found.edit
+    assert (edit.was, edit.file, edit.line) == ("ABOB", str(FILE), line_of('"ABOB"'))
+    assert edit.before.replace('"ABOB"', f'"{edit.now}"') == edit.after and edit.now == "ABOBA"
+
+
+def test_a_claim_beyond_the_order_of_a_right_method_is_lowered() -> None:
+    found = diagnosed("overclaimed")
+    assert found is not None and found.edit is not None
+    edit = found.edit
+    assert (edit.file, edit.line) == (str(FILE), line_of("def overclaimed") - 1)
+    assert (edit.before, edit.after) == ("@scheme(kinetic, order=2)", "@scheme(kinetic, order=1)")
+    assert edit.sentence == f"line {edit.line}: order=2 -> order=1: the method has order 1"
+
+
 def test_a_right_scheme_gets_no_diagnosis() -> None:
     assert diagnosed("right") is None
 

@@ -3,6 +3,8 @@
 `model`: a diagnosis, with its cause and its edit. `diagnosing`: the diagnosis of a failing scheme. `causes` names the cause of a
 failure, by the `wrong_terms` of a step, or by its `measured_terms` where it can only be run.
 
+`declared`: where a file declares a scheme, and the claim of an order that a method has.
+
 The search for the edit. `source`: the text of a scheme, and the scheme of an edited text. `expressions`: the terms and factors
 of a text. `candidates`: the edits that are tried, by `rules` for `products`, `sums` and `names`. `screening`: which of them may
 be right, in floats. `trial`: which of them are right, by proof and exact checks. `search`: the simplest one.

@@ -62,7 +62,7 @@ class Edit:
 
     `file` and `line` are None for a scheme without a file, whose printed formula is edited. `was` and `now` are the changed
     expression before and after; `before` and `after` are the whole source lines around it; `achieves` says what then holds,
-    such as "order 1, and 12 exact checks conform".
+    such as "order 1, and 12 exact checks conform". `claim`: the order that is claimed is changed, and not the method.
     """
 
     was: str
@@ -72,11 +72,14 @@ class Edit:
     achieves: str
     file: str | None = None
     line: int | None = None
+    claim: bool = False
 
     @property
     def sentence(self) -> str:
         """One line: `line 9: sqrt(T*h) -> sqrt(2*T*h) makes it order 1 and everything conform`."""
         place = f"line {self.line}: " if self.line is not None else ""
+        if self.claim:
+            return f"{place}{self.was} -> {self.now}: the method has {self.achieves}"
         return f"{place}{self.was} -> {self.now} makes it {self.achieves}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sgverify.advice.diagnosis.candidates import candidates
 from sgverify.advice.diagnosis.causes import required_order
+from sgverify.advice.diagnosis.declared import declaration_of
 from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.rules import NUMBERS, SIMPLE, Candidate
@@ -35,12 +36,13 @@ from sgverify.schemes import Scheme
 
 @dataclass(frozen=True)
 class Mend:
-    """An edit under which proof and exact checks pass, with the scheme that it makes."""
+    """An edit under which proof and exact checks pass, with the scheme that it makes of the wrong one."""
 
     text: Text
     candidate: Candidate
     scheme: Scheme = field(repr=False)
     passed: Passed
+    wrong: Scheme = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class _Search:
         before = self._screen.difference(subject.scheme)
         # A metric, or a dynamics of positive states: no edit is dropped by floats then.
         self._by_floats = before is not None
-        self._known = {(*before.key, 0)} if before is not None and not before.passes else set()
+        self._known = {before.key} if before is not None and not before.passes else set()
         self._tried = 0
         self._idle: list[tuple[Text, Candidate]] = []
 
@@ -100,7 +102,7 @@ class _Search:
                 for place, item in enumerate(passing):
                     passed = passes(self._subject, item.scheme, item.proof, self._failed, self._in_time)
                     if passed is not None:
-                        mend = Mend(item.text, item.candidate, item.scheme, passed)
+                        mend = Mend(item.text, item.candidate, item.scheme, passed, self._subject.scheme)
                         alternatives = len(passing) - place - 1
                         break
                 if mend is not None:
@@ -144,8 +146,7 @@ class _Search:
             if self._by_floats:
                 if difference is None:
                     continue
-                # A number may equal the dimension of the comparison: a text with `dim` is another one.
-                key = (*difference.key, _dimensions(edited) - _dimensions(text.text))
+                key = difference.key
                 if key in self._known:
                     continue
                 if not difference.passes:
@@ -228,11 +229,6 @@ def _anonymous(found: re.Match[str]) -> str:
     return name if name in NUMBERS else "_"
 
 
-def _dimensions(text: str) -> int:
-    """How often a text names the dimension."""
-    return len(re.findall(r"\bdim\b", text))
-
-
 def _used(text: str) -> set[str]:
     """The names that a text reads."""
     tree = ast.parse(text)
@@ -247,7 +243,11 @@ def shown(mend: Mend) -> Edit:
     achieves = str(mend.passed)
     edited = mend.candidate.applied(text.text)
     if text.word:
-        return Edit(text.text, edited, text.text, edited, achieves, text.file, text.line)
+        declared = declaration_of(mend.wrong)
+        if declared is None:
+            return Edit(text.text, edited, text.text, edited, achieves)
+        line, before, after = declared.edited(declared.call.args[0], f'"{edited}"')
+        return Edit(text.text, edited, before, after, achieves, declared.file, line)
     read = Expressions(text.text)
     pieces = []
     for change in sorted(changes, key=lambda change: change.start):

@@ -73,10 +73,10 @@ def texts_of(scheme: Scheme) -> Iterator[Text]:
     if word is not None:
         yield _letters_of_word(scheme, word)
         for symbol, letter in word.alphabet.letters.items():
-            if _own_lines(letter.function) is not None:
+            if own_lines(letter.function) is not None:
                 yield _of_letter(scheme, word, symbol)
         return
-    yield _of_function(scheme) if _own_lines(scheme.function) is not None else _of_formula(scheme)
+    yield _of_function(scheme) if own_lines(scheme.function) is not None else _of_formula(scheme)
 
 
 def _of_function(scheme: Scheme) -> Text:
@@ -158,7 +158,7 @@ def _text_of(
     sketch: Callable[[str], Scheme],
     made: Callable[[str], Scheme],
 ) -> Text:
-    found = _own_lines(function)
+    found = own_lines(function)
     assert found is not None
     lines, first = found
     whole = "".join(lines)
@@ -177,7 +177,7 @@ def _text_of(
     )
 
 
-def _own_lines(function: Any) -> tuple[list[str], int] | None:
+def own_lines(function: Any) -> tuple[list[str], int] | None:
     """The source lines of a function of a user's file, and the number of the first; None where there is no such file."""
     if not isinstance(function, FunctionType):
         return None
@@ -239,4 +239,4 @@ def _named(code: CodeType, name: str) -> CodeType:
     return next(item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
 
 
-__all__ = ["Replacement", "Text", "replaced", "texts_of"]
+__all__ = ["Replacement", "Text", "own_lines", "replaced", "texts_of"]

@@ -1,0 +1,112 @@
+"""Where a user's file declares a scheme, the decorator or the call of `word`; and an edit of the order that is claimed there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from pathlib import Path
+
+from sgverify.advice.diagnosis.model import Edit
+from sgverify.advice.diagnosis.source import own_lines
+from sgverify.advice.diagnosis.trial import OutOfTimeError, passes
+from sgverify.checks.subject.subject import Subject
+from sgverify.errors import NotExpandableError
+from sgverify.evidence import Evidence
+from sgverify.exact.series.dimensions import Proved
+from sgverify.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The call that declares a scheme, in a file of these lines."""
+
+    file: str
+    lines: tuple[str, ...]
+    call: ast.Call
+
+    def edited(self, node: ast.expr | ast.keyword, new: str) -> tuple[int, str, str]:
+        """The line of a part of the call, as it stands and with `new` in the place of that part."""
+        assert node.end_col_offset is not None
+        before = self.lines[node.lineno - 1]
+        # Columns of the parser count bytes of UTF-8.
+        row = before.encode()
+        after = row[: node.col_offset] + new.encode() + row[node.end_col_offset :]
+        return node.lineno, before, after.decode()
+
+
+def declaration_of(scheme: Scheme) -> Declared | None:
+    """The one call that declares a scheme; None where there is no such file, or more than one call that may be it."""
+    word = scheme.word
+    functions = (
+        [scheme.function] if word is None else [item.function for item in word.alphabet.letters.values()]
+    )
+    found: list[Declared] = []
+    for file in dict.fromkeys(f.__code__.co_filename for f in functions if own_lines(f) is not None):
+        if not Path(file).is_file():
+            continue
+        text = Path(file).read_text(encoding="utf-8")
+        try:
+            tree = ast.parse(text)
+        except SyntaxError:
+            continue
+        calls = _words(tree, word.text) if word is not None else _decorators(tree, scheme)
+        found += [Declared(file, tuple(text.split("\n")), call) for call in calls]
+    return found[0] if len(found) == 1 else None
+
+
+def _words(tree: ast.AST, text: str) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "word"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and node.args[0].value == text
+    ]
+
+
+def _decorators(tree: ast.AST, scheme: Scheme) -> list[ast.Call]:
+    first = scheme.function.__code__.co_firstlineno
+    return [
+        decorator
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == scheme.function.__name__
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and decorator.lineno == first
+    ]
+
+
+def lower_claim(subject: Subject, failed: Sequence[Evidence], in_time: Callable[[], None]) -> Edit | None:
+    """The edit that claims the order which a consistent method has, where the checks that failed pass then; else None."""
+    claimed, proof = subject.scheme.order, subject.proved_order
+    if isinstance(proof, NotExpandableError) or claimed is None or not 1 <= proof.order.order < claimed:
+        return None
+    reached = floor(proof.order.order)
+    if not _holds(subject, proof, reached, failed, in_time):
+        return None
+    was, now = f"order={claimed}", f"order={reached}"
+    file, line, before, after = None, None, was, now
+    declared = declaration_of(subject.scheme)
+    for keyword in () if declared is None else declared.call.keywords:
+        value = keyword.value
+        if keyword.arg == "order" and isinstance(value, ast.Constant) and value.value == claimed:
+            assert declared is not None
+            file = declared.file
+            line, before, after = declared.edited(value, str(reached))
+    return Edit(was, now, before, after, f"order {reached}", file, line, claim=True)
+
+
+def _holds(
+    subject: Subject, proof: Proved, reached: int, failed: Sequence[Evidence], in_time: Callable[[], None]
+) -> bool:
+    try:
+        return passes(subject, replace(subject.scheme, order=reached), proof, failed, in_time) is not None
+    except OutOfTimeError:
+        return False
+
+
+__all__ = ["Declared", "declaration_of", "lower_claim"]
