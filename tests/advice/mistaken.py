@@ -59,6 +59,18 @@ def forgetful(theta, *, h, grad, noise, T):
     return theta - h/2*(grad(theta) + grad(far)) + kick
 
 
+def begun(theta, p, *, grad):
+    return grad(theta)
+
+
+@scheme(kinetic, order=2, memory={"kept": begun})
+def stale(theta, p, kept, *, h, grad, noise, D, T):
+    middle = theta + h/2*p
+    slope = grad(middle)
+    p = exp(-D*h/2)*(exp(-D*h/2)*p - h*kept + sqrt(2*D*T*h)*noise())
+    return middle + h/2*p, p, slope
+
+
 @scheme(thermostat, order=1)
 def summed(theta, p, xi, *, h, grad, noise, dim, D, T):
     p = p - h*xi*p - h*grad(theta) + sqrt(2*D*T*h)*noise()

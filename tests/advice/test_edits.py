@@ -52,6 +52,7 @@ def line_of(text: str) -> int:
         ("sided", "(2 - sign)", "sign", "sign**2"),
         ("by_h", "h*sqrt(2*T)*noise()", "sqrt(2*T)", "sqrt(2*T/h)"),
         ("forgetful", "far = ", "grad(theta)", "h*grad(theta)"),
+        ("stale", "h*kept", "kept", "slope"),
         # In the two dimensions of a comparison dot(p, p)/2 is the same.
         ("summed", "dot(p, p)", "dot(p, p)", "dot(p, p)/dim"),
     ],

@@ -26,12 +26,21 @@ class Names(Rules):
         yield from self.functions()
 
     def names(self) -> Iterator[Candidate]:
-        """Another variable or number in the place of one; a new draw for a reused one, and the other way round."""
+        """Another variable, number or gradient in the place of one; a new draw for a reused one, and the other way round."""
         given = [name for name in self.text.names if name not in ("grad", "noise", "metric")]
         draws = {name for name, value, _ in self.read.bindings if called(value) == "noise"}
+        gradients = [node for node in self.read.nodes if called(node) == "grad"]
         for node in self.read.nodes:
             start, end = self.read.span(node)
             if isinstance(node, ast.Name):
+                known = {*self.read.in_scope(start), *given}
+                for gradient in gradients:
+                    if {part.id for part in ast.walk(gradient) if isinstance(part, ast.Name)} <= {
+                        *known,
+                        "grad",
+                    }:
+                        word = self.read.of(gradient)
+                        yield self.change(start, end, word, USUAL, ("gradient", node.id, word))
                 for other in dict.fromkeys([*self.read.in_scope(start), *given]):
                     if other != node.id:
                         yield self.change(start, end, other, SIMPLE, ("name", node.id, other))

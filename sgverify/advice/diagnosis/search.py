@@ -152,8 +152,10 @@ class _Search:
                 if not difference.passes:
                     self._known.add(key)
                     continue
-            if not text.word and level is not self._idle and _used(text.text) - _used(edited):
-                # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other.
+            memory = self._subject.scheme.memory.keys()
+            if not text.word and level is not self._idle and _used(text.text) - _used(edited) - memory:
+                # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other. What a memory
+                # kept too long is not read by a right step.
                 self._idle.append((text, candidate))
                 continue
             try:
@@ -243,11 +245,7 @@ def shown(mend: Mend) -> Edit:
     achieves = str(mend.passed)
     edited = mend.candidate.applied(text.text)
     if text.word:
-        declared = declaration_of(mend.wrong)
-        if declared is None:
-            return Edit(text.text, edited, text.text, edited, achieves)
-        line, before, after = declared.edited(declared.call.args[0], f'"{edited}"')
-        return Edit(text.text, edited, before, after, achieves, declared.file, line)
+        return _of_word(mend, edited, achieves)
     read = Expressions(text.text)
     pieces = []
     for change in sorted(changes, key=lambda change: change.start):
@@ -273,6 +271,14 @@ def shown(mend: Mend) -> Edit:
         file=text.file,
         line=None if text.line is None else text.line + first,
     )
+
+
+def _of_word(mend: Mend, edited: str, achieves: str) -> Edit:
+    word, declared = mend.text.text, declaration_of(mend.wrong)
+    if declared is None:
+        return Edit(word, edited, word, edited, achieves)
+    line, before, after = declared.edited(declared.call.args[0], f'"{edited}"')
+    return Edit(word, edited, before, after, achieves, declared.file, line)
 
 
 def _line(text: str, start: int, end: int) -> tuple[int, int]:
