@@ -74,11 +74,16 @@ class GaussianClosure:
         if subject.target.dim > LARGEST:
             return f"theta has more than {LARGEST} coordinates"
         if (
-            (table.estimator.draws_data and not table.estimator.fresh)
+            (table.estimator.draws_data and not (table.estimator.fresh or table.estimator.centred))
             or table.clip is not None
             or table.scale != 1
         ):
             return f"gradient.kind={table.kind!r} with clip or scale has noise that is not independent from step to step"
+        if table.estimator.centred and (
+            "p" in subject.scheme.dynamics.state or subject.scheme.census.gradients > 1
+        ):
+            # Its noise grows with the square of the distance from the centre, and within a step theta lies wider than between steps.
+            return f"gradient.kind={table.kind!r} has noise that depends on where within a step the gradient is evaluated"
         if subject.scheme.dynamics.riemannian or subject.scheme.dynamics.state not in (
             ("theta",),
             ("theta", "p"),
@@ -126,6 +131,22 @@ class GaussianClosure:
             if not abs(change[worst]) <= np.log1p(CLOSE) + SHARE * size:
                 return f"{whose} is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide {how})"
         return None
+
+    @cached_property
+    def distrust_of_target(self) -> str | None:
+        """The reason why no Gaussian describes exp(-U/T), whatever the chain; None where one does."""
+        try:
+            peak = self._temperature * np.linalg.inv(self._curvature)
+            change = _log_widths(self.target_law.covariance) - _log_widths(peak)
+        except (InstabilityError, np.linalg.LinAlgError) as error:
+            return f"exp(-U/T) has no Gaussian approximation ({error})"
+        worst = int(np.argmax(np.abs(change)))
+        if abs(change[worst]) <= np.log1p(CLOSE):
+            return None
+        return (
+            f"exp(-U/T) is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide with U averaged over it "
+            "as with U at its mode)"
+        )
 
     @cached_property
     def _temperature(self) -> float:
@@ -176,7 +197,7 @@ class GaussianClosure:
         """The law of the chain at this step size, by mean and covariance. Raises `InstabilityError` where it has none."""
         if step not in self._laws:
             chain, dim = self._chain_at_the_mode(step), len(self._mode)
-            chains, skewness = [chain], self.estimate.skewness(self._mode)
+            chains, skewness = [chain], self._skewness
 
             def law(fitted: GradientFit, covariance: np.ndarray) -> np.ndarray:
                 blocks = self._blocks(step, fitted.hessian)
@@ -188,6 +209,45 @@ class GaussianClosure:
             mean, covariance = self._closed(law, chain.of_theta)
             self._laws[step] = GaussianLaw(mean, covariance, chains[-1])
         return self._laws[step]
+
+    def near(self, step: float) -> GaussianLaw:
+        """The law of the chain at a step size at which it hardly differs from that of the target: to first order in the difference.
+
+        The averages are those over the target's law, which no step size changes: a search over steps asks for them once.
+        """
+        fitted, target = self._fit_over_target, self.target_law
+        blocks, dim = self._blocks(step, fitted.hessian), len(self._mode)
+        plain = blocks.drawn + sum(b @ fitted.noise @ b.T for b in blocks.gradients)
+        chain = LinearChain.of(blocks.map, plain, dim, step)
+        for _ in range(2):
+            chain = LinearChain.of(
+                blocks.map, step_noise(blocks, fitted, chain.covariance, self._skewness), dim, step
+            )
+        covariance = _positive(chain.of_theta, "the covariance of the chain")
+        shift = np.zeros(dim)
+        if fitted.third is not None:
+            # E grad U = 0 on both sides: A shift + C : (S_h - S)/2 = 0.
+            forced = np.einsum("ijk,jk->i", fitted.third, covariance - target.covariance) / 2
+            shift = -np.linalg.solve(fitted.hessian, forced)
+        return GaussianLaw(target.mean + shift, covariance, chain)
+
+    def beside(self, subject: Subject) -> GaussianClosure:
+        """The closure of another subject on the same target at the same temperature; what only they determine is taken over."""
+        other = GaussianClosure(subject)
+        vars(other).update(_mode=self._mode, _curvature=self._curvature, target_law=self.target_law)
+        if subject.configuration.gradient == self.subject.configuration.gradient:
+            vars(other).update(
+                estimate=self.estimate, _fit_over_target=self._fit_over_target, _skewness=self._skewness
+            )
+        return other
+
+    @cached_property
+    def _fit_over_target(self) -> GradientFit:
+        return self.estimate.fit(self.target_law.mean, self.target_law.covariance)
+
+    @cached_property
+    def _skewness(self) -> np.ndarray:
+        return self.estimate.skewness(self._mode)
 
     @cached_property
     def _laws(self) -> dict[float, GaussianLaw]:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import flint
 import numpy as np
 
-from sgverify.advice.gaussian_closure import GaussianClosure
+from sgverify.advice.gaussian_closure import GaussianClosure, GaussianLaw
 from sgverify.advice.linear_chain import LinearChain
 from sgverify.checks.rates.engines import ENGINES, transfer_answers
 from sgverify.checks.subject.subject import Subject
@@ -243,12 +243,13 @@ class ClosureLaws:
     """The Gaussian approximation: U's Hessian and the covariance of the minibatch noise averaged over the law of the chain."""
 
     subject: Subject
+    given: GaussianClosure | None = None
     method: str = "gaussian approximation"
     quick: bool = True
 
     @cached_property
     def _closure(self) -> GaussianClosure:
-        return GaussianClosure(self.subject)
+        return self.given or GaussianClosure(self.subject)
 
     @property
     def largest_step(self) -> float:
@@ -265,7 +266,14 @@ class ClosureLaws:
 
     def at(self, step: float) -> StationaryMoments:
         """The moments of the Gaussian law at this step size."""
-        law, dim = self._closure.law(step), self.subject.target.dim
+        return self._read(self._closure.law(step))
+
+    def near(self, step: float) -> StationaryMoments:
+        """The moments to first order in the difference of the chain's law from the target's, quickly."""
+        return self._read(self._closure.near(step))
+
+    def _read(self, law: GaussianLaw) -> StationaryMoments:
+        dim = self.subject.target.dim
         assert law.chain is not None
         kinetic = "p" in self.subject.scheme.dynamics.state
         momentum = np.diag(law.chain.covariance)[dim : 2 * dim] if kinetic else None

@@ -1,0 +1,22 @@
+"""Which scheme, which step size, which gradient estimator, and how many steps, for a given error?
+
+`model` is the answer, `candidates` are the schemes, frictions and estimators that are compared, `costs` the steps that a chain needs,
+`ranking` compares them (`advise`). `text` and `picture` show the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.advice.plans.model import Advice, Plan
+    from sgverify.advice.plans.ranking import advise
+
+__all__ = ["Advice", "Plan", "advise"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {"sgverify.advice.plans.model": ("Advice", "Plan"), "sgverify.advice.plans.ranking": ("advise",)},
+)

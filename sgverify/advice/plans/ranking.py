@@ -1,0 +1,299 @@
+"""Which scheme, step size, gradient estimator and number of steps know a target within an error for the fewest gradients?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgverify.advice.gaussian_closure import GaussianClosure
+from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
+from sgverify.advice.plans.costs import (
+    FEWEST_CHAINS,
+    FORGOTTEN,
+    LOST,
+    StepCost,
+    chains_for,
+    cheapest,
+    cost_at,
+    largest_step,
+)
+from sgverify.advice.plans.model import Advice, Plan
+from sgverify.advice.plans.other_modes import other_mode
+from sgverify.advice.size.laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
+from sgverify.advice.size.model import below
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.errors import ConfigurationError, UserError
+from sgverify.evidence.command import Command
+from sgverify.configuration.loading import settings_of
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.composites.composite import Composite
+from sgverify.targets import Target
+from sgverify.targets.own.log_density import LogDensity
+
+ERROR = 0.05
+"""The error where none is given: 5 per cent of a standard deviation."""
+
+_SHRINK, _ROUNDS = 0.85, 8
+"""A step found by the first-order law is made smaller by this factor while the law itself does not keep within the error."""
+
+
+def advise(
+    target: Target | LogDensity | Mapping[str, Any] | str,
+    schemes: Sequence[Scheme | str] = (),
+    config: Configuration | Mapping[str, Any] | str | Path | None = None,
+    *,
+    error: float = ERROR,
+    progress: Callable[[str, int, int], None] | None = None,
+    **overrides: Any,
+) -> Advice:
+    """The cheapest way to know every mean and standard deviation of theta within `error` standard deviations.
+
+    `target`: a name of the catalogue, a reference `path/to/file.py:attribute`, a target table, a `Target` or a function under
+    `sgverify.log_density`. `schemes`: those to compare; by default overdamped Euler and the usual underdamped schemes. `config` and
+    `overrides` as in `sgverify.sample`; a configured `gradient.kind`, `gradient.batch` or `friction` is kept, what is left open is
+    compared. A plan is the scheme, gradient estimator, friction and step size for which bias and one standard error together
+    are within the error with the fewest gradients of single data.
+    Exact on Gaussian targets of up to 12 coordinates of the chain, else from the Gaussian approximation at the mode with the
+    empirical covariance of the gradient noise. Raises `UserError` where target, schemes or configuration are wrong.
+
+        advice = sgverify.advise("mine.py:posterior", error=0.02)
+        print(advice)
+    """
+    if not (isinstance(error, int | float) and math.isfinite(error) and 0 < error < 1):
+        raise ConfigurationError(f"error={error!r}: expected a share of a standard deviation, as 0.05")
+    made = target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
+    if isinstance(target, str):
+        overrides["target.name"] = target
+    elif isinstance(target, Mapping):
+        overrides["target"] = dict(target)
+    configuration = load_configuration(config, **overrides)
+    if configuration.schedule.kind != "fixed":
+        raise ConfigurationError(
+            f"schedule.kind={configuration.schedule.kind!r}: expected 'fixed' for advice about a step size; leave it out"
+        )
+    return _Comparison(configuration, made, float(error), [*(schemes or SCHEMES)], progress).advice()
+
+
+@dataclass(eq=False)
+class _Comparison:
+    configuration: Configuration
+    made: Target | None
+    error: float
+    schemes: list[Scheme | str]
+    progress: Callable[[str, int, int], None] | None
+    plans: list[Plan] = field(default_factory=list)
+    left_out: dict[str, None] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+    closures: dict[str, GaussianClosure] = field(default_factory=dict)
+
+    def advice(self) -> Advice:
+        subjects_ = [self._subject(scheme) for scheme in self.schemes]
+        target, T = subjects_[0].target, float(self.configuration.temperature)
+        distrust = self._distrust_of_target(subjects_)
+        if distrust is None:
+            rows = [(s, *estimator) for s in subjects_ for estimator in estimators(self.configuration, target.size)]
+            for number, (subject, kind, batch) in enumerate(rows):
+                if self.progress is not None:
+                    self.progress(subject.reference, number, len(rows))
+                self._compare(subject, kind, batch)
+        plans = tuple(sorted(self.plans, key=lambda plan: (plan.gradients, plan.step)))
+        if not plans and distrust is None:
+            distrust = self.doubts[0] if self.doubts else "no scheme has a law that is computed here"
+        return Advice(
+            target=target.name,
+            dim=target.dim,
+            data=target.size,
+            error=self.error,
+            temperature=T,
+            plans=plans,
+            distrust=distrust,
+            left_out=tuple(self.left_out),
+            assumed=_assumed(plans, self.error),
+            untested=_untested(plans),
+        )
+
+    def _subject(self, scheme: Scheme | str) -> Subject:
+        subject = make_subject(scheme, self.configuration)
+        if subject.black_box or isinstance(subject.scheme, TorchStep) or isinstance(scheme, Composite):
+            raise UserError(
+                f"scheme={subject.reference!r}: expected a scheme with a definition, whose law can be computed; leave it out"
+            )
+        if self.made is not None:
+            vars(subject)["target"] = self.made
+        return subject
+
+    def _distrust_of_target(self, subjects_: Sequence[Subject]) -> str | None:
+        """The reason why exp(-U/T) itself is no Gaussian as far as can be seen; None where it is near one."""
+        subject = subjects_[0]
+        subject.validate()
+        if subject.target.quadratic:
+            return None
+        why = GaussianClosure.why_not(subject)
+        if why is not None:
+            return why
+        closure = GaussianClosure(subject)
+        found = closure.distrust_of_target or other_mode(subject, closure)
+        if found is None:
+            self.closures[""] = closure
+        return found
+
+    def _compare(self, subject: Subject, kind: str, batch: int | None) -> None:
+        """Add the cheapest plan of a scheme with an estimator, over all frictions."""
+        found: list[tuple[Plan, str | None]] = []
+        reasons: list[str] = []
+        for friction, variant in subjects(subject, kind, batch, self._frictions(subject)):
+            try:
+                variant.validate()
+                found += self._plan(variant, kind, batch, friction)
+            except LOST as error:
+                reasons.append(str(error))
+            except UserError as error:
+                reasons.append(str(error))
+        told = [plan for plan, doubt in found if doubt is None]
+        name = f"{subject.reference} with {kind}{'' if batch is None else f' of {batch}'}"
+        if told:
+            self.plans.append(min(told, key=lambda plan: plan.gradients))
+        elif found:
+            self.doubts.append(f"{name}: {found[0][1]}")
+            self.left_out[f"{name}: not to be trusted, {found[0][1]}"] = None
+        else:
+            self.left_out[f"{name}: {reasons[0] if reasons else 'no law is computed here'}"] = None
+
+    def _frictions(self, subject: Subject) -> list[float]:
+        target, T = subject.target, float(self.configuration.temperature)
+        if "p" not in subject.scheme.dynamics.state:
+            return []
+        if target.quadratic:
+            return frictions(self.configuration, T * np.linalg.inv(T * target.covariance_float64()))
+        covariance = self.closures[""].target_law.covariance
+        return frictions(self.configuration, T * np.linalg.inv(covariance))
+
+    def _plan(
+        self, subject: Subject, kind: str, batch: int | None, friction: float | None
+    ) -> Iterator[tuple[Plan, str | None]]:
+        """The plan of one subject, with the reason not to trust it; nothing where no step keeps within the error."""
+        laws = self._laws(subject)
+        if laws is None:
+            raise UserError("no law of this scheme with these gradients is computed here")
+        target, start = laws.target, float(self.configuration.start_of())
+        near: Callable[[float], StationaryMoments] = laws.near if isinstance(laws, ClosureLaws) else laws.at
+        largest = largest_step(near, target, self.error, _first_step(subject, target), laws.largest_step)
+        if largest is None or not math.isfinite(largest):
+            raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
+
+        def cost(step: float, law: Callable[[float], StationaryMoments]) -> StepCost:
+            return cost_at(step, law(step), target, self.error, start)
+
+        best = cheapest(lambda step: cost(step, near), largest)
+        if best is None:
+            raise UserError("every step is too costly")
+        for _ in range(_ROUNDS):
+            step = below(best.step)
+            final = cost(step, laws.at)
+            if math.isfinite(final.steps):
+                break
+            best = replace(best, step=best.step * _SHRINK)
+        else:
+            raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
+        yield self._made(subject, kind, batch, friction, final, largest, laws.method), laws.distrust(step)
+
+    def _laws(self, subject: Subject) -> ExactLaws | ClosureLaws | None:
+        for laws in laws_of(subject):
+            if isinstance(laws, ExactLaws):
+                return laws
+            if isinstance(laws, ClosureLaws):
+                if not self.closures:
+                    self.closures[""] = GaussianClosure(subject)
+                key = str(subject.configuration.gradient)
+                base = self.closures.get(key, self.closures[""])
+                closure = base.beside(subject)
+                self.closures.setdefault(key, closure)
+                return ClosureLaws(subject, closure)
+        return None
+
+    def _made(
+        self,
+        subject: Subject,
+        kind: str,
+        batch: int | None,
+        friction: float | None,
+        found: StepCost,
+        largest: float,
+        method: str,
+    ) -> Plan:
+        steps, burn_in = math.ceil(found.steps), math.ceil(found.burn_in)
+        chains = chains_for(steps, burn_in)
+        per_step = gradients_per_step(subject)
+        plan = Plan(
+            scheme=subject.reference,
+            gradient=kind,
+            batch=batch,
+            friction=friction,
+            step=found.step,
+            largest_step=below(largest),
+            bias=found.bias,
+            mean_bias=tuple(map(float, found.mean_bias)),
+            sd_bias=tuple(map(float, found.sd_bias)),
+            steps=steps,
+            burn_in=burn_in,
+            chains=chains,
+            gradients_per_step=per_step,
+            gradients=per_step * (steps + chains * burn_in),
+            method=method,
+            command="-",
+        )
+        return replace(plan, command=self._command(subject, plan))
+
+    def _command(self, subject: Subject, plan: Plan) -> str:
+        tables = subject.configuration.model_dump(exclude_unset=True)
+        tables.setdefault("schedule", {})["step"] = plan.step
+        tables |= {"chains": plan.chains, "steps": plan.run_steps, "burn_in": plan.burn_in}
+        if self.made is not None and ":" in self.made.name:
+            tables["target"] = {"name": self.made.name}
+        given = [part for item in settings_of(load_configuration(tables)) for part in ("--set", item)]
+        return str(Command("sample", subject.reference, tuple(given)))
+
+
+def _first_step(subject: Subject, target: StationaryMoments) -> float:
+    """Where the search for a step begins: a share of the time scale of the narrowest coordinate."""
+    narrowest = float(target.sd.min()) / math.sqrt(float(subject.configuration.temperature))
+    return 0.3 * narrowest if "p" in subject.scheme.dynamics.state else 0.2 * narrowest**2
+
+
+def _assumed(plans: Sequence[Plan], error: float) -> tuple[str, ...]:
+    exact = any(plan.method == "exact" for plan in plans)
+    closed = any(plan.method != "exact" for plan in plans)
+    said = [
+        f"an error of {error:g} is that of each mean and each standard deviation of theta, in standard deviations of the target: "
+        "bias plus one standard error",
+        f"each chain starts {'' if not plans else 'as configured '}and forgets its start to {FORGOTTEN:g} of the error in the burn-in",
+        "the cost is the number of gradients of single data; a run on a processor has a cost of each step besides",
+    ]
+    if exact:
+        said.append("biases and autocorrelations of means are exact; those of squares take the law as Gaussian")
+    if closed:
+        said.append(
+            "the law of the chain is the Gaussian at the mode with averaged Hessian and empirical covariance of the gradient noise, "
+            "corrected by third cumulants: an approximation"
+        )
+    return tuple(said)
+
+
+def _untested(plans: Sequence[Plan]) -> tuple[str, ...]:
+    said = [
+        "no chain was run",
+        f"fewer than {FEWEST_CHAINS} chains, changing step sizes, metrics and thermostats were not compared",
+    ]
+    if any(plan.method != "exact" for plan in plans):
+        said.append("modes far from the one found, and tails beyond a few standard deviations, were not seen")
+    return tuple(said)
+
+
+__all__ = ["ERROR", "advise"]
