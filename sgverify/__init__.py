@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
+    from sgverify.advice.plans import advise
     from sgverify.checks import rate, verify
     from sgverify.draws import sample
     from sgverify.samplers.own.module_target import module_target
@@ -30,6 +31,7 @@ __all__ = [
     "Alphabet",
     "ReplicaExchange",
     "__version__",
+    "advise",
     "dot",
     "dynamics",
     "exp",
@@ -48,6 +50,7 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "sgverify.advice.plans": ("advise",),
         "sgverify.checks": ("rate", "verify"),
         "sgverify.draws": ("sample",),
         "sgverify.samplers.own.module_target": ("module_target",),

@@ -37,6 +37,7 @@ PUBLIC = {
         "Alphabet",
         "ReplicaExchange",
         "__version__",
+        "advise",
         "dot",
         "dynamics",
         "exp",

@@ -82,7 +82,7 @@ class GaussianClosure:
         if table.estimator.centred and (
             "p" in subject.scheme.dynamics.state or subject.scheme.census.gradients > 1
         ):
-            # Its noise grows with the square of the distance from the centre, and within a step theta lies wider than between steps.
+            # Its noise grows with the distance from the centre, and within a step theta lies wider than between steps.
             return f"gradient.kind={table.kind!r} has noise that depends on where within a step the gradient is evaluated"
         if subject.scheme.dynamics.riemannian or subject.scheme.dynamics.state not in (
             ("theta",),
@@ -147,6 +147,13 @@ class GaussianClosure:
             f"exp(-U/T) is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide with U averaged over it "
             "as with U at its mode)"
         )
+
+    @cached_property
+    def beyond_gaussian(self) -> tuple[float, float]:
+        """The largest share by which a width of the target changes with U beyond its Hessian at the mode, and its top eigenvalue."""
+        peak = self._temperature * np.linalg.inv(self._curvature)
+        change = np.abs(_log_widths(self.target_law.covariance) - _log_widths(peak)).max()
+        return float(np.expm1(change)), float(np.linalg.eigvalsh(self._curvature)[-1])
 
     @cached_property
     def _temperature(self) -> float:

@@ -12,6 +12,7 @@ import click
 
 import sgverify
 from sgverify.cli import output
+from sgverify.cli.advising import advise
 from sgverify.cli.calibrating import calibrate
 from sgverify.cli.commands import errata, list_, rate, replay, report, verify
 from sgverify.cli.planted import mutants
@@ -46,7 +47,20 @@ def cli() -> None:
     """
 
 
-for _command in (verify, rate, bch, errata, list_, mutants, report, replay, calibrate, sample, schema):
+for _command in (
+    verify,
+    rate,
+    bch,
+    errata,
+    list_,
+    mutants,
+    report,
+    replay,
+    calibrate,
+    sample,
+    schema,
+    advise,
+):
     cli.add_command(_command)
 
 

@@ -24,6 +24,7 @@ SCHEMAS = {
     "studies": "sgverify.evidence.study:STUDIES",
     "draws": "sgverify.evidence.draws_summary:DRAWS",
     "regression": "sgverify.evidence.regression:REGRESSION",
+    "advice": "sgverify.advice.plans.model:ADVICE",
     "baseline": "sgverify.evidence.baseline:BASELINE",
 }
 """Every kind of JSON document that is written: NAME of `sgverify/NAME/VERSION`, and the `Published` that describes it."""

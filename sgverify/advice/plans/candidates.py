@@ -60,7 +60,9 @@ def subjects(
     kinetic = "p" in subject.scheme.dynamics.state
     for friction in damping if kinetic else (None,):
         tables = subject.configuration.model_dump(exclude_unset=True)
-        given = {key: value for key, value in tables.get("gradient", {}).items() if key not in ("kind", "batch")}
+        given = {
+            key: value for key, value in tables.get("gradient", {}).items() if key not in ("kind", "batch")
+        }
         tables["gradient"] = {**given, "kind": kind, **({} if batch is None else {"batch": batch})}
         if friction is not None:
             tables["friction"] = friction

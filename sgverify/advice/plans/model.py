@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 
-SCHEMA = "sgverify/advice/1"
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -16,8 +14,9 @@ class Plan:
 
     `largest_step`: below it no mean and no standard deviation is off by more than the error. `step`: the one that needs the
     fewest gradients; `bias` is the largest error there, `mean_bias` and `sd_bias` those of each coordinate, in standard deviations
-    of the target (of a standard deviation: relative). `steps` of all chains together, after `burn_in` steps of each of `chains`,
-    until bias plus one standard error is within the error for each mean and standard deviation. `gradients_per_step` counts
+    of the target (of a standard deviation: relative); `allowance` is kept free for where within a step gradients are evaluated.
+    `steps` of all chains together, after `burn_in` steps of each of `chains`, until bias, allowance and one standard error together
+    are within the error for each mean and standard deviation. `gradients_per_step` counts
     gradients of single data; `gradients` is their number in all. `command` runs the plan.
     """
 
@@ -28,6 +27,9 @@ class Plan:
     step: Annotated[Number, Says(exclusiveMinimum=0)]
     largest_step: Annotated[Number, Says(exclusiveMinimum=0)]
     bias: Size
+    allowance: Annotated[
+        Number, Says("beside the bias; 0 without a momentum, and where biases are exact", minimum=0)
+    ]
     mean_bias: tuple[Number, ...]
     sd_bias: tuple[Number, ...]
     steps: Count
@@ -36,7 +38,7 @@ class Plan:
     gradients_per_step: Size
     gradients: Size
     method: Name
-    command: Name
+    command: Annotated[str, Says("the command line; empty for a target made in Python")]
 
     @property
     def label(self) -> str:
@@ -80,12 +82,19 @@ class Advice:
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": ADVICE.name, **asdict(self)}
 
     def __repr__(self) -> str:
+        from sgverify.advice.plans.text import first_sentence
+
+        return f"<Advice: {first_sentence(self)}; print it for {len(self.plans)} plans>"
+
+    def __str__(self) -> str:
         from sgverify.advice.plans.text import advice_text
 
         return advice_text(self)
 
 
-ADVICE = Published(SCHEMA, Advice, "advice", "Write it again with `sgverify advise TARGET --json FILE`.")
+ADVICE = Published(
+    "sgverify/advice/1", Advice, "advice", "Write it again with `sgverify advise TARGET --json FILE`."
+)

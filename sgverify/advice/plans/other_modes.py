@@ -53,5 +53,8 @@ def other_mode(subject: Subject, closure: GaussianClosure) -> str | None:
             )
         away = float(np.linalg.norm(found.x))
         if away > FAR and found.fun < COUNTS and np.abs(gradient(found.x)).max() < 1e-2:
-            return f"exp(-U/T) has another mode, {away:.2g} standard deviations away, with U/T {found.fun:.2g} above that of the first"
+            return (
+                f"exp(-U/T) has another mode, {away:.2g} standard deviations away, where U/T less its value at the first is "
+                f"{found.fun:.2g}"
+            )
     return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from sgverify.advice.size.model import below
 from sgverify.checks.subject.subject import Subject
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.loading import settings_of
+from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence.command import Command
-from sgverify.configuration.loading import settings_of
-from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes import Scheme
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 
@@ -51,7 +51,7 @@ def advise(
     *,
     error: float = ERROR,
     progress: Callable[[str, int, int], None] | None = None,
-    **overrides: Any,
+    **overrides: Unpack[SamplingOverrides],
 ) -> Advice:
     """The cheapest way to know every mean and standard deviation of theta within `error` standard deviations.
 
@@ -68,12 +68,15 @@ def advise(
     """
     if not (isinstance(error, int | float) and math.isfinite(error) and 0 < error < 1):
         raise ConfigurationError(f"error={error!r}: expected a share of a standard deviation, as 0.05")
-    made = target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
+    made = (
+        target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
+    )
+    tables: dict[str, Any] = dict(overrides)
     if isinstance(target, str):
-        overrides["target.name"] = target
+        tables["target.name"] = target
     elif isinstance(target, Mapping):
-        overrides["target"] = dict(target)
-    configuration = load_configuration(config, **overrides)
+        tables["target"] = dict(target)
+    configuration = load_configuration(config, **tables)
     if configuration.schedule.kind != "fixed":
         raise ConfigurationError(
             f"schedule.kind={configuration.schedule.kind!r}: expected 'fixed' for advice about a step size; leave it out"
@@ -90,6 +93,7 @@ class _Comparison:
     progress: Callable[[str, int, int], None] | None
     plans: list[Plan] = field(default_factory=list)
     left_out: dict[str, None] = field(default_factory=dict)
+    unknown: dict[str, dict[str, None]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     closures: dict[str, GaussianClosure] = field(default_factory=dict)
 
@@ -98,14 +102,19 @@ class _Comparison:
         target, T = subjects_[0].target, float(self.configuration.temperature)
         distrust = self._distrust_of_target(subjects_)
         if distrust is None:
-            rows = [(s, *estimator) for s in subjects_ for estimator in estimators(self.configuration, target.size)]
+            rows = [
+                (s, *estimator)
+                for s in subjects_
+                for estimator in estimators(self.configuration, target.size)
+            ]
             for number, (subject, kind, batch) in enumerate(rows):
                 if self.progress is not None:
                     self.progress(subject.reference, number, len(rows))
                 self._compare(subject, kind, batch)
         plans = tuple(sorted(self.plans, key=lambda plan: (plan.gradients, plan.step)))
         if not plans and distrust is None:
-            distrust = self.doubts[0] if self.doubts else "no scheme has a law that is computed here"
+            reasons = (*self.doubts, *self.left_out, *self.unknown)
+            distrust = f"no plan was found ({reasons[0]})" if reasons else "nothing was left to compare"
         return Advice(
             target=target.name,
             dim=target.dim,
@@ -115,13 +124,13 @@ class _Comparison:
             plans=plans,
             distrust=distrust,
             left_out=tuple(self.left_out),
-            assumed=_assumed(plans, self.error),
-            untested=_untested(plans),
+            assumed=_assumed(plans, self.error, float(self.configuration.start_of())),
+            untested=_untested(plans, self.unknown),
         )
 
     def _subject(self, scheme: Scheme | str) -> Subject:
         subject = make_subject(scheme, self.configuration)
-        if subject.black_box or isinstance(subject.scheme, TorchStep) or isinstance(scheme, Composite):
+        if subject.black_box or subject.composite is not None:
             raise UserError(
                 f"scheme={subject.reference!r}: expected a scheme with a definition, whose law can be computed; leave it out"
             )
@@ -131,13 +140,13 @@ class _Comparison:
 
     def _distrust_of_target(self, subjects_: Sequence[Subject]) -> str | None:
         """The reason why exp(-U/T) itself is no Gaussian as far as can be seen; None where it is near one."""
-        subject = subjects_[0]
-        subject.validate()
-        if subject.target.quadratic:
+        subjects_[0].validate()
+        if subjects_[0].target.quadratic:
             return None
-        why = GaussianClosure.why_not(subject)
-        if why is not None:
-            return why
+        reasons = [GaussianClosure.why_not(subject) for subject in subjects_]
+        if None not in reasons:
+            return reasons[0]
+        subject = subjects_[reasons.index(None)]
         closure = GaussianClosure(subject)
         found = closure.distrust_of_target or other_mode(subject, closure)
         if found is None:
@@ -145,13 +154,18 @@ class _Comparison:
         return found
 
     def _compare(self, subject: Subject, kind: str, batch: int | None) -> None:
-        """Add the cheapest plan of a scheme with an estimator, over all frictions."""
+        """Add the cheapest plan of a scheme with an estimator, over all frictions; keep the reason where there is none."""
         found: list[tuple[Plan, str | None]] = []
         reasons: list[str] = []
         for friction, variant in subjects(subject, kind, batch, self._frictions(subject)):
             try:
                 variant.validate()
-                found += self._plan(variant, kind, batch, friction)
+                laws = self._laws(variant)
+                if laws is None:
+                    why = GaussianClosure.why_not(variant) or "its law is not computed here"
+                    self.unknown.setdefault(why, {})[f"{subject.reference} with {kind}"] = None
+                    return
+                found.append(self._plan(variant, laws, kind, batch, friction))
             except LOST as error:
                 reasons.append(str(error))
             except UserError as error:
@@ -176,20 +190,24 @@ class _Comparison:
         return frictions(self.configuration, T * np.linalg.inv(covariance))
 
     def _plan(
-        self, subject: Subject, kind: str, batch: int | None, friction: float | None
-    ) -> Iterator[tuple[Plan, str | None]]:
-        """The plan of one subject, with the reason not to trust it; nothing where no step keeps within the error."""
-        laws = self._laws(subject)
-        if laws is None:
-            raise UserError("no law of this scheme with these gradients is computed here")
+        self,
+        subject: Subject,
+        laws: ExactLaws | ClosureLaws,
+        kind: str,
+        batch: int | None,
+        friction: float | None,
+    ) -> tuple[Plan, str | None]:
+        """The plan of one subject, with the reason not to trust it. Raises `UserError` where no step keeps within the error."""
         target, start = laws.target, float(self.configuration.start_of())
+        allowance = laws.allowance if isinstance(laws, ClosureLaws) else lambda step: 0.0
         near: Callable[[float], StationaryMoments] = laws.near if isinstance(laws, ClosureLaws) else laws.at
-        largest = largest_step(near, target, self.error, _first_step(subject, target), laws.largest_step)
+        first, limit = _first_step(subject, target), laws.largest_step
+        largest = largest_step(near, target, self.error, first, limit, allowance)
         if largest is None or not math.isfinite(largest):
             raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
 
         def cost(step: float, law: Callable[[float], StationaryMoments]) -> StepCost:
-            return cost_at(step, law(step), target, self.error, start)
+            return cost_at(step, law(step), target, self.error, start, allowance(step))
 
         best = cheapest(lambda step: cost(step, near), largest)
         if best is None:
@@ -202,7 +220,7 @@ class _Comparison:
             best = replace(best, step=best.step * _SHRINK)
         else:
             raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
-        yield self._made(subject, kind, batch, friction, final, largest, laws.method), laws.distrust(step)
+        return self._made(subject, kind, batch, friction, final, largest, laws.method), laws.distrust(step)
 
     def _laws(self, subject: Subject) -> ExactLaws | ClosureLaws | None:
         for laws in laws_of(subject):
@@ -239,6 +257,7 @@ class _Comparison:
             step=found.step,
             largest_step=below(largest),
             bias=found.bias,
+            allowance=found.allowance,
             mean_bias=tuple(map(float, found.mean_bias)),
             sd_bias=tuple(map(float, found.sd_bias)),
             steps=steps,
@@ -247,16 +266,17 @@ class _Comparison:
             gradients_per_step=per_step,
             gradients=per_step * (steps + chains * burn_in),
             method=method,
-            command="-",
+            command="",
         )
         return replace(plan, command=self._command(subject, plan))
 
     def _command(self, subject: Subject, plan: Plan) -> str:
+        """The command line that runs a plan; empty for a target made in Python, which it could not name."""
+        if self.made is not None:
+            return ""
         tables = subject.configuration.model_dump(exclude_unset=True)
         tables.setdefault("schedule", {})["step"] = plan.step
         tables |= {"chains": plan.chains, "steps": plan.run_steps, "burn_in": plan.burn_in}
-        if self.made is not None and ":" in self.made.name:
-            tables["target"] = {"name": self.made.name}
         given = [part for item in settings_of(load_configuration(tables)) for part in ("--set", item)]
         return str(Command("sample", subject.reference, tuple(given)))
 
@@ -267,32 +287,44 @@ def _first_step(subject: Subject, target: StationaryMoments) -> float:
     return 0.3 * narrowest if "p" in subject.scheme.dynamics.state else 0.2 * narrowest**2
 
 
-def _assumed(plans: Sequence[Plan], error: float) -> tuple[str, ...]:
+def _assumed(plans: Sequence[Plan], error: float, start: float) -> tuple[str, ...]:
+    if not plans:
+        return ()
     exact = any(plan.method == "exact" for plan in plans)
     closed = any(plan.method != "exact" for plan in plans)
     said = [
         f"an error of {error:g} is that of each mean and each standard deviation of theta, in standard deviations of the target: "
         "bias plus one standard error",
-        f"each chain starts {'' if not plans else 'as configured '}and forgets its start to {FORGOTTEN:g} of the error in the burn-in",
-        "the cost is the number of gradients of single data; a run on a processor has a cost of each step besides",
+        f"each coordinate starts {abs(start):g} standard deviations from its mean; the burn-in forgets that to {FORGOTTEN:g} of "
+        "the error",
+        "the cost is the number of gradients of single data, or of U without data, each one that a step evaluates counted; a run "
+        "on a processor has a cost of each step besides",
     ]
     if exact:
-        said.append("biases and autocorrelations of means are exact; those of squares take the law as Gaussian")
+        said.append(
+            "biases and autocorrelations of means are exact; those of squares take the law as Gaussian"
+        )
     if closed:
         said.append(
-            "the law of the chain is the Gaussian at the mode with averaged Hessian and empirical covariance of the gradient noise, "
-            "corrected by third cumulants: an approximation"
+            "the law of the chain is approximated: the Gaussian at the mode with averaged Hessian and empirical covariance of the "
+            "gradient noise, corrected by third cumulants"
+        )
+    if any(plan.allowance for plan in plans):
+        said.append(
+            "with a momentum these corrections are taken at the start of a step, not where the gradient is evaluated: +- allows "
+            "for that, beside the bias"
         )
     return tuple(said)
 
 
-def _untested(plans: Sequence[Plan]) -> tuple[str, ...]:
+def _untested(plans: Sequence[Plan], unknown: Mapping[str, Mapping[str, None]]) -> tuple[str, ...]:
     said = [
         "no chain was run",
         f"fewer than {FEWEST_CHAINS} chains, changing step sizes, metrics and thermostats were not compared",
     ]
     if any(plan.method != "exact" for plan in plans):
         said.append("modes far from the one found, and tails beyond a few standard deviations, were not seen")
+    said += [f"{', '.join(whose)}: {why}" for why, whose in unknown.items()]
     return tuple(said)
 
 

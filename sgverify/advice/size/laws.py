@@ -33,6 +33,9 @@ BITS = 128
 LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
 """The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
 
+WITHIN_STEP = 0.5
+"""Of ABOBA, BAOAB and UBU on a logistic regression on the line, grids find biases off by at most 0.36 of c h^2 lambda."""
+
 
 @dataclass(frozen=True, eq=False)
 class StationaryMoments:
@@ -278,6 +281,18 @@ class ClosureLaws:
         kinetic = "p" in self.subject.scheme.dynamics.state
         momentum = np.diag(law.chain.covariance)[dim : 2 * dim] if kinetic else None
         return StationaryMoments(law.mean, law.sd, momentum, law.chain)
+
+    def allowance(self, step: float) -> float:
+        """How far the biases may be off beyond themselves, as a share of a standard deviation: WITHIN_STEP c h^2 lambda.
+
+        The terms beyond a Gaussian law change the target's width by the share c. They are taken at the start of a step; a scheme
+        with a momentum evaluates gradients up to h p from there, where theta has a variance larger by up to the share h^2 lambda,
+        lambda the largest eigenvalue of U's Hessian at the mode.
+        """
+        if "p" not in self.subject.scheme.dynamics.state:
+            return 0.0
+        share, curvature = self._closure.beyond_gaussian
+        return WITHIN_STEP * share * curvature * step**2
 
     def distrust(self, step: float) -> str | None:
         """The reason why no Gaussian describes the target or the chain."""

@@ -1,0 +1,88 @@
+"""Advice on a target: plans held against exact laws, and targets on which none is to be trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import sgverify
+from sgverify.advice.plans.candidates import estimators
+from sgverify.advice.size.laws import ExactLaws, GridLaws
+from sgverify.checks import make_subject
+from sgverify.configuration import load_configuration
+from sgverify.errors import UserError
+
+
+def subject_of(plan: Any, target: str) -> Any:
+    """The subject that a plan describes."""
+    tables: dict[str, Any] = {"target": {"name": target}, "schedule": {"step": plan.step}}
+    tables["gradient"] = {"kind": plan.gradient, **({} if plan.batch is None else {"batch": plan.batch})}
+    if plan.friction is not None:
+        tables["friction"] = plan.friction
+    return make_subject(plan.scheme, load_configuration(tables))
+
+
+@pytest.mark.parametrize("scheme", ["sghmc-ubu", "sghmc-baoab"])
+def test_the_bias_on_a_line_is_within_the_allowance_of_what_a_grid_finds(scheme: str) -> None:
+    (plan,) = sgverify.advise("logistic-regression", [scheme], gradient__kind="full").plans
+    laws = GridLaws(subject_of(plan, "logistic-regression"))
+    found = laws.at(plan.step)
+    sd = float(found.sd[0] / laws.target.sd[0]) - 1
+    mean = float((found.mean - laws.target.mean)[0] / laws.target.sd[0])
+    assert abs(sd - plan.sd_bias[0]) <= plan.allowance
+    assert abs(mean - plan.mean_bias[0]) <= plan.allowance
+    assert max(abs(sd), abs(mean)) < 0.05
+
+
+def test_a_plan_on_a_gaussian_target_has_the_exact_bias_and_the_fewest_gradients() -> None:
+    advice = sgverify.advise("gaussian", error=0.02)
+    assert advice.trusted and advice.best is advice.plans[0]
+    assert [plan.gradients for plan in advice.plans] == sorted(plan.gradients for plan in advice.plans)
+    plan = next(plan for plan in advice.plans if plan.scheme == "sgld-euler")
+    found = ExactLaws(subject_of(plan, "gaussian")).at(plan.step)
+    # Euler on U = theta^2/2: the variance is 1/(1 - h/2).
+    assert plan.sd_bias[0] == pytest.approx((1 - plan.step / 2) ** -0.5 - 1, rel=1e-9)
+    assert plan.sd_bias[0] == pytest.approx(float(found.sd[0]) - 1, rel=1e-9)
+    # Its averages of theta: the variance over L steps is S (1 + r)/(1 - r)/L, r = 1 - h; the plan needs as many at least.
+    correlated = (2 - plan.step) / plan.step / (1 - plan.step / 2)
+    assert plan.steps >= correlated / 0.02**2
+
+
+def test_control_variates_with_a_momentum_are_offered_on_gaussian_targets_alone() -> None:
+    names = ["sgld-euler", "sghmc-ubu"]
+    given = {"gradient__kind": "control-variate", "gradient__batch": 8}
+    curved = sgverify.advise("logistic-regression", names, **given)
+    assert [plan.scheme for plan in curved.plans] == ["sgld-euler"]
+    assert any("sghmc-ubu with control-variate" in line for line in curved.untested)
+    straight = sgverify.advise("linear-regression", names, **given)
+    assert {plan.scheme for plan in straight.plans} == set(names)
+    assert {plan.method for plan in straight.plans} == {"exact"}
+
+
+@pytest.mark.parametrize("target", ["mixture", "double-well"])
+def test_a_target_that_is_no_gaussian_gets_no_plan(target: str) -> None:
+    advice = sgverify.advise(target, ["sgld-euler"])
+    assert not advice.trusted and advice.best is None
+    assert str(advice).startswith("not to be trusted here: ")
+    assert repr(advice).startswith("<Advice: not to be trusted here: ")
+
+
+def test_what_is_configured_is_kept() -> None:
+    assert estimators(load_configuration(gradient={"kind": "iid", "batch": 20}), 100) == [("iid", 20)]
+    assert estimators(load_configuration(gradient={"kind": "full"}), 100) == [("full", None)]
+    (plan,) = sgverify.advise("gaussian", ["sghmc-baoab"], friction=3.0).plans
+    assert plan.friction == 3.0
+
+
+def test_the_text_fits_a_hundred_columns_but_for_the_command() -> None:
+    advice = sgverify.advise("logistic-regression")
+    lines = [line for line in str(advice).splitlines() if not line.startswith("  sgverify ")]
+    assert max(map(len, lines)) <= 100
+    assert len(repr(advice)) < 300
+
+
+@pytest.mark.parametrize("error", [0, -0.1, 1.5, float("nan")])
+def test_an_error_that_is_no_share_is_refused(error: float) -> None:
+    with pytest.raises(UserError, match="expected a share of a standard deviation"):
+        sgverify.advise("gaussian", error=error)

@@ -1,0 +1,54 @@
+"""`sgverify advise`: its exit codes, its document, and the command that it names."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from sgverify.cli.schemas import find_schema
+from tests.cli.conftest import Call
+
+
+def test_the_command_of_the_advice_runs_and_knows_the_target(call: Call) -> None:
+    pytest.importorskip("arviz")
+    answer = call("advise", "gaussian", "sghmc-ubu", "--json", "advice.json")
+    assert answer.code == 0
+    assert answer.out.startswith("for an error of 5 % on gaussian: run sghmc-ubu with full gradients")
+    (command,) = [line.strip() for line in answer.out.splitlines() if line.startswith("  sgverify sample ")]
+    ran = call(*shlex.split(command)[1:], "--json", "-")
+    assert ran.code == 0
+    (summary,) = ran.document["summary"].values()
+    # The plan promises bias plus one standard error; a seed is fixed, three of them are a fault.
+    assert abs(summary["mean"]) < 3 * 0.05
+    assert abs(summary["sd"] - 1) < 3 * 0.05
+
+
+def test_the_document_follows_its_schema(call: Call) -> None:
+    answer = call("advise", "gaussian", "--error", "0.1", "--set", "friction=2.0", "--json", "-")
+    assert answer.code == 0
+    find_schema("advice").check(answer.document, "the answer")
+    assert answer.document["error"] == 0.1
+    assert {plan["friction"] for plan in answer.document["plans"]} == {None, 2.0}
+
+
+def test_a_posterior_that_is_no_gaussian_is_not_to_be_trusted(call: Call) -> None:
+    answer = call("advise", "mixture", "sgld-euler", "--json", "-")
+    assert answer.code == 3
+    find_schema("advice").check(answer.document, "the answer")
+    assert call("advise", "mixture", "sgld-euler").out.startswith("not to be trusted here: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("gausian",), "did you mean 'gaussian'"),
+        (("gaussian", "sgld-oiler"), "did you mean"),
+        (("gaussian", "--error", "2"), "expected a share of a standard deviation"),
+        (("gaussian", "--json", "nowhere/advice.json"), "cannot be written"),
+    ],
+)
+def test_a_wrong_call_is_refused_in_one_line(call: Call, words: tuple[str, ...], says: str) -> None:
+    answer = call("advise", *words)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert says in answer.err
