@@ -150,7 +150,7 @@ class GaussianClosure:
 
     @cached_property
     def beyond_gaussian(self) -> tuple[float, float]:
-        """The largest share by which a width of the target changes with U beyond its Hessian at the mode, and its top eigenvalue."""
+        """By which share at most a width of the target changes with U beyond its Hessian at the mode, and its top eigenvalue."""
         peak = self._temperature * np.linalg.inv(self._curvature)
         change = np.abs(_log_widths(self.target_law.covariance) - _log_widths(peak)).max()
         return float(np.expm1(change)), float(np.linalg.eigvalsh(self._curvature)[-1])

@@ -14,7 +14,7 @@ WIDTH = 100
 ROWS = 12
 """Plans in the table of a terminal; JSON has all."""
 
-_HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "burn-in", "chains", "gradients")
+_HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "gradients")
 
 
 def first_sentence(advice: Advice) -> str:
@@ -87,7 +87,6 @@ def _cells(plan: Plan) -> tuple[str, ...]:
         f"{plan.step:.2g}",
         _bias(plan),
         f"{plan.run_steps:,}",
-        f"{plan.burn_in:,}",
         f"{plan.chains:,}",
         f"{plan.gradients:.2g}",
     )
@@ -95,7 +94,9 @@ def _cells(plan: Plan) -> tuple[str, ...]:
 
 def _bias(plan: Plan) -> str:
     told = percent(plan.bias) if plan.bias > NONE else "0 %"
-    return told if plan.allowance <= NONE else f"{told} +- {percent(plan.allowance)}"
+    if plan.allowance <= NONE:
+        return told
+    return f"{told.removesuffix(' %')} +- {100 * plan.allowance:.1g} %"
 
 
 def _cut(text: str, width: int) -> str:
