@@ -48,7 +48,6 @@ def advise(
     configuration = load_configuration(config, settings, **{"target.name": target})
 
     from sgverify.advice.plans import advise as ask
-    from sgverify.advice.plans.text import advice_text
 
     with own_code(), output.progress("comparing") as progress:
         advice = ask(target, schemes, configuration, error=error, progress=progress)
@@ -56,5 +55,5 @@ def advise(
         output.show_json(advice.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(advice_text(advice))
+            click.echo(str(advice))
     return 0 if advice.trusted else INCONCLUSIVE

@@ -1,7 +1,7 @@
 """Which scheme, which step size, which gradient estimator, and how many steps, for a given error?
 
-`model` is the answer, `candidates` are the schemes, frictions and estimators that are compared, `costs` the steps of a chain,
-`other_modes` seeks what no Gaussian describes, `ranking` compares (`advise`), `text` shows the answer.
+`model` is the answer and its text, `candidates` are the schemes, frictions and estimators compared, `costs` the steps of a chain,
+`other_modes` seeks what no Gaussian describes, `ranking` compares (`advise`).
 """
 
 from __future__ import annotations
