@@ -283,16 +283,19 @@ class ClosureLaws:
         return StationaryMoments(law.mean, law.sd, momentum, law.chain)
 
     def allowance(self, step: float) -> float:
-        """How far the biases may be off beyond themselves, as a share of a standard deviation: WITHIN_STEP c h^2 lambda.
+        """How far the biases may be off beyond themselves, as a share of a standard deviation.
 
         The terms beyond a Gaussian law change the target's width by the share c. They are taken at the start of a step; a scheme
         with a momentum evaluates gradients up to h p from there, where theta has a variance larger by up to the share h^2 lambda,
-        lambda the largest eigenvalue of U's Hessian at the mode.
+        lambda the largest eigenvalue of U's Hessian at the mode; and a
+        force from elsewhere in the step heats at the rate h lambda c, against the friction D. In all WITHIN_STEP c (h^2 lambda +
+        h lambda/D).
         """
         if "p" not in self.subject.scheme.dynamics.state:
             return 0.0
         share, curvature = self._closure.beyond_gaussian
-        return WITHIN_STEP * share * curvature * step**2
+        friction = float(self.subject.configuration.friction)
+        return WITHIN_STEP * share * curvature * (step**2 + step / friction)
 
     def distrust(self, step: float) -> str | None:
         """The reason why no Gaussian describes the target or the chain."""
